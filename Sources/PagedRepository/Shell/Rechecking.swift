@@ -12,14 +12,16 @@ extension SyncRun {
     /// then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
         guard options.work == .everything, !hasRechecked, !isUnproven, givenUp.isEmpty, options.maxPages == nil,
-            let period = options.recheckEvery, let lastRun, let query, let record = try await storage.query(key),
-            let end = record.end, !record.allowsDuplicates
+            let period = options.recheckEvery, let earlier, let query
         else { return .drained }
         hasRechecked = true
         // No page of a younger list can be due. Such a list costs no read.
-        guard (storageTime - record.createdAt) * 4 >= period else { return .drained }
+        guard (storageTime - earlier.registered) * 4 >= period,
+            let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
+            !record.allowsDuplicates
+        else { return .drained }
         defer { rechecked = nil }
-        for range in RecheckPlan.passed(end: end, from: lastRun, to: storageTime, period: period) {
+        for range in RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period) {
             guard let list = try await storage.excerpt(of: query, range) else { return .drained }
             for page in RecheckPlan.due(list.heldPages, in: range, period: period, now: list.readAt) {
                 let ending = try await recheck(page, query)

@@ -76,8 +76,9 @@ final class SyncRun {
     var skew = Duration.zero
     /// The storage's time when this run began. `nil` means that the list was not known then.
     var storedSince: Timestamp?
-    /// The time when page one was last confirmed before this run. `nil` for a new list.
-    var lastRun: Timestamp?
+    /// The time when the list was registered, and when page one was last confirmed before this run. `nil` for a new
+    /// list.
+    var earlier: (registered: Timestamp, confirmed: Timestamp)?
     /// Whether this run has checked the pages that were due (R54).
     var hasRechecked = false
     /// The page that is checked. `nil` outside of such a check.
@@ -199,7 +200,7 @@ final class SyncRun {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
-            lastRun = record.validatedAt
+            earlier = record.validatedAt.map { (record.createdAt, $0) }
             if sufficesToBegin(state) {
                 begin(with: state)
                 return try await ended(try await passes())
