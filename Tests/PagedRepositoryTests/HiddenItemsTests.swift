@@ -81,6 +81,16 @@ struct HiddenItemsTests {
         }
     }
 
+    @Test("An origin that counts items and returns none makes no list complete", arguments: [Count.all, .none])
+    func nothingVisible(count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = origin(.offsets, hiding: Set(names(0..<60)), count)
+        for _ in 0..<2 {
+            let outcome = try await sync(bench, origin).outcome
+            if count == .all { #expect(outcome == .unproven) } else { #expect(outcome == .complete) }
+        }
+    }
+
     @Test("Hiding and inserting more items later removes and adds exactly these", arguments: cases)
     func changes(access: PagingAccess, count: Count) async throws {
         let bench = try await SyncBench(clock)

@@ -9,13 +9,17 @@ import PagedRepository
 /// and nothing else of them.
 struct SealedCodec<Value: Sendable>: ItemCodec {
     let inner: any ItemCodec<Value>
-    private let key: SymmetricKey
-    private let nonceKey: SymmetricKey
+    /// 32 random bytes, which the program keeps outside of the store.
+    let secret: Data
 
-    init(_ inner: any ItemCodec<Value>, secret: SymmetricKey) {
+    init(_ inner: any ItemCodec<Value>, secret: Data) {
         self.inner = inner
-        key = HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("items".utf8), outputByteCount: 32)
-        nonceKey = HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("nonces".utf8), outputByteCount: 32)
+        self.secret = secret
+    }
+
+    private func key(for purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret), info: Data(purpose.utf8), outputByteCount: 32)
     }
 
     var name: String { "aes-gcm/1 \(inner.name)" }
@@ -23,14 +27,16 @@ struct SealedCodec<Value: Sendable>: ItemCodec {
 
     func encode(_ value: Value) throws -> [UInt8] {
         let plain = try inner.encode(value)
-        let code = HMAC<SHA256>.authenticationCode(for: plain, using: nonceKey)
-        let box = try AES.GCM.seal(plain, using: key, nonce: AES.GCM.Nonce(data: Data(code).prefix(12)))
+        let code = HMAC<SHA256>.authenticationCode(for: plain, using: key(for: "nonces"))
+        let box = try AES.GCM.seal(
+            plain, using: key(for: "items"), nonce: AES.GCM.Nonce(data: Data(code).prefix(12)))
         // The combined form exists for every nonce of 12 bytes.
         return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
     }
 
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
-        try inner.decode(Array(try AES.GCM.open(AES.GCM.SealedBox(combined: Data(bytes)), using: key))[...])
+        let box = try AES.GCM.SealedBox(combined: Data(bytes))
+        return try inner.decode(Array(try AES.GCM.open(box, using: key(for: "items")))[...])
     }
 }
 // end

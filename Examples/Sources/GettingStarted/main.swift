@@ -8,7 +8,7 @@ import PagedRepository
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
 let api = EventsAPI()
-let secret = SymmetricKey(size: .bits256)
+let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
 
 // snippet: repository
 func repository(_ store: PageStore) -> PagedRepository<Event> {

@@ -115,7 +115,9 @@ extension SyncRun {
     }
 
     private func outcome(_ ending: FetchQueue.Ending, _ state: ListState?) -> SyncReport.Outcome {
-        let isWhole = state?.isComplete == true && !isUnproven && !keptChanging
+        // An origin that counts items and returns none hides them, or is failing.
+        let isVoid = state?.holdings?.held.count == 0 && (state?.record.total.count ?? 0) > 0
+        let isWhole = state?.isComplete == true && !isUnproven && !keptChanging && !isVoid
         switch ending {
         case .offline:
             return .offline
@@ -126,7 +128,7 @@ extension SyncRun {
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
-            if isUnproven || keptChanging { return .unproven }
+            if isUnproven || keptChanging || state?.isComplete == true && isVoid { return .unproven }
             // The answer shows more items, and no request can fetch them.
             if source.access == .single, state?.isComplete == false { return .unproven }
             let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
