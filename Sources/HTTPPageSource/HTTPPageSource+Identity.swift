@@ -86,7 +86,10 @@ extension HTTPPageSource {
 
     /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns true when `source`
     /// holds no lesson of this source.
-    /// - Parameter parameters: further names of paging parameters. Defaults to none; the usual names never count.
+    /// - Parameters:
+    ///   - url: the URL to compare.
+    ///   - parameters: further names of paging parameters. Defaults to none; the usual names never count.
+    ///   - source: the stored `source` of the list.
     public static func isBound(url: String, parameters: [String] = [], stored source: String) -> Bool {
         OriginURL(url).map { isBound($0, parameters, stored: source) } ?? false
     }
