@@ -142,7 +142,7 @@ def in_the_log(bench, broken):
                 check_served(outcome, place, origin, origin.url(), words, broken)
             else:
                 held, ended = place.held(origin.url(), timeout=30)
-                outcome.expect_tidy(ended, words, {0, 65, 66, 74, 77, 78}, lines=2)
+                outcome.expect_tidy(ended, words, {0, 65, 66, 74, 75, 77, 78}, lines=2)
                 outcome.expect_exact(held, origin.truth(), words)
                 if case % 5 == 0:
                     check_mended(outcome, place, origin, origin.url(), words)

@@ -42,7 +42,7 @@ def signals(bench, broken):
             # The program may have ended at the moment of the signal.
             outcome.expect_tidy(ended, words, {0, 128 + number})
             held, shown = place.held(url)
-            outcome.expect(shown.status in (0, 66), lambda: f"{words}: show {shown}")
+            outcome.expect(shown.status in (0, 66, 75), lambda: f"{words}: show {shown}")
             outcome.expect_exact(held, origin.truth(), words)
             outcome.expect(before.items() <= held.items(), f"{words}: items are gone")
             outcome.expect(
