@@ -76,7 +76,7 @@ def check_served(outcome, place, origin, url, words, broken):
         return
     held, ended = place.held(url, timeout=30)
     # Damaged, no list of this name, not a store, or of another version. What is missing and what is damaged are two lines.
-    outcome.expect_tidy(ended, words, {0, 65, 66, 74, 77, 78}, lines=2)
+    outcome.expect_tidy(ended, words, {0, 65, 66, 74, 75, 77, 78}, lines=2)
     outcome.expect_exact(held, truth, words)
     verified = place.run("verify", "--json", timeout=60)
     outcome.expect_tidy(verified, f"{words}: verify", {0, 65, 66, 74, 77, 78})

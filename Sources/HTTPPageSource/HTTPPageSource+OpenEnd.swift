@@ -55,7 +55,8 @@ extension HTTPPageSource {
         return content.identities == contact.content.identities
     }
 
-    /// Refuses settings that contradict what is stored and do not prove themselves. Nothing is stored then (R47).
+    /// Refuses settings that contradict the stored description while the answer does not confirm them. A refused setting
+    /// stores nothing (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
         let isGuess = draft.description.reasons?.contains { $0.ground == .assumed } ?? false

@@ -75,6 +75,19 @@ struct EdgeOriginTests {
     }
 
     @Test(
+        "A list without a total ends when it is scrolled, although its origin wraps or clamps positions (R24)",
+        arguments: [CarelessOrigin.Habit.clamps, .wraps], [60, 65])
+    fileprivate func scrolledWithoutTotal(habit: CarelessOrigin.Habit, length: Int) async throws {
+        let origin = CarelessOrigin(habit, length)
+        let list = bench.list(source(origin, total: nil, hasIDs: true))
+        try await list.load()
+        for _ in 0..<30 where list.current.hasMore { _ = try await list.loadNext() }
+        #expect(list.current.items.map(\.number) == Array(0..<length))
+        #expect(list.current.isAtEnd)
+        #expect(origin.requests <= 9, "\(origin.requests)")
+    }
+
+    @Test(
         "The same origins, loaded as a whole with the default options",
         arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
     fileprivate func whole(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {

@@ -11,8 +11,6 @@ import Testing
 struct HiddenItemsTests {
     private let clock = ManualClock()
 
-    private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
-
     /// The items that the total of an origin counts.
     enum Count: CaseIterable {
         case all, shown, none

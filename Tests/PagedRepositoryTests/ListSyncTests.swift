@@ -22,8 +22,6 @@ struct ListSyncTests {
         ).run()
     }
 
-    func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
-
     @Test(
         "The first run fetches every page once, and the next run fetches only page one",
         arguments: [

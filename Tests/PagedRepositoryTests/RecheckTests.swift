@@ -2,6 +2,7 @@ import PageModel
 import PageStore
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 @testable import PagedRepository
@@ -21,8 +22,6 @@ struct RecheckTests {
             storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
         ).run()
     }
-
-    private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
     @Test(
         "An insert and a delete that cancel each other are found within the period, in each style of paging",
@@ -89,6 +88,36 @@ struct RecheckTests {
         #expect(list.heldPages.allSatisfy { clock.now() - $0.validatedAt < .seconds(60) })
     }
 
+    @Test("A page that was requested for a change and failed keeps its list incomplete until it arrives")
+    func failedPage() async throws {
+        let bench = try await SyncBench(clock)
+        let list = ListOrigin(names(0..<60), access: .chain)
+        let origin = RefusingOrigin(list)
+        func sync() async throws -> SyncReport {
+            var options = SyncOptions()
+            options.patience = .zero
+            return try await ListSync(
+                storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            ).run()
+        }
+        _ = try await sync()
+        // The total shows both changes together. The walk that looks for them fails in the middle.
+        list.names.remove(at: 45)
+        origin.refused.withLock { $0 = "i29" }
+        clock.advance(by: .seconds(60))
+        #expect(try await sync().outcome != .complete)
+        list.names.append("new")
+        clock.advance(by: .seconds(3_600))
+        for _ in 0..<2 { #expect(try await sync().outcome == .incomplete) }
+        let before = list.requests.count
+        _ = try await sync()
+        #expect(list.requests.count - before <= 2)
+        origin.refused.withLock { $0 = nil }
+        for _ in 0..<2 { _ = try await sync() }
+        #expect(try await sync().outcome == .complete)
+        #expect(try await bench.held == list.names)
+    }
+
     @Test("The pointer passes each position once in three quarters of a period, whatever the times of the runs")
     func plan() {
         let hours = (0...126).map { Timestamp(milliseconds: 1_800_000_000_000 + $0 * 3_600_000) }
@@ -112,5 +141,23 @@ struct RecheckTests {
         #expect(count(0, 700_000_000, week) == 10)
         #expect(count(0, 1, .zero) == 10)
         #expect(count(-453_600_000, 0, week) == 10)
+    }
+}
+
+/// A chain whose cursor can be refused.
+private final class RefusingOrigin: PageSource {
+    let list: ListOrigin
+    let refused = Mutex<String?>(nil)
+
+    init(_ list: ListOrigin) { self.list = list }
+
+    var access: PagingAccess { list.access }
+    var usage: SourceUsage { list.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        if case .cursor(let cursor) = request.target, cursor.text == refused.withLock({ $0 }) {
+            throw FetchFailure(.refused, "the cursor is refused", isRetryable: false, httpStatus: 422)
+        }
+        return try await list.fetch(request)
     }
 }

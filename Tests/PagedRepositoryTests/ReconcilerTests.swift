@@ -108,8 +108,6 @@ private struct Trial {
     }
 }
 
-private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
-
 @Suite("Reconciler")
 struct ReconcilerTests {
     @Test(

@@ -8,7 +8,9 @@ func named(_ names: some Sequence<String>) -> PageContent {
     PageContent(names.map { Item(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
 }
 
-func named(_ range: Range<Int>) -> PageContent { named(range.map { "i\($0)" }) }
+func named(_ range: Range<Int>) -> PageContent { named(names(range)) }
+
+func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
 /// A list of an origin in memory, which answers at once by offset, page number or cursor. The test's closure `before`
 /// runs first.

@@ -10,7 +10,7 @@ struct OpenEnd {
     /// Page sizes that origins use by themselves.
     static let usualSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000]
 
-    /// Detection was interrupted, so nobody knows whether the page is the whole list.
+    /// Detection was interrupted, so the page may be a part of the list.
     static let interrupted = OpenEnd("how the list goes on is not known yet")
 
     private init(_ reason: String, isSuspicion: Bool = false) {

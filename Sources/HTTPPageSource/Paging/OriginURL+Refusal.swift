@@ -1,6 +1,6 @@
 // The reason why a text is no URL of an origin.
 extension OriginURL {
-    /// Returns what is wrong with the URL, for people. Returns nil when nothing is wrong that this check knows.
+    /// Returns the reason why a text is no usable URL, for people. Returns nil when this check finds none.
     static func refusal(of text: String) -> String? {
         guard let mark = text.firstRange(of: "://"),
             ["http", "https"].contains(text[..<mark.lowerBound].lowercased())

@@ -1,16 +1,19 @@
 import PageModel
 
 extension SyncRun {
-    /// Returns whether an origin without a total has returned its last page once more behind the end of its list (R24).
+    /// Returns whether an origin without a total has returned its last page, or its first one, behind the end of its list
+    /// (R24).
     ///
-    /// The answer is the items just before the requested position, and page one has stayed as it was, so no insert has
-    /// moved them there. An answer that is page one proves nothing: the origin may ignore the position.
+    /// Page one has stayed as it was, so no insert has moved the items there. An answer that is page one proves nothing
+    /// while no other page is held: the origin may ignore the position.
     func isClamped(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
         guard page.hasMore != true, page.next == nil, page.total.exactCount == nil, count < end,
-            page.content.identities.enumerated().allSatisfy({ places[$1.key]?.position == end - count + $0 }),
+            [end - count, 0].contains(where: { first in
+                page.content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
+            }),
             let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
             list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
         else { return false }
@@ -24,5 +27,47 @@ extension SyncRun {
                 ledger: [.forgotten(offset: end, lease: leases[end])]))
         pass.rechecksEnd = false
         return true
+    }
+
+    /// Returns the answer of an origin without a total that goes behind the end of its list, in the form in which it can
+    /// be stored (R24). Returns nil for every other answer.
+    ///
+    /// - An answer may hold the last full page instead of the requested position: known items to the end of what is
+    ///   held, and then new ones. An insert looks the same. The position of the first known item is therefore requested
+    ///   once, and the list continues from that answer.
+    /// - An answer may continue with the first items of the list behind the last one. These are cut off.
+    func behindEnd(
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) -> BehindEnd? {
+        let end = range.lowerBound
+        guard page.hasMore != true, page.next == nil, page.total.exactCount == nil,
+            let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
+            list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
+        else { return nil }
+        let positions = page.content.identities.map { places[$0.key]?.position }
+        let known = positions.prefix { $0 != nil }.count
+        let first = end - known
+        if source.access == .offsets, first < start - 1, known < positions.count,
+            positions.enumerated().allSatisfy({ $1 == ($0 < known ? first + $0 : nil) }),
+            pass.realigned.insert(end).inserted
+        {
+            return .elsewhere(.span(end..<end + positions.count - known, overlap: known))
+        }
+        guard let cut = positions.firstIndex(of: 0), cut > 0, cut >= end - start,
+            positions[cut...].enumerated().allSatisfy({ $1 == $0 }),
+            positions[..<cut].enumerated().allSatisfy({ $1 == nil || $1 == start + $0 }),
+            cut > end - start || positions.count - cut > 1
+        else { return nil }
+        var kept = page
+        kept.content = page.content.slice(0..<cut)
+        return .part(kept)
+    }
+
+    /// An answer of an origin that goes behind the end of its list.
+    enum BehindEnd {
+        /// The list continues in the answer for this position.
+        case elsewhere(FetchTarget)
+        /// Only these items belong to the requested positions.
+        case part(FetchedPage)
     }
 }

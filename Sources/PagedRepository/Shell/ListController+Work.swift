@@ -116,7 +116,7 @@ extension ListController {
             let isServed = report.pagesNotStored > 0 && !now.isKept
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
-            if isDeadEnd(work, report, before) {
+            if isDeadEnd(work, report) {
                 let why = "the origin repeats items that are held already, or gives no more; the list has no end"
                 return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
             }
@@ -145,16 +145,11 @@ extension ListController {
         return world.clock.now() + (moment - readAt)
     }
 
-    /// Whether the origin has answered, and the list neither ended nor went on. Further calls would repeat that for ever
-    /// (R24).
-    private func isDeadEnd(
-        _ work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
-    ) -> Bool {
-        let now = current
-        guard now.hasMore, now.isKept, !now.isAtItemLimit, !Task.isCancelled else { return false }
-        // A whole load in which answers contradicted each other to the end.
-        if work == .all { return report.outcome == .unproven }
-        return report.outcome == .complete && now.itemsEnd == before.itemsEnd && outcome(from: before, to: now) == nil
+    /// Whether a whole load has ended without the end of the list, because answers contradicted each other. Further loads
+    /// would repeat that for ever (R24).
+    private func isDeadEnd(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
+        work == .all && report.outcome == .unproven && current.hasMore && current.isKept && !current.isAtItemLimit
+            && !Task.isCancelled
     }
 
     /// Returns what the work has added to the shown list. Returns nil when it has added nothing.

@@ -155,6 +155,12 @@ extension SyncRun {
     ) async throws(StorageError) {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         if try await isClamped(page, places, of: range, query) { return }
+        switch try await behindEnd(page, places, at: offset, of: range, query) {
+        case .elsewhere(let target): return queue.add([target])
+        case .part(let part):
+            return try await spanArrived(.page(part), range, overlap: range.lowerBound - offset)
+        case nil: break
+        }
         let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
         pagesWithoutNews = isKnownWhole ? pagesWithoutNews + 1 : 0
         guard pagesWithoutNews < SyncRun.sameAnswers else {
@@ -214,6 +220,7 @@ extension SyncRun {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
+            if case .pastEnd = answer { refusedPlaces.insert(range.lowerBound) }
             // Items behind the position were returned, so the origin hides those before them (R53).
             if furthest > range.lowerBound { return walkByPosition() }
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)

@@ -29,6 +29,15 @@ extension SyncRun {
             let places = try await storage.locate(Set(identities.map(\.key)), in: query)
             let shifts = page.content.shifts(at: start, places).filter { $0 != 0 }
             if shifts.isEmpty, mayLookAgain { return .changed }
+            switch try await behindEnd(page, places, at: start, of: range, query) {
+            case .elsewhere(let target):
+                queue.add([target])
+                return .notStored
+            case .part(let part):
+                try await spanArrived(.page(part), range, overlap: range.lowerBound - start)
+                return .notStored
+            case nil: break
+            }
             let times = note(identities, at: start, places)
             let isKnownWhole = places.count == identities.count
             if isKnownWhole {

@@ -64,8 +64,8 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// Deletes ledger entries that no longer matter. They are failures at positions that are held by now or do not
-    /// exist. They are also due retries without a planned request, because pages begin at other positions by now. The
+    /// Deletes ledger entries that no longer matter. They are failures of pages that were checked since, and failures at
+    /// positions that do not exist. They are also due retries without a planned request, because pages begin at other positions by now. The
     /// entry of page one is kept.
     func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
@@ -76,11 +76,23 @@ extension SyncRun {
                 entry.state != .inFlight
             else { return false }
             guard entry.state.isFailure || entry.nextAttemptAt != nil else { return false }
-            if entry.offset >= end || known.gaps(in: entry.offset..<entry.offset + 1).isEmpty { return true }
+            if entry.offset >= end { return true }
+            if known.gaps(in: entry.offset..<entry.offset + 1).isEmpty {
+                return list.record.allowsDuplicates || list.isChecked(since: entry)
+            }
             return entry.nextAttemptAt.map { $0 <= now } ?? false
         }
         guard !moot.isEmpty else { return }
         try await record(moot.map { .forgotten(offset: $0.offset) }, for: list.record.id)
+    }
+}
+
+extension ListOutline {
+    /// Whether the origin has confirmed the page of a failure after it. A page that was held before may have changed, and
+    /// the failed request was to show it.
+    func isChecked(since failure: LedgerEntry) -> Bool {
+        guard let page = heldPages.first(where: { $0.range.contains(failure.offset) }) else { return false }
+        return failure.lastAttemptAt.map { page.validatedAt > $0 } ?? true
     }
 }
 

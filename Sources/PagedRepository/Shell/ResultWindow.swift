@@ -19,6 +19,7 @@ extension SyncRun {
         if let look = pass.looks[range.lowerBound] {
             // Behind a supposed end, a refusal is no failure. It shows that nothing can be fetched there.
             queue.landed(target)
+            if range.lowerBound < list.record.total.exactCount ?? 0 { refusedPlaces.insert(range.lowerBound) }
             if failure.httpStatus == 422, let end = look.end, list.coverage.headEnd == end {
                 _ = try await self.end(atWindow: end, nil, list)
             } else {
@@ -49,7 +50,11 @@ extension SyncRun {
     /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise
     /// the list ends there, and the total is wrong.
     func isWindow(_ list: ListOutline, end: Int, total: Int) -> Bool {
-        guard end > 0, !hidesItems else { return false }
+        guard end > 0 else { return false }
+        // The origin counts these positions, and refuses them. A wrong total looks the same, and `limited` is the safer
+        // result.
+        if refusedPlaces.contains(where: { (end..<total).contains($0) }) { return true }
+        guard !hidesItems else { return false }
         if let refused = pass.refused.min(), refused <= end { return true }
         let size = max(pageSize, 1)
         guard total - end >= size, let last = list.heldPages.last, last.range.upperBound == end else { return false }

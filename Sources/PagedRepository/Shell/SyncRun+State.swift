@@ -11,6 +11,8 @@ extension SyncRun {
         var newItems = 0
         /// Positions that were requested, and whose answers contained only held items.
         var fruitless: Set<Int> = []
+        /// Ends of the held items at which the position of the answer's first known item was requested instead.
+        var realigned: Set<Int> = []
         /// The position from which an origin returned no items in two answers, although its total is larger. Positions
         /// from there on are not requested (R44).
         var emptyFrom: Int?

@@ -110,6 +110,8 @@ final class SyncRun {
     static let disorderedWalks = 3
     /// Whether the origin repeats itself, so that the end of its list cannot be proven.
     var isUnproven = false
+    /// Positions that the exact total counts, and that the origin refused (R24).
+    var refusedPlaces: Set<Int> = []
     /// The positions at which an earlier run has found a loop (R24).
     var loops: Set<Int> = []
     /// The exact totals of this run's answers.

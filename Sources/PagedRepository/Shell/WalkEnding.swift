@@ -129,7 +129,7 @@ extension SyncRun {
     /// Handles a cursor that the origin no longer accepts (R22). The list is walked again from page one with new
     /// cursors. Held items are kept, and verified on the way.
     func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
-        guard restarts < options.restarts else { return }
+        guard restarts < options.restarts, rechecked?.isRetry != true else { return }
         warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
         givenUp.remove(offset)
         tailWalk = .whole

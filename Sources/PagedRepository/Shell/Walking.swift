@@ -44,6 +44,8 @@ extension SyncRun {
             return
         }
         guard case .page(var page) = answer else {
+            let position = PositionCursor(cursor)?.offset(source.access) ?? offset
+            if let total = list.record.total.exactCount, position < total { refusedPlaces.insert(position) }
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
         if hidesItems, let position = PositionCursor(cursor) {
