@@ -192,6 +192,8 @@ public final class HTTPPageSource: PageSource {
             return .page(try sealed(FetchedPage(content: PageContent()), response))
         case .pastEnd:
             return .pastEnd
+        case .notFound:
+            return .notFound
         case .failure(let failure):
             throw failure
         case .notModified:

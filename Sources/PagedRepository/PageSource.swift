@@ -92,8 +92,10 @@ public enum PageAnswer: Hashable, Sendable {
     case page(FetchedPage)
     /// The page is unchanged since the validator was issued. `total` is the length that this answer itself states.
     case notModified(total: Total, validator: Validator?)
-    /// The position lies beyond the end of the list: 404 or 416 (R24).
+    /// The position lies beyond the end of the list: 400 or 416 (R24).
     case pastEnd
+    /// The origin does not find the position: 404. It lies beyond the end, unless the list counts or holds it (R24).
+    case notFound
 }
 
 /// The items of an answer, and what came with them.

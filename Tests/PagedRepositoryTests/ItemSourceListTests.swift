@@ -68,7 +68,9 @@ struct ItemSourceListTests {
         #expect(box.places == [0, 10])
         let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
-        #expect(box.places == [0, 10] + [0, 20, 30, 40], "page one and the missing pages")
+        // A walk over several pages without a total is confirmed by page one.
+        let confirmation = style == .afterLast ? [0] : []
+        #expect(box.places == [0, 10] + [0, 20, 30, 40] + confirmation, "page one and the missing pages")
         #expect(try await bench.songs == box.songs)
     }
 
@@ -89,7 +91,9 @@ struct ItemSourceListTests {
             // Without a total, the engine does not trust a single answer. The engine fetches page one and the end once
             // more.
             #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")
-            if style == .cursors || style == .links { #expect(box.places.count == pages) }
+            // A walk over several pages without a total is confirmed by page one.
+            let confirmations = counts || pages < 3 ? 0 : 1
+            if style == .cursors || style == .links { #expect(box.places.count == pages + confirmations) }
         }
     }
 

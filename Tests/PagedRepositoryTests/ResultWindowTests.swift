@@ -26,6 +26,110 @@ struct ResultWindowTests {
         #expect(try await bench.list?.record.window == window)
     }
 
+    @Test(
+        "A page that reaches behind the window is refused as a whole, and its first positions are fetched",
+        arguments: [40, 47])
+    func refusedAsWhole(total: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = WindowOrigin(ListOrigin(names(0..<total)), window: 40)
+        origin.refusesWhole.withLock { $0 = true }
+        for _ in 0..<2 {
+            let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+            #expect(report.outcome == (total == 40 ? .complete : .limited))
+            #expect(try await bench.held == names(0..<40))
+        }
+        #expect(origin.list.requests.count <= 20)
+    }
+
+    @Test(
+        "A held position that the origin counts and does not find is a failure, and no item is removed",
+        arguments: accesses, [SyncOptions.Work.everything, .sweep])
+    func heldPositions(_ access: PagingAccess, _ work: SyncOptions.Work) async throws {
+        let clock = ManualClock()
+        let bench = try await SyncBench(clock)
+        let origin = WindowOrigin(ListOrigin(names(0..<103), access: access), window: .max, answer: .notFound)
+        func sync(_ work: SyncOptions.Work) async throws -> SyncReport {
+            try await run(bench, origin, clock) { ($0.work, $0.patience) = (work, .zero) }
+        }
+        #expect(try await sync(.everything).outcome == .complete)
+        origin.list.names.remove(at: 20)
+        origin.window.withLock { $0 = 60 }
+        for _ in 0..<3 {
+            #expect(try await sync(work).outcome == .incomplete)
+            #expect(try await bench.held.count >= 102)
+            clock.advance(by: .seconds(7_200))
+        }
+        origin.window.withLock { $0 = .max }
+        _ = try await sync(.everything)
+        #expect(try await sync(.everything).outcome == .complete)
+        #expect(try await bench.held == origin.list.names)
+    }
+
+    @Test(
+        "Positions that are not found and counted show a window after an hour, and are failures before",
+        arguments: accesses)
+    func notFound(_ access: PagingAccess) async throws {
+        let clock = ManualClock()
+        let bench = try await SyncBench(clock)
+        let origin = WindowOrigin(ListOrigin(names(0..<303), access: access), window: 60, answer: .notFound)
+        func sync(_ work: SyncOptions.Work = .everything) async throws -> SyncReport {
+            try await run(bench, origin, clock) { ($0.work, $0.patience) = (work, .zero) }
+        }
+        for _ in 0..<3 {
+            let before = origin.list.requests.count
+            #expect(try await sync().outcome == .incomplete)
+            #expect(origin.list.requests.count - before <= 14)
+            clock.advance(by: .seconds(1_000))
+        }
+        clock.advance(by: .seconds(3_000))
+        #expect(try await sync().outcome == .limited)
+        #expect(try await bench.list?.record.window == 60)
+        #expect(try await bench.held == names(0..<60))
+        let before = origin.list.requests.count
+        #expect(try await sync().outcome == .limited)
+        #expect(origin.list.requests.count - before == 1)
+        // The window is looked at again by a sweep, and by the recheck.
+        origin.window.withLock { $0 = .max }
+        if access == .offsets {
+            #expect(try await sync(.sweep).outcome == .complete)
+        } else {
+            clock.advance(by: .seconds(8 * 86_400))
+            #expect(try await sync().outcome == .complete)
+        }
+        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.held == names(0..<303))
+    }
+
+    @Test("One page of many that is not found is a gap, and the pages behind it are fetched", arguments: accesses)
+    func onePage(_ access: PagingAccess) async throws {
+        let clock = ManualClock()
+        let bench = try await SyncBench(clock)
+        let origin = WindowOrigin(ListOrigin(names(0..<103), access: access), window: .max, answer: .notFound)
+        origin.refused.withLock { $0 = 40..<50 }
+        func sync() async throws -> SyncReport {
+            try await run(bench, origin, clock) { $0.patience = .zero }
+        }
+        #expect(try await sync().outcome == .incomplete)
+        #expect(try await bench.held.compactMap(\.self).count >= 80)
+        clock.advance(by: .seconds(7_200))
+        #expect(try await sync().outcome == .incomplete)
+        origin.refused.withLock { $0 = nil }
+        clock.advance(by: .seconds(7_200))
+        #expect(try await sync().outcome == .complete)
+        #expect(try await bench.held == names(0..<103))
+    }
+
+    private func run(
+        _ bench: SyncBench, _ origin: WindowOrigin, _ clock: ManualClock,
+        _ change: (inout SyncOptions) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        change(&options)
+        return try await ListSync(
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
+    }
+
     @Test("A total that counts too many items, and empty pages behind the end, make a complete list")
     func wrongTotal() async throws {
         let bench = try await SyncBench()
@@ -42,20 +146,29 @@ struct ResultWindowTests {
 /// A list of which only the first items can be fetched.
 private final class WindowOrigin: PageSource {
     let list: ListOrigin
-    let window: Int
+    let window: Mutex<Int>
+    /// Positions that the origin refuses, besides those behind the window.
+    let refused = Mutex<Range<Int>?>(nil)
+    /// Whether a page that reaches behind the window is refused.
+    let refusesWhole = Mutex(false)
+    let answer: PageAnswer
 
-    init(_ list: ListOrigin, window: Int) { (self.list, self.window) = (list, window) }
+    init(_ list: ListOrigin, window: Int, answer: PageAnswer = .pastEnd) {
+        self.list = list
+        self.window = Mutex(window)
+        self.answer = answer
+    }
 
     var access: PagingAccess { list.access }
     var usage: SourceUsage { list.usage }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        var answer = try await list.fetch(request)
+        let answer = try await list.fetch(request)
         guard case .offset(let offset) = request.target else { return answer }
-        if offset >= window { return .pastEnd }
-        guard case .page(let page) = answer else { return answer }
-        let count = min(page.content.count, window - offset)
-        answer = .page(FetchedPage(content: named(list.names[offset..<offset + count]), total: page.total))
-        return answer
+        let window = window.withLock(\.self)
+        let end = refusesWhole.withLock(\.self) ? offset + 10 : offset + 1
+        if end > window || refused.withLock({ $0?.contains(offset) }) == true { return self.answer }
+        guard case .page(let page) = answer, offset + page.content.count > window else { return answer }
+        return .page(FetchedPage(content: named(Array(list.names[offset..<window])), total: page.total))
     }
 }

@@ -42,6 +42,7 @@ extension PageAnswer {
             "\(page.content.ids.map { $0 ?? "-" }.joined(separator: " ")) of \(page.total) next \(page.next?.text ?? "none")"
         case .notModified(let total, _): "not modified, of \(total)"
         case .pastEnd: "past the end"
+        case .notFound: "not found"
         }
     }
 }

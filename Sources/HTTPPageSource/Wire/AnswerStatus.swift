@@ -10,6 +10,8 @@ enum AnswerStatus: Equatable {
     case notModified
     /// The position is past the end of the list.
     case pastEnd
+    /// The position is past the end of the list, or the origin fails.
+    case notFound
     case failure(FetchFailure)
 
     /// - Parameters:
@@ -38,8 +40,10 @@ enum AnswerStatus: Equatable {
             self =
                 isConditional
                 ? .notModified : refusal(.hostile, "the origin answered 304 to a request without a validator")
-        case 400 where isBeyondFirst, 404 where isBeyondFirst, 416 where isBeyondFirst:
+        case 400 where isBeyondFirst, 416 where isBeyondFirst:
             self = .pastEnd
+        case 404 where isBeyondFirst:
+            self = .notFound
         case ..<200:
             self = refusal(.hostile, "the origin answered \(response.status), and nothing after it")
         case 406:

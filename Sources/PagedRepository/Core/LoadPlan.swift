@@ -15,7 +15,11 @@ enum LoadPlan {
     ///   - size: the number of items of a full page of this origin.
     ///   - overlap: the number of known items to request again, for an origin that accepts any offset. `Overlap`
     ///     decides which pages include them (R21). Defaults to 0.
-    static func targets(for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0) -> [FetchTarget] {
+    ///   - isCheck: whether the list ended here before. The last known items are then requested again, which costs no
+    ///     request. They show a deletion before them. Defaults to false.
+    static func targets(
+        for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0, isCheck: Bool = false
+    ) -> [FetchTarget] {
         let overlap = Overlap(overlap, size: size)
         let coverage = list.coverage
         switch access {
@@ -33,7 +37,7 @@ enum LoadPlan {
                 // list continues.
                 let end = coverage.runs.last?.upperBound ?? 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
-                    + openEnd(end, access, size, overlap, list)
+                    + openEnd(end, access, size, overlap, isCheck: isCheck)
             }
             let gaps = coverage.gaps(below: min(length, list.record.window ?? .max))
             return spans(gaps, access, size, overlap, list)
@@ -76,13 +80,15 @@ enum LoadPlan {
 
     /// Returns the page that begins at or contains `position`, where the list may continue.
     private static func openEnd(
-        _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, _ list: ListOutline
+        _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, isCheck: Bool
     ) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
             let start = position / grid * grid
             return [.span(start..<start + grid, overlap: 0)]
         case .offsets, .chain, .single:
+            let known = min(overlap.items, position)
+            if isCheck, known > 0 { return [.span(position..<position + size - known, overlap: known)] }
             return overlap.spans(position..<Int.max, size: size, most: 1)
         }
     }

@@ -96,7 +96,7 @@ public struct ItemSource<Value: Sendable>: PageSource {
                 return .notModified(total: handover.page.total, validator: sent)
             }
         } catch let failure as FetchFailure where request.isForOffset && failure.mayMeanPastEnd {
-            return .pastEnd
+            return failure.httpStatus == 404 ? .notFound : .pastEnd
         } catch is DecodingError {
             // A retry would receive the same body (R27). The message names no data, because it is stored in the ledger.
             throw FetchFailure(.undecodable, "the answer does not decode to what is expected", isRetryable: false)

@@ -43,6 +43,7 @@ extension SyncRun {
         progress(.opened(held: state.holdings?.held.count ?? 0, length: isLoaded ? state.length : nil))
         if isLoaded, state.isComplete == false { reconciliation = .resumed }
         failing = Set(state.failures?.map(\.offset) ?? [])
+        restoreRefusals(state.failures ?? [])
     }
 
     /// Stores page one as of its lease. Discards the glance if the list has changed since it was taken.

@@ -4,8 +4,14 @@ extension SyncRun {
     /// Handles the answer for page one, and derives what it says about the whole list.
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
         headFailure = nil
+        // The walk has just come to the end of the list.
+        let confirmsWalk = !walkedFrom.isEmpty
+        defer {
+            if confirmsWalk { pass.rechecksEnd = false }
+            walkedFrom = []
+        }
         switch answer {
-        case .pastEnd:
+        case .pastEnd, .notFound:
             headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
@@ -68,6 +74,11 @@ extension SyncRun {
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
+        pageOneKeys = page.content.identities.map(\.key)
+        if hasLostItems(pageOneKeys) {
+            walksAgain += 1
+            tailWalk = .whole
+        }
         if try await isUnchangedAtAGlance(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
@@ -109,6 +120,14 @@ extension SyncRun {
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    /// Whether page one lacks an item that it had before the walk, and that no insert has pushed out. An item was then
+    /// deleted or moved during the walk, and the walk may have passed over another item.
+    private func hasLostItems(_ keys: [UInt64]) -> Bool {
+        guard let first = walkedFrom.first else { return false }
+        guard let start = keys.firstIndex(of: first) else { return true }
+        return !walkedFrom.starts(with: keys[start...])
     }
 
     /// Whether page one repeats ids that its previous answer did not repeat (R25). The same repetition in two answers

@@ -192,7 +192,7 @@ extension SyncRun {
             if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
         }
         guard let list = try await storage.outline(of: query) else { return }
-        if case .pastEnd = answer, start < list.record.total.exactCount ?? 0 { refusedPlaces.insert(start) }
+        if answer.refusesPosition, start < list.record.total.exactCount ?? 0 { refusedPlaces.insert(start) }
         try await nothingBehind(look, at: start, list)
     }
 

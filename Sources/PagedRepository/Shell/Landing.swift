@@ -81,6 +81,10 @@ extension SyncRun {
                 wasHeard = true
                 return try await handle(failure, at: landing.target)
             }
+            if let failure = try await failure(in: answer, to: landing.target) {
+                wasHeard = true
+                return try await handle(failure, at: landing.target)
+            }
             received(answer, landing)
             try await arrived(answer, landing)
         case .failure(let error):
@@ -146,7 +150,10 @@ extension SyncRun {
             var told = failure
             // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
             // explicit call (R33).
-            if isLost { told.isRetryable = true }
+            if isLost {
+                told.isRetryable = true
+                if target.offset > 0 { told.message = "at position \(target.offset), for a check: \(failure.message)" }
+            }
             let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             let offset = ledgerTarget.offset
             try await record(

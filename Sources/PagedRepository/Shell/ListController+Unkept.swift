@@ -72,7 +72,7 @@ extension ListController {
             let range = try take(page, at: nil)
             unkept?.attempts = 0
             try await rebuild(telling: range)
-        case .pastEnd:
+        case .pastEnd, .notFound:
             unkept?.pages.ended()
             try await rebuild()
         case .notModified:

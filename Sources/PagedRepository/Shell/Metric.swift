@@ -117,7 +117,7 @@ extension Metric.Request {
         switch answer {
         case .page: self = .page
         case .notModified: self = .notModified
-        case .pastEnd: self = .pastEnd
+        case .pastEnd, .notFound: self = .pastEnd
         }
     }
 

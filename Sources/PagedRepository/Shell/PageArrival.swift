@@ -210,6 +210,7 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
+        if let aligned = realigned(answer, range, overlap, list) { return queue.addFirst(aligned) }
         // The known items before the position are missing too (R21).
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
@@ -220,7 +221,7 @@ extension SyncRun {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
-            if case .pastEnd = answer { refusedPlaces.insert(range.lowerBound) }
+            if answer.refusesPosition { refusedPlaces.insert(range.lowerBound) }
             // Items behind the position were returned, so the origin hides those before them (R53).
             if furthest > range.lowerBound { return walkByPosition() }
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)

@@ -20,6 +20,7 @@ extension SyncRun {
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
+                pass.checksOldEnd = pass.rechecksEnd && list.record.end != nil
                 if pass.rechecksEnd { list.record.end = nil }
                 heldEnd = list.coverage.runs.last?.upperBound ?? 0
                 loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
@@ -100,9 +101,12 @@ extension SyncRun {
             options.honorsLedger
             ? LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest) : []
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
-        return LoadPlan.targets(for: list, access: access, size: pageSize, overlap: overlap).filter {
+        return LoadPlan.targets(
+            for: list, access: access, size: pageSize, overlap: overlap, isCheck: pass.checksOldEnd
+        ).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
                 && $0.offset <= suspectedEnd ?? .max
+                && (pass.notFound.count < 2 || $0.offset < pass.notFound.min() ?? .max)
         }
     }
 

@@ -24,7 +24,19 @@ extension SyncRun {
             if pass.mustRestart { verifyEveryPage(because: page) }
             if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
         }
+        try await reopenWindow(query)
         return .drained
+    }
+
+    /// Opens a list that ends at a result window again, once in each period. The positions behind the window are
+    /// requested, and a refusal stores the window again (R24).
+    private func reopenWindow(_ query: QueryID) async throws(StorageError) {
+        guard let period = options.recheckEvery, let earlier, (storageTime - earlier.registered) * 4 >= period,
+            let list = try await storage.outline(of: query), list.isAtWindow, let end = list.record.window,
+            RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
+                .contains(where: { $0.upperBound == end })
+        else { return }
+        if try await commit([.setWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
     }
 
     /// Returns the held pages whose last request failed, and that were not confirmed since. A walk or a sweep requested

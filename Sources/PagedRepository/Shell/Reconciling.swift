@@ -144,7 +144,7 @@ extension SyncRun {
             let sighting = try await sighting(
                 page, at: range.lowerBound, work.list.record.id, isEnd: isEnd || page.content.isEmpty, asked: range)
             work.machine.learn(sighting, total: page.total)
-        case .pastEnd, .notModified:
+        case .pastEnd, .notFound, .notModified:
             work.machine.learn(
                 Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true), total: .unknown)
         }

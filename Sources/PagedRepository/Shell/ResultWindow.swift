@@ -69,6 +69,75 @@ extension SyncRun {
     }
 }
 
+/// Refusals of positions that the list counts. They are failures before they show a result window (R24).
+extension SyncRun {
+    /// Returns the failure that a refusal stands for. Returns nil if the refusal says something about the list.
+    ///
+    /// A held position that an exact total counts was returned before, so the origin is failing. It is also failing when
+    /// it does not find (404) a counted position that is not held, until it has answered so for an hour.
+    func failure(in answer: PageAnswer, to target: FetchTarget) async throws(StorageError) -> FetchFailure? {
+        let place = target.offset
+        guard answer.refusesPosition, source.access.isRandom, place > 0, let query,
+            let list = try await storage.excerpt(of: query, place..<place + 1),
+            case .exact(let stored) = list.record.total, place < pageOne.total.exactCount ?? stored
+        else { return nil }
+        // A request that reaches behind the result window is refused as a whole.
+        if case .sweep(let range) = target, let window = list.record.window, window <= range.upperBound { return nil }
+        let isHeld = list.heldPages.contains { $0.range.contains(place) }
+        if !isHeld {
+            guard case .span = target, answer == .notFound, !isRefusedForLong(place) else { return nil }
+            pass.notFound.insert(place)
+            // A single page that is not found is a failure of its own, and the pages behind it are fetched.
+            if pass.notFound.count > 1, let first = pass.notFound.min() { queue.clear(from: first) }
+        }
+        let status = answer == .notFound ? 404 : nil
+        let code = status.map { " (\($0))" } ?? ""
+        let why = "the origin refuses position \(place)\(code), which its total counts"
+        return FetchFailure(.refused, why, isRetryable: true, httpStatus: status)
+    }
+
+    /// Whether the origin has not found a position for an hour, and no item is held behind it. The positions behind it
+    /// share its answer.
+    private func isRefusedForLong(_ place: Int) -> Bool {
+        place >= heldEnd
+            && notFoundSince.contains {
+                $0.key <= place && $0.key >= heldEnd && storageTime - $0.value >= .seconds(3_600)
+            }
+    }
+
+    /// Restores what the ledger says about positions that the origin did not find in earlier runs.
+    func restoreRefusals(_ failures: [LedgerEntry]) {
+        for entry in failures where entry.failure?.httpStatus == 404 {
+            notFoundSince[entry.offset] = entry.firstFailureAt
+        }
+    }
+}
+
+extension SyncRun {
+    /// Returns the request that replaces a refused one with known items, once. Some origins refuse a page that reaches
+    /// behind their result window, although its first positions are before it. A page that begins at a multiple of the
+    /// page size ends with most windows.
+    func realigned(_ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> FetchTarget? {
+        guard answer.refusesPosition, overlap > 0, source.access == .offsets, pageSize > 1,
+            range.lowerBound < list.record.total.exactCount ?? 0
+        else { return nil }
+        refusedPlaces.insert(range.lowerBound)
+        let start = range.lowerBound / pageSize * pageSize
+        guard start != range.lowerBound - overlap, pass.realigned.insert(range.lowerBound).inserted else { return nil }
+        return .span(range, overlap: range.lowerBound - start)
+    }
+}
+
+extension PageAnswer {
+    /// Whether the origin refuses the position.
+    var refusesPosition: Bool {
+        switch self {
+        case .pastEnd, .notFound: true
+        case .page, .notModified: false
+        }
+    }
+}
+
 extension FetchFailure {
     /// Whether the origin refuses the position, and not the list as a whole.
     fileprivate var refusesPlace: Bool {

@@ -50,6 +50,11 @@ extension SyncRun {
         // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
         // it is the same as before the other pages were read.
         if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
+        // A deletion during a walk moves an item past the position of the walk. Page one can show it.
+        if access == .chain, record.total.exactCount == nil, pass.newPages > 1, walksAgain < 2 {
+            walkedFrom = pageOneKeys
+            return false
+        }
         return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 

@@ -192,7 +192,8 @@ extension SyncRun {
             return askWitness(for: .sweep(question(sweeping.position)), end: position)
         }
         queue.clear()
-        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
+        var ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
+        if let window = list.record.window, window < position { ending.append(.setWindow(nil)) }
         guard try await commit(edits + ending, [], list) else { return }
         sweeping.isDone = true
         try await takeBackRepeats()

@@ -9,15 +9,20 @@ extension SyncRun {
         var hasReplaced = false
         /// The number of new items in this pass.
         var newItems = 0
+        /// The number of pages with new items that a walk has stored behind page one.
+        var newPages = 0
         /// Positions that were requested, and whose answers contained only held items.
         var fruitless: Set<Int> = []
-        /// Ends of the held items at which the position of the answer's first known item was requested instead.
+        /// Ends of the held items at which another position was requested instead.
         var realigned: Set<Int> = []
         /// The position from which an origin returned no items in two answers, although its total is larger. Positions
         /// from there on are not requested (R44).
         var emptyFrom: Int?
         /// Positions that the origin permanently refused to return.
         var refused: Set<Int> = []
+        /// Positions that the total counts, and that were answered with 404. With two of them, no position behind the
+        /// first is requested.
+        var notFound: Set<Int> = []
         /// Whether positions behind the supposed end were requested to see whether the origin hides items.
         var hasLookedBehind = false
         /// The requests behind a supposed end, by position.
@@ -61,6 +66,8 @@ extension SyncRun {
         /// Whether the end of the list must be checked, because no total shows whether the list has grown (R24). Until
         /// then the list keeps its end. No item is removed, and no end is announced twice (R14, R38).
         var rechecksEnd = false
+        /// Whether that end was known before this pass.
+        var checksOldEnd = false
     }
 
     /// An item that arrived at two positions in one walk.

@@ -112,8 +112,16 @@ final class SyncRun {
     var isUnproven = false
     /// Positions that the exact total counts, and that the origin refused (R24).
     var refusedPlaces: Set<Int> = []
+    /// The positions that the origin did not find in earlier runs, with the time of the first such answer (R24).
+    var notFoundSince: [Int: Timestamp] = [:]
     /// The positions at which an earlier run has found a loop (R24).
     var loops: Set<Int> = []
+    /// The items of page one as it was received last, by key.
+    var pageOneKeys: [UInt64] = []
+    /// The items of page one before the walk that has just ended. Empty when no such walk needs a confirmation.
+    var walkedFrom: [UInt64] = []
+    /// The number of walks that were repeated because page one had lost an item meanwhile.
+    var walksAgain = 0
     /// The exact totals of this run's answers.
     var totals = TotalSeries()
     var pagesWithoutNews = 0
@@ -215,6 +223,7 @@ final class SyncRun {
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
                 if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
                 failing = Set(list.failures.map(\.offset))
+                restoreRefusals(list.failures)
             }
         }
         // The list was removed since the run was planned, or the run was cancelled meanwhile.

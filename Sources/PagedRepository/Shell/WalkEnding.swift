@@ -36,6 +36,7 @@ extension SyncRun {
         if pass.unbrokenTo == offset { pass.unbrokenTo = position }
         if !edits.isEmpty {
             pagesFetched += 1
+            pass.newPages += 1
             pagesWithoutNews = 0
             announce(offset..<position, news: isNews ? position - offset : 0)
         }

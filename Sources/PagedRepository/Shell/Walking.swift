@@ -153,7 +153,12 @@ extension SyncRun {
     }
 
     private func count(_ page: FetchedPage, _ walk: Walk) {
-        if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        if walk.isSame {
+            pagesUnchanged += 1
+        } else {
+            pagesFetched += 1
+            pass.newPages += 1
+        }
     }
 
     /// Reads the pages at `offset` and the segment behind it, which may be far away.
