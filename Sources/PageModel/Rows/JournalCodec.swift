@@ -1,11 +1,9 @@
-import PageModel
-
 /// Encodes the changes of a journal entry for its row: a format byte, then numbers in LEB128 and texts with their
 /// length in front.
-enum JournalCodec {
+package enum JournalCodec {
     private static let format: UInt8 = 2
 
-    static func encode(_ changes: [JournalChange]) -> [UInt8] {
+    package static func encode(_ changes: [JournalChange]) -> [UInt8] {
         guard !changes.isEmpty else { return [] }
         var writer = Writer()
         writer.bytes.reserveCapacity(changes.reduce(8) { $0 + $1.cost })
@@ -29,7 +27,7 @@ enum JournalCodec {
     }
 
     /// Decodes changes. Returns nil when the bytes are not a valid encoding.
-    static func decode(_ bytes: UnsafeRawBufferPointer) -> [JournalChange]? {
+    package static func decode(_ bytes: UnsafeRawBufferPointer) -> [JournalChange]? {
         guard !bytes.isEmpty else { return [] }
         guard bytes[0] == format else { return nil }
         var reader = Reader(bytes: bytes, position: 1)

@@ -1,11 +1,9 @@
-import PageModel
-
 /// The leases that a session has granted and that have not ended. A heartbeat renews these rows without a search
 /// (Decision 0009).
 ///
 /// The store decides which leases are held. An outdated entry renews no lease.
-struct HeldLeases {
-    struct Place {
+package struct HeldLeases {
+    private struct Place {
         var query: QueryID
         var offset: Int
         var owner: LeaseOwner
@@ -17,23 +15,25 @@ struct HeldLeases {
     /// leases.
     private static let many = 1_024
 
-    mutating func add(
+    package init() {}
+
+    package mutating func add(
         _ lease: Lease, of query: QueryID, by owner: LeaseOwner, for duration: Duration, at moment: StorageMoment
     ) {
         if places.count >= HeldLeases.many { places = places.filter { !moment.isOver($0.value.end) } }
         places[lease.token] = Place(query: query, offset: lease.offset, owner: owner, end: moment.uptime + duration)
     }
 
-    mutating func end(_ token: LeaseToken) { places[token] = nil }
+    package mutating func end(_ token: LeaseToken) { places[token] = nil }
 
     /// Returns the leases of an owner, the oldest first.
-    func leases(of owner: LeaseOwner) -> [(query: QueryID, lease: Lease)] {
+    package func leases(of owner: LeaseOwner) -> [(query: QueryID, lease: Lease)] {
         places.filter { $0.value.owner == owner }.sorted { $0.key < $1.key }.map {
             ($0.value.query, Lease(offset: $0.value.offset, token: $0.key))
         }
     }
 
-    mutating func renewed(_ token: LeaseToken, at offset: Int, until end: Uptime) {
+    package mutating func renewed(_ token: LeaseToken, at offset: Int, until end: Uptime) {
         places[token]?.offset = offset
         places[token]?.end = end
     }

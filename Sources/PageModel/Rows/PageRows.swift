@@ -1,19 +1,23 @@
-import PageModel
-
 /// The trusted pages of a list: intact rows, strictly ascending by offset, without overlap (R5).
-struct PageRows {
-    private(set) var rows: [PageRow]
+package struct PageRows {
+    package private(set) var rows: [PageRow]
     /// Positions whose page records cannot be read or are not trusted, ascending. An empty range marks damage that
     /// hides no position. The last range ends at `Int.max` where no readable page follows.
-    private(set) var damaged: [Range<Int>]
+    package private(set) var damaged: [Range<Int>]
 
-    init() {
+    package init() {
         rows = []
         damaged = []
     }
 
-    init(_ keyed: KeyedRows<PageRow>) {
-        let (values, holes) = keyed.finish()
+    /// A stretch of offsets between two readable rows, with both ends excluded. At least one row in it cannot be read.
+    /// `nil` means that there is no readable row on that side.
+    package typealias Hole = (after: Int64?, before: Int64?)
+
+    /// - Parameters:
+    ///   - values: the intact rows, strictly ascending by offset.
+    ///   - holes: the holes between them.
+    package init(_ values: [PageRow], holes: [Hole]) {
         guard !holes.isEmpty || PageRows.hasOverlap(values) else {
             rows = values
             damaged = []
@@ -44,7 +48,7 @@ struct PageRows {
     }
 
     /// Removes the rows and the damage outside of `range`.
-    mutating func restrict(to range: Range<Int>) {
+    package mutating func restrict(to range: Range<Int>) {
         rows = rows.filter { $0.summary.meets(range) }
         guard !damaged.isEmpty else { return }
         damaged = damaged.filter { $0.isEmpty ? range.contains($0.lowerBound) : $0.overlaps(range) }.map {
@@ -86,7 +90,7 @@ struct PageRows {
 extension PageSummary {
     /// Returns whether the page holds a position in `range`. An empty page meets the ranges with its offset, and the
     /// empty range that begins there.
-    func meets(_ range: Range<Int>) -> Bool {
+    package func meets(_ range: Range<Int>) -> Bool {
         if count == 0 { return offset == range.lowerBound || range.contains(offset) }
         return self.range.overlaps(range)
     }

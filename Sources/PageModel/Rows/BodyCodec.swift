@@ -1,15 +1,13 @@
-import PageModel
-
 /// Encodes a page's items for its `body` row: the payloads unchanged, and a layout with the end and the id of each
 /// item.
 ///
 /// Layout, format 3: the byte 3, the number of items, and an entry for each item. An entry is the length of the
 /// payload, an id word and the id. The id word is 0 for an item without an id. Otherwise it is twice the length of the
 /// id, plus one where the id is a number, plus one. Numbers are LEB128.
-enum BodyCodec {
-    static let format: UInt8 = 3
+package enum BodyCodec {
+    package static let format: UInt8 = 3
 
-    static func layout(of content: PageContent) -> [UInt8] {
+    package static func layout(of content: PageContent) -> [UInt8] {
         // Each number in the layout is at most one of these four, so `width` bytes hold it.
         let (letters, longest) = content.places.reduce((0, 0)) {
             ($0.0 + max($1.idCount, 0), max($0.1, $1.idWord + 1))
@@ -37,7 +35,7 @@ enum BodyCodec {
 
     /// Decodes the items of a body. The ids are not decoded: the result refers to them in a copy of the layout.
     /// - Returns: the items, or nil when the layout is invalid or the checksum does not match.
-    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64)
+    package static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64)
         -> PageContent?
     {
         guard let places = places(in: layout, payload: payload.count) else { return nil }
@@ -54,7 +52,7 @@ enum BodyCodec {
 
     /// Decodes the places of the items. Returns nil when the layout is invalid, or does not fit a payload of `payload`
     /// bytes.
-    static func places(in layout: UnsafeRawBufferPointer, payload: Int) -> [PageContent.Place]? {
+    package static func places(in layout: UnsafeRawBufferPointer, payload: Int) -> [PageContent.Place]? {
         guard layout.first == format else { return nil }
         var reader = Reader(bytes: layout, position: 1)
         // Each item takes at least two bytes of layout. This check keeps a damaged count from reserving memory it
@@ -79,7 +77,7 @@ enum BodyCodec {
 
     /// Computes the checksum of a body from its layout and the content hash of each item, in order. A caller that
     /// stores a page already has these hashes, so the payload is read only once.
-    static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
+    package static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
         var seal = Seal(Seal.body)
         layout.withUnsafeBytes { seal.mix($0) }
         for identity in identities { seal.mix(identity.content) }
@@ -87,21 +85,23 @@ enum BodyCodec {
     }
 
     /// Calls `body` with 16 bytes per item: the key and the content hash, little-endian.
-    static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    package static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         // An `ItemIdentity` is two words in memory. Every platform of Swift is little-endian, so no conversion is
         // needed.
         identities.withUnsafeBytes(body)
     }
 
     /// Calls `body` with the index and the identity key of each item.
-    static func eachKey(in hashes: UnsafeRawBufferPointer, _ body: (Int, UInt64) -> Void) {
+    @inlinable
+    package static func eachKey(in hashes: UnsafeRawBufferPointer, _ body: (Int, UInt64) -> Void) {
         for index in 0..<hashes.count / 16 {
             body(index, UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16, as: UInt64.self)))
         }
     }
 
     /// Returns the content hash of the item at `index`.
-    static func content(at index: Int, in hashes: UnsafeRawBufferPointer) -> UInt64 {
+    @inlinable
+    package static func content(at index: Int, in hashes: UnsafeRawBufferPointer) -> UInt64 {
         UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16 + 8, as: UInt64.self))
     }
 

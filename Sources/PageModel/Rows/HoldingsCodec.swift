@@ -1,9 +1,7 @@
-import PageModel
-
 /// Encodes the holdings of a list for the newest row of its journal. Each number takes eight little-endian bytes: the
 /// number of held pages, the number of older pages, then the two bounds of every segment.
-enum HoldingsCodec {
-    static func encode(_ holdings: ListHoldings) -> [UInt8] {
+package enum HoldingsCodec {
+    package static func encode(_ holdings: ListHoldings) -> [UInt8] {
         let runs = holdings.held.runs
         // Every commit encodes holdings, so the bytes are written into one allocation.
         return [UInt8](unsafeUninitializedCapacity: 16 * (1 + runs.count)) { bytes, count in
@@ -22,7 +20,7 @@ enum HoldingsCodec {
     }
 
     /// Decodes holdings. Returns nil when `encode` cannot have written the bytes.
-    static func decode(_ bytes: UnsafeRawBufferPointer) -> ListHoldings? {
+    package static func decode(_ bytes: UnsafeRawBufferPointer) -> ListHoldings? {
         guard bytes.count.isMultiple(of: 16), bytes.count >= 16, bytes.count <= 16 * (1 + ListHoldings.mostRuns) else {
             return nil
         }
