@@ -27,3 +27,6 @@ enum AccessTable {
         }
     }
 }
+
+/// The bodies that were read, by the number of their row.
+typealias AccessLog = ReadLog<Int64>

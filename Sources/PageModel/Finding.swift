@@ -1,5 +1,3 @@
-public import PageModel
-
 /// One kind of damage at one place in a store.
 public struct Finding: Hashable, Sendable {
     /// The kind of damage. The raw value is the text that the tool prints.

@@ -1,5 +1,3 @@
-public import PageModel
-
 /// The contents and the size of a store, read in one transaction (R2). The sizes of the files are read separately, at
 /// nearly the same moment.
 public struct StoreStatistics: Hashable, Sendable {
@@ -56,20 +54,5 @@ public struct StoreStatistics: Hashable, Sendable {
     /// The number of ledger entries of all queries in each state. States without entries are absent.
     public var ledger: [FetchState: Int] {
         queries.reduce(into: [:]) { $0.merge($1.ledger, uniquingKeysWith: +) }
-    }
-}
-
-extension StoreReading {
-    func statistics() throws(StorageError) -> StoreStatistics {
-        let tallies = try TallyTable.all(in: connection)
-        let queries = try summaries().map {
-            StoreStatistics.Query(summary: $0, tally: tallies[$0.outline.record.id] ?? RunTally())
-        }
-        let (free, isTooMuch) = try connection.pragma("freelist_count").multipliedReportingOverflow(
-            by: connection.pragma("page_size"))
-        return StoreStatistics(
-            queries: queries, fileBytes: StoreFile.size(connection.path),
-            logBytes: StoreFile.size(connection.path + "-wal"),
-            freeBytes: isTooMuch ? 0 : Int(free), schema: Int(try connection.pragma("user_version")))
     }
 }

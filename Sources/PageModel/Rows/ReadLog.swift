@@ -1,29 +1,29 @@
 import Synchronization
 
-/// Collects the bodies that were read since the last note.
+/// Collects the bodies of pages that were read since the last note (R40).
 ///
 /// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
-package final class AccessLog: Sendable {
+package final class ReadLog<Body: Hashable & Sendable>: Sendable {
     private struct State {
-        var bodies: Set<Int64> = []
+        var bodies: Set<Body> = []
         var latest: Timestamp
         var noted: Timestamp
     }
 
     private let state: Mutex<State>
     /// The shortest time between two notes. A read is stamped with the time of the note that follows it.
-    private static let interval = Duration.seconds(60)
+    private static var interval: Duration { .seconds(60) }
     /// The largest number of remembered bodies. Further reads are not recorded, which makes the order coarser but keeps
     /// memory bounded.
-    private static let capacity = 65_536
+    private static var capacity: Int { 65_536 }
 
     package init(openedAt: Timestamp) {
         state = Mutex(State(latest: openedAt, noted: openedAt))
     }
 
-    package func read(_ body: Int64) {
+    package func read(_ body: Body) {
         state.withLock { state in
-            guard state.bodies.count < AccessLog.capacity else { return }
+            guard state.bodies.count < Self.capacity else { return }
             state.bodies.insert(body)
         }
     }
@@ -33,10 +33,10 @@ package final class AccessLog: Sendable {
     /// - Parameters:
     ///   - moment: the current time. `nil` makes the note due, at the latest time known.
     ///   - force: whether the note is due regardless of the interval. Defaults to false.
-    package func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Int64>, at: Timestamp)? {
+    package func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Body>, at: Timestamp)? {
         state.withLock { state in
             if let moment { state.latest = max(state.latest, moment) }
-            let isDue = force || moment == nil || state.latest - state.noted >= AccessLog.interval
+            let isDue = force || moment == nil || state.latest - state.noted >= Self.interval
             guard isDue, !state.bodies.isEmpty else { return nil }
             defer { state.bodies = [] }
             state.noted = state.latest

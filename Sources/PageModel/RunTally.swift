@@ -1,8 +1,6 @@
-public import PageModel
-
 /// The costs of the runs that updated a list, and the requests they avoided, summed over the life of a query.
 ///
-/// A program that runs a synchronisation may pass its figures to `PageStore.add(_:to:)`. `pagecache sync` and
+/// A program that runs a synchronisation may pass its figures to `add(_:to:)` of its store. `pagecache sync` and
 /// `pagecache retry` do.
 public struct RunTally: Hashable, Sendable {
     /// The start of the count. `nil` means that no run was counted.
@@ -58,4 +56,9 @@ public struct RunTally: Hashable, Sendable {
             bytesReceived: left.bytesReceived + right.bytesReceived,
             changedSince: right.changedSince ?? left.changedSince)
     }
+}
+
+extension RunTally {
+    /// The numbers that a storage keeps. Each has to be one of `StoredBounds.sizes`.
+    package var numbers: [Int] { [runs, requests, pagesFetched, pagesUnchanged, pagesKept, bytesReceived] }
 }
