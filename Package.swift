@@ -20,6 +20,7 @@ let package = Package(
     products: [
         .library(name: "PageModel", targets: ["PageModel"]),
         .library(name: "PageStore", targets: ["PageStore"]),
+        .library(name: "PostgresPageStore", targets: ["PostgresPageStore"]),
         .library(name: "PagedRepository", targets: ["PagedRepository"]),
         .library(name: "HTTPPageSource", targets: ["HTTPPageSource"]),
         .library(name: "PagedRepositoryTesting", targets: ["PagedRepositoryTesting"]),
@@ -31,7 +32,11 @@ let package = Package(
         .trait(
             name: "Tool",
             description: "The command line tool and the origin of its demo.",
-            enabledTraits: ["HTTP", "ServiceLifecycle"]
+            enabledTraits: ["HTTP", "PostgreSQL", "ServiceLifecycle"]
+        ),
+        .trait(
+            name: "PostgreSQL",
+            description: "PostgresPageStore: one store on a server for many replicas. Links libpq."
         ),
         .trait(name: "ServiceLifecycle", description: "SyncEngine is a service that a ServiceGroup can own."),
     ],
@@ -53,10 +58,22 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
+        .systemLibrary(
+            name: "CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
         .target(name: "PageModel", swiftSettings: settings),
         .target(
             name: "PageStore",
             dependencies: ["PageModel", "CSQLite"],
+            exclude: ["Migrations/postgres"],
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PostgresPageStore",
+            dependencies: ["PageModel", .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))],
             resources: [.embedInCode("Migrations")],
             swiftSettings: settings
         ),
@@ -103,7 +120,7 @@ let package = Package(
         .executableTarget(
             name: "pagecache",
             dependencies: [
-                "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "DemoOrigin",
+                "PageModel", "PageStore", "PostgresPageStore", "PagedRepository", "HTTPPageSource", "DemoOrigin",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: .when(traits: ["Tool"])),
@@ -119,13 +136,18 @@ let package = Package(
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .target(
             name: "StorageSupport",
-            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting"],
+            dependencies: ["PageModel", "PageStore", "PostgresPageStore", "PagedRepositoryTesting"],
             path: "Tests/StorageSupport",
             swiftSettings: settings
         ),
         .testTarget(
             name: "PageStorageTests",
-            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "StorageSupport"],
+            dependencies: ["PageModel", "PageStore", "PostgresPageStore", "PagedRepositoryTesting", "StorageSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PostgresPageStoreTests",
+            dependencies: ["PageModel", "PostgresPageStore", "PagedRepositoryTesting", "StorageSupport"],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -24,7 +24,7 @@ package enum Sabotage {
 """
 BUGS = {
     "checksums are not compared": (
-        "Sources/PageStore/BodyCodec.swift",
+        "Sources/PageModel/Rows/BodyCodec.swift",
         "guard seal.value == checksum else",
         'guard Sabotage.isAwake("checksums are not compared") || seal.value == checksum else',
     ),
@@ -93,7 +93,8 @@ def plant(tree):
         path = tree / file
         text = path.read_text()
         # Planting a bug again has no effect.
-        path.write_text("import PageModel\n" + text.replace(old, new))
+        head = "" if file.startswith("Sources/PageModel/") else "import PageModel\n"
+        path.write_text(head + text.replace(old, new))
 
 
 class Broken:

@@ -22,7 +22,7 @@ public struct Coverage: Hashable, Sendable {
     }
 
     /// Adds positions, some of which may be held. A range behind the last segment takes constant time.
-    mutating func add(_ range: Range<Int>) {
+    package mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         guard let last = runs.last, range.lowerBound <= last.upperBound else { return runs.append(range) }
         if range.lowerBound >= last.lowerBound {
@@ -33,7 +33,7 @@ public struct Coverage: Hashable, Sendable {
     }
 
     /// Removes positions, some of which may not be held.
-    mutating func remove(_ range: Range<Int>) {
+    package mutating func remove(_ range: Range<Int>) {
         guard !range.isEmpty, runs.contains(where: { $0.overlaps(range) }) else { return }
         self = Coverage(
             runs.flatMap { run in

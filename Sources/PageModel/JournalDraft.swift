@@ -12,7 +12,7 @@ package struct JournalDraft: Sendable {
     private var cost = 0
 
     /// The most bytes of pages that are read for one entry, unless the journal's bound is larger: 32 MiB.
-    private static let mostRead = 32 << 20
+    package static let mostRead = 32 << 20
 
     package init(_ bound: JournalBound) { self.bound = bound }
 

@@ -129,23 +129,7 @@ extension CommitTransaction {
                 if page.generation == record.version.generation { journal.dropped(page.range) }
                 continue
             }
-
-            var head = page
-            head.count = index
-            head.cursorOut = nil
-            head.validator = nil
-            head.innerInferredSeams = page.innerInferredSeams.filter { $0.index < index }
-            let here = page.innerInferredSeams.first { $0.index == index }
-            var tail = page
-            tail.offset = position
-            tail.count = page.count - index
-            tail.cursorIn = nil
-            tail.validator = nil
-            tail.evidence = here == nil ? .verified : .inferred
-            tail.evidenceAt = here?.since ?? page.fetchedAt
-            tail.innerInferredSeams = page.innerInferredSeams.filter { $0.index > index }.map {
-                InnerSeam(index: $0.index - index, since: $0.since)
-            }
+            let (head, tail) = page.split(at: index)
             try rewrite(head, content.slice(0..<index), usedAt: usedAt)
             try rewrite(tail, content.slice(index..<page.count), usedAt: usedAt)
         }
@@ -176,18 +160,6 @@ extension CommitTransaction {
             var content = try BodyTable.content(of: left, in: connection),
             let rest = try BodyTable.content(of: right, in: connection)
         else { return }
-        var joined = left.summary
-        if right.summary.evidence == .inferred {
-            joined.innerInferredSeams.append(InnerSeam(index: left.summary.count, since: right.summary.evidenceAt))
-        }
-        joined.innerInferredSeams += right.summary.innerInferredSeams.map {
-            InnerSeam(index: $0.index + left.summary.count, since: $0.since)
-        }
-        joined.count += right.summary.count
-        joined.fetchedAt = min(left.summary.fetchedAt, right.summary.fetchedAt)
-        joined.validatedAt = min(left.summary.validatedAt, right.summary.validatedAt)
-        joined.cursorOut = right.summary.cursorOut
-        joined.validator = nil
         content.append(contentsOf: rest)
         let uses = [
             try AccessTable.usedAt(left.body, in: connection), try AccessTable.usedAt(right.body, in: connection),
@@ -195,6 +167,6 @@ extension CommitTransaction {
         try delete(left)
         try delete(right)
         try LedgerTable.forgetSuccess(at: right.summary.offset, query: query, in: connection)
-        try rewrite(joined, content, usedAt: uses.compactMap { $0 }.max())
+        try rewrite(left.summary.joined(with: right.summary), content, usedAt: uses.compactMap { $0 }.max())
     }
 }

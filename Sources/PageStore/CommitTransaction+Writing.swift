@@ -133,19 +133,7 @@ extension CommitTransaction {
     private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
         // Damaged bytes cannot be compared. The page is then treated as a match, and is fetched again.
         guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
-        let ids = Set((0..<content.count).compactMap { content.ids.bytes(at: $0) })
-        let keys = content.identities.map(\.key)
-        let anonymous = Dictionary(grouping: (0..<content.count).filter { content.ids.type(at: $0) == nil }) {
-            keys[$0]
-        }
-        for (index, identity) in stored.identities.enumerated() {
-            if let id = stored.ids.bytes(at: index) {
-                if ids.contains(id) { return true }
-            } else if anonymous[identity.key]?.contains(where: { content.isSame($0, as: index, of: stored) }) ?? false {
-                return true
-            }
-        }
-        return false
+        return content.sharesItems(with: stored)
     }
 
     /// Records that the validator of page one no longer covers the total of the list.

@@ -122,11 +122,3 @@ extension PageStore {
 
     private func isBrief(_ range: Range<Int>) -> Bool { range.count <= PageStore.brief }
 }
-
-/// A page with its items.
-public struct StoredPage: Hashable, Sendable {
-    /// The metadata of the page: everything except its items.
-    public var summary: PageSummary
-    /// The items of the page.
-    public var content: PageContent
-}

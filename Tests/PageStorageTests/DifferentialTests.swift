@@ -4,22 +4,24 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// Runs the same random life in the SQLite store and in memory. The two share no code and must return the same results
+/// Runs the same random life in a durable storage and in memory. The two share no code and must return the same results
 /// after every step. The short form runs 60 lives, PAGECACHE_SOAK=1 runs 2,000.
-@Suite("Two storages with the same behaviour")
+@Suite("Storages with the same behaviour")
 struct DifferentialTests {
     private static let lives: [UInt64] = Soak.isOn ? Array(0..<2_000) : Array(Soak.seed..<Soak.seed + 60)
 
-    @Test("The two storages agree on commits, ledger, leases, evictions and notices", arguments: lives)
-    func agree(seed: UInt64) async throws {
+    @Test(
+        "A durable storage agrees with the one in memory on commits, ledger, leases, evictions and notices",
+        arguments: lives, StorageKind.durable)
+    func agree(seed: UInt64, kind: StorageKind) async throws {
         var plans = RandomPlans(seed: seed)
         // Both storages use the same stamps, so that their versions agree, too (R51).
-        let sqlite = try await Bench(.sqlite, journal: JournalBound(bytes: 20_000), stamps: seed)
+        let durable = try await Bench(kind, journal: JournalBound(bytes: 20_000), stamps: seed)
         let memory = try await Bench(.memory, journal: JournalBound(bytes: 20_000), stamps: seed)
-        let query = sqlite.query
+        let query = durable.query
         #expect(memory.query == query)
-        var (sqliteTokens, memoryTokens) = (TokenNames(), TokenNames())
-        var told = sqlite.store.notices(of: nil).makeAsyncIterator()
+        var (durableTokens, memoryTokens) = (TokenNames(), TokenNames())
+        var told = durable.store.notices(of: nil).makeAsyncIterator()
         var expected = memory.store.notices(of: nil).makeAsyncIterator()
         var versions = [try await memory.list.contentVersion]
         for step in 0..<40 {
@@ -28,39 +30,39 @@ struct DifferentialTests {
             plans.clock += 61_000
             let before = try await memory.list
             let held = try #require(try await memory.store.window(of: query, 0..<100_000))
-            _ = try await sqlite.store.window(of: query, 0..<100_000)
+            _ = try await durable.store.window(of: query, 0..<100_000)
             let action = plans.action(on: before, held.parts.map { ($0.offset, $0.content) })
-            let first = await RandomAnswer(of: action, by: sqlite.store, query, &sqliteTokens)
+            let first = await RandomAnswer(of: action, by: durable.store, query, &durableTokens)
             let second = await RandomAnswer(of: action, by: memory.store, query, &memoryTokens)
             guard first == second else {
-                Issue.record("seed \(seed), step \(step), \(action): \(first) and \(second)")
+                Issue.record("\(kind), seed \(seed), step \(step), \(action): \(first) and \(second)")
                 return
             }
             // Both storages notify this mark. The changes before it belong to the action.
             let mark = ListEdit.setSweep(SweepProgress(position: step, startedAt: noon))
-            for bench in [sqlite, memory] { try await bench.commit([mark], at: plans.moment) }
+            for bench in [durable, memory] { try await bench.commit([mark], at: plans.moment) }
             let (notices, wanted) = (await untilMark(&told), await untilMark(&expected))
             guard notices == wanted else {
-                Issue.record("seed \(seed), step \(step), \(action): notified \(notices) and \(wanted)")
+                Issue.record("\(kind), seed \(seed), step \(step), \(action): notified \(notices) and \(wanted)")
                 return
             }
             plans.granted = memoryTokens.tokens.count
-            let names = [sqliteTokens, memoryTokens]
-            guard try await compare(sqlite.store, memory.store, query, &plans, names) else {
-                Issue.record("seed \(seed), step \(step), after \(action)")
+            let names = [durableTokens, memoryTokens]
+            guard try await compare(durable.store, memory.store, query, &plans, names) else {
+                Issue.record("\(kind), seed \(seed), step \(step), after \(action)")
                 return
             }
             versions.append(try await memory.list.contentVersion)
             let (since, limit) = (versions.randomElement(using: &plans.random) ?? .none, plans.number(0...9))
-            let changes = try await sqlite.store.changes(of: query, since: since, limit: limit)
+            let changes = try await durable.store.changes(of: query, since: since, limit: limit)
             #expect(
                 changes == (try await memory.store.changes(of: query, since: since, limit: limit)),
                 "seed \(seed), step \(step)")
         }
-        #expect(try await sqlite.store.purge([query]) == memory.store.purge([query]))
+        #expect(try await durable.store.purge([query]) == memory.store.purge([query]))
     }
 
-    /// Returns the changes before the mark in one list, because the SQLite store evicts in several portions.
+    /// Returns the changes before the mark in one list, because a durable storage evicts in several portions.
     private func untilMark(_ notices: inout AsyncStream<StorageNotice>.Iterator) async -> [Change] {
         var changes: [Change] = []
         while let notice = await notices.next(isolation: #isolation) {
@@ -72,7 +74,7 @@ struct DifferentialTests {
     }
 
     private func compare(
-        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans,
+        _ durable: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans,
         _ names: [TokenNames]
     ) async throws -> Bool {
         let list = try await memory.outline(of: query)?.anonymous(names[1])
@@ -85,15 +87,15 @@ struct DifferentialTests {
         )
         let moment = plans.moment
         let agrees = [
-            try await sqlite.outline(of: query)?.anonymous(names[0]) == list,
-            try await isStateKept(sqlite, query), try await isStateKept(memory, query),
-            try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
-            try await sqlite.window(of: query, 0..<100_000) == window,
-            try await sqlite.window(of: query, range) == memory.window(of: query, range),
-            try await sqlite.excerpt(of: query, range)?.anonymous(names[0])
+            try await durable.outline(of: query)?.anonymous(names[0]) == list,
+            try await isStateKept(durable, query), try await isStateKept(memory, query),
+            try await durable.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
+            try await durable.window(of: query, 0..<100_000) == window,
+            try await durable.window(of: query, range) == memory.window(of: query, range),
+            try await durable.excerpt(of: query, range)?.anonymous(names[0])
                 == memory.excerpt(of: query, range)?.anonymous(names[1]),
-            try await sqlite.locate(keys, in: query) == memory.locate(keys, in: query),
-            try await sqlite.due(before: moment, limit: 3).map(\.entry.offset)
+            try await durable.locate(keys, in: query) == memory.locate(keys, in: query),
+            try await durable.due(before: moment, limit: 3).map(\.entry.offset)
                 == memory.due(before: moment, limit: 3).map(\.entry.offset),
         ]
         for (index, holds) in agrees.enumerated() { #expect(holds, "reading number \(index)") }

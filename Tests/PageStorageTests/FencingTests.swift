@@ -29,11 +29,7 @@ private struct Owners {
         bench = try await Bench(kind)
         var all: [One] = []
         for name in ["a", "b", "c"] {
-            let storage: any PageStorage =
-                switch kind {
-                case .sqlite: try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
-                case .memory: bench.store
-                }
+            let storage = try await bench.another(kind)
             all.append(One(storage: storage, owner: LeaseOwner(name), query: bench.query))
         }
         (a, b, c) = (all[0], all[1], all[2])

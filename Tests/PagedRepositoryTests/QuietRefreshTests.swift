@@ -103,10 +103,7 @@ struct QuietRefreshTests {
     }
 
     private func storage(_ kind: StorageKind, _ folder: Folder) async throws -> any PageStorage {
-        switch kind {
-        case .memory: MemoryStorage(clock: clock)
-        case .sqlite: try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
-        }
+        try await openStorage(kind, folder, clock: clock)
     }
 
     @Test(

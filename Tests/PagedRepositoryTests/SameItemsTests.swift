@@ -15,10 +15,7 @@ struct SameItemsTests {
     private static let kinds: [PagingAccess] = [.offsets, .grid(size: 10), .chain, .single]
 
     private func storage(_ kind: StorageKind, _ folder: Folder) async throws -> any PageStorage {
-        switch kind {
-        case .sqlite: try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
-        case .memory: MemoryStorage(clock: clock)
-        }
+        try await openStorage(kind, folder, clock: clock)
     }
 
     private func sync(

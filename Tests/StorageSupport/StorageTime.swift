@@ -1,11 +1,17 @@
 public import PageModel
 public import PageStore
+#if PostgreSQL
+import PostgresPageStore
+#endif
 public import PagedRepositoryTesting
 
 // Storage calls at a moment: each sets the clock of the storage first.
 extension PageStorage {
     /// The manual clock that the storage was created with.
     public var manualClock: ManualClock {
+        #if PostgreSQL
+        if let store = self as? PostgresPageStore, let clock = store.callersClock as? ManualClock { return clock }
+        #endif
         let clock: (any StorageClock)? =
             switch self {
             case let store as PageStore: store.clock

@@ -1,6 +1,9 @@
 import Foundation
 public import PageModel
 public import PageStore
+#if PostgreSQL
+import PostgresPageStore
+#endif
 public import PagedRepositoryTesting
 
 /// A temporary directory for a test. It is removed with the value.
@@ -19,6 +22,8 @@ public final class Folder: Sendable {
     }
 
     public var store: String { "\(path)/store.sqlite" }
+    /// The name of the schema on a server that belongs to this folder. The test server is removed as a whole.
+    public var schema: String { "test_" + path.suffix(36).lowercased().filter { $0 != "-" } }
     public var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
@@ -44,6 +49,26 @@ public func items(_ range: Range<Int>) -> PageContent { items(range.map { "i\($0
 /// The implementations of a storage.
 public enum StorageKind: String, CaseIterable, Sendable {
     case sqlite, memory
+    /// On the server that PAGECACHE_TEST_POSTGRES names. Left out without it.
+    case postgres
+
+    public static let allCases: [StorageKind] =
+        TestServer.connectionString == nil ? [.sqlite, .memory] : [.sqlite, .memory, .postgres]
+    /// The storages that keep their data when the process ends. Each owner opens one itself.
+    public static let durable = allCases.filter { $0 != .memory }
+}
+
+/// The PostgreSQL server of the tests.
+public enum TestServer {
+    /// A URI of a role that may create schemas. `Scripts/postgres` starts a server and prints it.
+    public static let connectionString: String? = {
+        #if PostgreSQL
+        ProcessInfo.processInfo.environment["PAGECACHE_TEST_POSTGRES"].flatMap { $0.isEmpty ? nil : $0 }
+        #else
+        nil
+        #endif
+    }()
+    public static var isThere: Bool { connectionString != nil }
 }
 
 /// A storage with one query, and short methods for tests.
@@ -111,17 +136,47 @@ extension Bench where Store == any PageStorage {
         let clock = ManualClock(noon)
         let generator: any RandomNumberGenerator & Sendable =
             stamps.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
-        var options = PageStore.Options()
-        options.journal = journal
-        let store: any PageStorage =
-            switch kind {
-            case .sqlite:
-                try await PageStore.open(
-                    at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: generator)
-            case .memory: MemoryStorage(journal: journal, clock: clock, stamps: generator)
-            }
+        let store = try await openStorage(kind, folder, journal: journal, clock: clock, stamps: generator)
         try await self.init(store, store, folder, clock)
     }
+
+    /// Opens the storage of this bench once more, as another process would. In memory there is one for all.
+    public func another(_ kind: StorageKind) async throws -> any PageStorage {
+        kind == .memory ? store : try await openStorage(kind, folder, clock: clock)
+    }
+}
+
+/// Opens a storage of this kind: the file of the folder, an empty one in memory, or the folder's schema on the server.
+public func openStorage(
+    _ kind: StorageKind, _ folder: Folder, journal: JournalBound = JournalBound(), clock: ManualClock,
+    stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+) async throws -> any PageStorage {
+    switch kind {
+    case .sqlite:
+        var options = PageStore.Options()
+        options.journal = journal
+        return try await PageStore.open(
+            at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: stamps)
+    case .memory: return MemoryStorage(journal: journal, clock: clock, stamps: stamps)
+    case .postgres: return try await openOnServer(folder, journal: journal, clock: clock, stamps: stamps)
+    }
+}
+
+private func openOnServer(
+    _ folder: Folder, journal: JournalBound = JournalBound(), clock: ManualClock,
+    stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+) async throws -> any PageStorage {
+    #if PostgreSQL
+    var options = PostgresPageStore.Options()
+    options.schema = folder.schema
+    options.journal = journal
+    options.connections = 1
+    options.busyBudget = .seconds(30)
+    return try await PostgresPageStore.open(
+        TestServer.connectionString ?? "", options: options, clock: clock, stamps: stamps)
+    #else
+    throw StorageError(.notFound, "this build has no PostgreSQL")
+    #endif
 }
 
 /// The long form of the suites, run by `make soak`.

@@ -1,5 +1,4 @@
 import PageModel
-import Synchronization
 
 /// The times at which pages were last read (R40). They are written from time to time, so that a read needs no write
 /// transaction.
@@ -29,47 +28,5 @@ enum AccessTable {
     }
 }
 
-/// Collects the bodies that were read since the last note.
-///
-/// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
-final class AccessLog: Sendable {
-    private struct State {
-        var bodies: Set<Int64> = []
-        var latest: Timestamp
-        var noted: Timestamp
-    }
-
-    private let state: Mutex<State>
-    /// The shortest time between two notes. A read is stamped with the time of the note that follows it.
-    private static let interval = Duration.seconds(60)
-    /// The largest number of remembered bodies. Further reads are not recorded, which makes the order coarser but keeps
-    /// memory bounded.
-    private static let capacity = 65_536
-
-    init(openedAt: Timestamp) {
-        state = Mutex(State(latest: openedAt, noted: openedAt))
-    }
-
-    func read(_ body: Int64) {
-        state.withLock { state in
-            guard state.bodies.count < AccessLog.capacity else { return }
-            state.bodies.insert(body)
-        }
-    }
-
-    /// Returns the bodies to note and the time of the note, and empties the log. Returns nil when no note is due or no
-    /// body was read.
-    /// - Parameters:
-    ///   - moment: the current time. `nil` makes the note due, at the latest time known.
-    ///   - force: whether the note is due regardless of the interval. Defaults to false.
-    func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Int64>, at: Timestamp)? {
-        state.withLock { state in
-            if let moment { state.latest = max(state.latest, moment) }
-            let isDue = force || moment == nil || state.latest - state.noted >= AccessLog.interval
-            guard isDue, !state.bodies.isEmpty else { return nil }
-            defer { state.bodies = [] }
-            state.noted = state.latest
-            return (state.bodies, state.latest)
-        }
-    }
-}
+/// The bodies that were read, by the number of their row.
+typealias AccessLog = ReadLog<Int64>

@@ -193,3 +193,9 @@ extension StorageError {
     /// Whether the error means that a row, or its page of the file, cannot be read. Other rows may be readable.
     var isUnreadableRow: Bool { code == .damaged || code == .tooLarge }
 }
+
+extension PageRows {
+    init(_ finished: (values: [PageRow], holes: [KeyedRows<PageRow>.Hole])) {
+        self.init(finished.values, holes: finished.holes.map { ($0.after, $0.before) })
+    }
+}

@@ -47,7 +47,7 @@ enum PageTable {
 
     /// Returns the trusted rows: intact, strictly ascending and without overlap (R5).
     static func read(of query: QueryID, in connection: Connection) throws(StorageError) -> PageRows {
-        PageRows(try keyedRows(of: query, in: connection))
+        PageRows(try keyedRows(of: query, in: connection).finish())
     }
 
     private static func keyedRows(
@@ -127,7 +127,7 @@ enum PageTable {
     static func read(
         meeting range: Range<Int>, of query: QueryID, in connection: Connection
     ) throws(StorageError) -> PageRows {
-        var rows = PageRows(try keyedRows(meeting: range, of: query, in: connection))
+        var rows = PageRows(try keyedRows(meeting: range, of: query, in: connection).finish())
         rows.restrict(to: range)
         return rows
     }

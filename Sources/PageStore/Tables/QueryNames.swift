@@ -21,19 +21,10 @@ enum QueryNames {
         for scan in scans {
             try? connection.each(scan) { row throws(StorageError) in
                 let (id, key) = (QueryID(rawValue: row.int64(0)), QueryKey(row.text(2), scope: row.text(1)))
-                if row.hash(3) == hash(of: key, id) { found[id] = key }
+                if row.hash(3) == SealedQuery.nameHash(of: key, id) { found[id] = key }
             }
         }
         return found
-    }
-
-    /// Computes the checksum that binds a name to an id.
-    static func hash(of key: QueryKey, _ id: QueryID) -> UInt64 {
-        var seal = Seal(Seal.query)
-        seal.mix(id.rawValue)
-        seal.mix(key.scope)
-        seal.mix(key.text)
-        return seal.value
     }
 
     private static let unindexed = SQL(

@@ -173,7 +173,7 @@ enum QueryTable {
     /// Stores a name whose record was lost. The seal is invalid on purpose: `Repair` then rebuilds the record.
     static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
-            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(QueryNames.hash(of: key, id)),
+            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(of: key, id)),
             .time(Timestamp(milliseconds: 0)), .hash(0))
     }
 

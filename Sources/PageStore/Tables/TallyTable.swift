@@ -55,7 +55,3 @@ enum TallyTable {
             .hash(tally.changedSince?.stamp ?? 0))
     }
 }
-
-extension RunTally {
-    fileprivate var numbers: [Int] { [runs, requests, pagesFetched, pagesUnchanged, pagesKept, bytesReceived] }
-}

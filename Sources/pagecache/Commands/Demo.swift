@@ -217,8 +217,8 @@ private final class DemoStory {
 
     // MARK: Looking into the store
 
-    private func withStore<Value>(_ body: (PageStore) async throws -> Value) async throws -> Value {
-        try await PageStore.open(at: store, mode: .mustExist).closed(after: body)
+    private func withStore<Value>(_ body: (any ToolStore) async throws -> Value) async throws -> Value {
+        try await StorePlace.file(store).open(.writing).closed(after: body)
     }
 
     private func outline() async throws -> ListOutline {

@@ -37,11 +37,11 @@ struct Diff: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let isChanged = try await common.withStore(.readOnly) { store in try await diff(store) }
+        let isChanged = try await common.withStore(.reading) { store in try await diff(store) }
         if isChanged { throw ToolProcess.Ended(status: .changed) }
     }
 
-    private func diff(_ store: PageStore) async throws -> Bool {
+    private func diff(_ store: any ToolStore) async throws -> Bool {
         let record = try await QuerySelector.find(query, in: store)
         guard let start = try await start(record, store) else { throw truncated(record) }
         var entries: [JournalEntry] = []
@@ -67,7 +67,7 @@ struct Diff: AsyncParsableCommand {
     }
 
     /// The version to compare with. Returns nil when the journal does not reach back to it.
-    private func start(_ record: QueryRecord, _ store: PageStore) async throws -> ContentVersion? {
+    private func start(_ record: QueryRecord, _ store: any ToolStore) async throws -> ContentVersion? {
         switch since ?? .last {
         case .version(let version): return version
         case .time(let moment): return try await store.version(of: record.id, at: moment)
@@ -114,7 +114,7 @@ struct Diff: AsyncParsableCommand {
 extension [ItemChange] {
     /// Reads the present bytes of inserted, moved and edited items. An item that the store no longer holds stays
     /// without bytes.
-    mutating func readItems(of query: QueryID, in store: PageStore) async throws(StorageError) {
+    mutating func readItems(of query: QueryID, in store: any ToolStore) async throws(StorageError) {
         let wanted = indices.filter { [.inserted, .moved, .edited].contains(self[$0].kind) && self[$0].key != nil }
         guard !wanted.isEmpty else { return }
         let places = try await store.locate(Set(wanted.compactMap { self[$0].key }), in: query)

@@ -37,11 +37,11 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         var checks = DoctorChecks(environment: ProcessInfo.processInfo.environment, now: SystemClock().now())
-        checks.checkPlace(common.storePath)
+        if let path = common.place.path { checks.checkPlace(path) }
         do throws(StorageError) {
-            let store = try await PageStore.open(at: common.storePath, mode: .readOnly)
+            let store = try await common.place.open(.reading)
             do throws(StorageError) {
-                checks.checkStore(common.storePath, try await store.statistics(), try await store.damagedQueries())
+                checks.checkStore(store.name, try await store.statistics(), try await store.damagedQueries())
             } catch {
                 await store.close()
                 throw error

@@ -25,7 +25,7 @@ struct Errors: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
+        let queries = try await common.withStore(.reading) { store in try await store.summaries() }
         let failures = queries.flatMap { query in query.outline.failures.map { (query.outline.record.key, $0) } }.sorted
         {
             ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0.shortID, $0.1.offset)

@@ -48,10 +48,10 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        try await common.withStore(.readOnly) { store in try await export(store) }
+        try await common.withStore(.reading) { store in try await export(store) }
     }
 
-    private func export(_ store: PageStore) async throws {
+    private func export(_ store: any ToolStore) async throws {
         let record = try await find(in: store)
         let sink = try ByteSink(path: output == "-" ? nil : output, terminal: .standard)
         for attempt in 0... {
@@ -65,7 +65,7 @@ struct Export: AsyncParsableCommand {
         }
     }
 
-    private func find(in store: PageStore) async throws -> QueryRecord {
+    private func find(in store: any ToolStore) async throws -> QueryRecord {
         let record = try await QuerySelector.find(query, in: store)
         guard record.validatedAt != nil else {
             throw ToolFailure(
@@ -94,7 +94,7 @@ struct Export: AsyncParsableCommand {
 
     /// Writes the list in pieces. Returns nil when the list changed meanwhile. Each piece is a transaction of its own.
     /// A transaction as long as a slow reader would keep the store's log from being truncated.
-    private func write(_ list: ListOutline, from store: PageStore, to sink: ByteSink) async throws -> Written? {
+    private func write(_ list: ListOutline, from store: any ToolStore, to sink: ByteSink) async throws -> Written? {
         var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
         var written = Written(items: 0, itemsCutShort: 0)
         var plan = ExportPlan(list.pages)
@@ -123,7 +123,8 @@ struct Export: AsyncParsableCommand {
         return written
     }
 
-    private static func read(_ range: Range<Int>?, of query: QueryID, from store: PageStore) async throws -> ListWindow?
+    private static func read(_ range: Range<Int>?, of query: QueryID, from store: any ToolStore) async throws
+        -> ListWindow?
     {
         guard let range else { return nil }
         return try await store.window(of: query, range)

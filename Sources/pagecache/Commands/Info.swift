@@ -22,7 +22,7 @@ struct Info: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let (summary, tally) = try await common.withStore(.readOnly) { store in
+        let (summary, tally) = try await common.withStore(.reading) { store in
             let record = try await QuerySelector.find(query, in: store)
             guard let summary = try await store.summary(of: record.id) else {
                 throw ToolFailure(

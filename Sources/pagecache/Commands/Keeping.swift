@@ -43,7 +43,7 @@ struct Unpin: AsyncParsableCommand {
 
 private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOptions) async throws {
     common.apply()
-    try await common.withStore(.mustExist) { store in
+    try await common.withStore(.writing) { store in
         let record = try await QuerySelector.find(query, in: store)
         try await store.setPinned(isPinned, record.id)
         ResultTable.render(
@@ -86,7 +86,7 @@ struct CollectGarbage: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        try await common.withStore(dryRun ? .readOnly : .mustExist) { store in
+        try await common.withStore(dryRun ? .reading : .writing) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
             write(
                 dryRun

@@ -20,7 +20,7 @@ struct List: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let (queries, damaged) = try await common.withStore(.readOnly) { store in
+        let (queries, damaged) = try await common.withStore(.reading) { store in
             (try await store.summaries(), try await store.damagedQueries())
         }
         if damaged > 0 {

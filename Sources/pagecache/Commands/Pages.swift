@@ -24,7 +24,7 @@ struct Pages: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let list = try await common.withStore(.readOnly) { store in try await QuerySelector.outline(query, in: store) }
+        let list = try await common.withStore(.reading) { store in try await QuerySelector.outline(query, in: store) }
         let now = SystemClock().now()
         if map { return draw(CoverageMap(of: list, now: now)) }
         ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)

@@ -53,7 +53,7 @@ struct Purge: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        try await common.withStore(consent.dryRun ? .readOnly : .mustExist) { store in
+        try await common.withStore(consent.dryRun ? .reading : .writing) { store in
             let doomed = try await select(from: store, now: SystemClock().now())
             var report = PurgeReport(
                 queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
@@ -71,7 +71,7 @@ struct Purge: AsyncParsableCommand {
         }
     }
 
-    private func select(from store: PageStore, now: Timestamp) async throws -> [QuerySummary] {
+    private func select(from store: any ToolStore, now: Timestamp) async throws -> [QuerySummary] {
         if let query {
             let record = try await QuerySelector.find(query, in: store)
             return try await store.summary(of: record.id).map { [$0] } ?? []

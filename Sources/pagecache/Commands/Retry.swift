@@ -60,10 +60,10 @@ struct Retry: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         Arenas.giveBack()
-        try await common.withStore(.mustExist, checkingPlace: true) { store in try await retry(in: store) }
+        try await common.withStore(.writing, checkingPlace: true) { store in try await retry(in: store) }
     }
 
-    private func retry(in store: PageStore) async throws {
+    private func retry(in store: any ToolStore) async throws {
         let wanted: [ListOutline] =
             if let query { [try await QuerySelector.outline(query, in: store)] } else {
                 try await store.summaries().map(\.outline)
@@ -88,7 +88,7 @@ struct Retry: AsyncParsableCommand {
     }
 
     private func fetch(
-        _ records: [QueryRecord], in store: PageStore, _ credential: Credential
+        _ records: [QueryRecord], in store: any ToolStore, _ credential: Credential
     ) async throws -> [ListRunner.Result] {
         var options = SyncOptions()
         options.reportsOutline = true

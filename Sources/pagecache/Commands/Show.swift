@@ -57,10 +57,10 @@ struct Show: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        try await common.withStore(.readOnly) { store in try await show(store) }
+        try await common.withStore(.reading) { store in try await show(store) }
     }
 
-    private func show(_ store: PageStore) async throws {
+    private func show(_ store: any ToolStore) async throws {
         let terminal = Terminal.standard
         let list = try await tail(of: try await QuerySelector.find(query, in: store), in: store)
         let length = max(list.length, list.pages.last?.range.upperBound ?? 0)
@@ -119,7 +119,7 @@ struct Show: AsyncParsableCommand {
 
     /// The pages in a range. A short range reads only these pages. A long one reads all pages, because they are shown
     /// anyway.
-    private func outline(of query: QueryID, _ range: Range<Int>, in store: PageStore) async throws -> ListOutline {
+    private func outline(of query: QueryID, _ range: Range<Int>, in store: any ToolStore) async throws -> ListOutline {
         let found =
             range.count <= 10 * Show.stride
             ? try await store.excerpt(of: query, range) : try await store.outline(of: query)
@@ -133,7 +133,7 @@ struct Show: AsyncParsableCommand {
 
     /// The part of the list that determines its length: its record and its last page. Every page when the length is
     /// unknown.
-    private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
+    private func tail(of record: QueryRecord, in store: any ToolStore) async throws -> ListOutline {
         let known = record.end ?? record.total.count
         guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max)
         else {
@@ -142,7 +142,7 @@ struct Show: AsyncParsableCommand {
         return list
     }
 
-    private func show(_ selector: ItemSelector, of list: ListOutline, in store: PageStore) async throws {
+    private func show(_ selector: ItemSelector, of list: ListOutline, in store: any ToolStore) async throws {
         let places = try await store.locate(Set(selector.keys), in: list.record.id)
         var found: [ListWindow] = []
         for position in places.values.map(\.position).sorted() {

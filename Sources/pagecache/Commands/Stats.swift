@@ -27,8 +27,8 @@ struct Stats: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let (statistics, path) = try await common.withStore(.readOnly) { store in
-            (try await store.statistics(), store.path)
+        let (statistics, path) = try await common.withStore(.reading) { store in
+            (try await store.statistics(), store.name)
         }
         if let html {
             let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())

@@ -8,7 +8,7 @@ import PagedRepository
 extension Sync {
     /// `--due`, `--all` and `--stale`: several lists in one run.
     func syncStored() async throws {
-        try await common.withStore(.mustExist, checkingPlace: true) { store in
+        try await common.withStore(.writing, checkingPlace: true) { store in
             var options = options
             if work.due { options.patience = fetch.wait?.duration ?? .zero }
             let jobs = try await jobs(in: store, options)
@@ -21,7 +21,7 @@ extension Sync {
         }
     }
 
-    private func jobs(in store: PageStore, _ options: SyncOptions) async throws -> [ListRunner.Job] {
+    private func jobs(in store: any ToolStore, _ options: SyncOptions) async throws -> [ListRunner.Job] {
         let policy = FreshnessPolicy(operatorSays: work.staleAfter)
         if work.due {
             return try await DueWork.all(in: store, freshness: policy, retry: options.retry).map(ListRunner.Job.init)
@@ -33,7 +33,7 @@ extension Sync {
     }
 
     /// The message of a run that had no work.
-    private func nothing(in store: PageStore) async throws -> String {
+    private func nothing(in store: any ToolStore) async throws -> String {
         let records = try await store.records()
         if work.all { return "the store has no query that 'sync' can fetch" }
         if work.stale { return "no query is stale" }

@@ -85,7 +85,7 @@ struct Sync: AsyncParsableCommand {
         common.apply()
         Arenas.giveBack()
         guard let target else { return try await syncStored() }
-        let store = try await DeferredStore(at: common.storePath)
+        let store = try await DeferredStore(at: common.place)
         do {
             try await run(target, in: store)
         } catch {

@@ -42,13 +42,14 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         if setAside { return try moveAway() }
-        let mode = repair && !consent.dryRun ? PageStore.Mode.mustExist : .readOnly
+        let access = repair && !consent.dryRun ? StoreAccess.writing : .reading
         do {
             do {
-                try await common.withStore(mode) { store in try await look(at: store) }
-            } catch let error as StorageError where error.code == .damaged && mode == .mustExist {
-                guard try PageStore.admitShortFile(at: common.storePath) else { throw error }
-                try await common.withStore(mode) { store in try await look(at: store) }
+                try await common.withStore(access) { store in try await look(at: store) }
+            } catch let error as StorageError where error.code == .damaged && access == .writing {
+                guard let path = common.place.path else { throw error }
+                guard try PageStore.admitShortFile(at: path) else { throw error }
+                try await common.withStore(access) { store in try await look(at: store) }
             }
         } catch let error as StorageError where error.code == .damaged {
             throw unreadable(error)
@@ -62,8 +63,8 @@ struct Verify: AsyncParsableCommand {
             hint: repair ? Self.lastResort : "'pagecache verify --repair' may mend it, and \(Self.lastResort)")
     }
 
-    private func look(at store: PageStore) async throws {
-        Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)")
+    private func look(at store: any ToolStore) async throws {
+        if common.place.path != nil { Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)") }
         let names = Dictionary(
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
         guard repair, !consent.dryRun else {
@@ -87,7 +88,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func moveAway() throws {
-        let path = common.storePath
+        let path = try common.storeFile(for: "--set-aside")
         guard FileManager.default.fileExists(atPath: path) else {
             throw StorageError(.notFound, "there is no store at \(path)")
         }

@@ -31,7 +31,9 @@ struct Watch: AsyncParsableCommand {
         common.apply()
         let store = try await open()
         do {
-            try await Watching(store: store, query: query, format: common.outputFormat, showsChanges: changes).run()
+            try await Watching(
+                store: store, at: common.storePath, query: query, format: common.outputFormat, showsChanges: changes
+            ).run()
         } catch {
             await store.close()
             throw error
@@ -41,11 +43,11 @@ struct Watch: AsyncParsableCommand {
 
     /// Opens the store for writing where that is permitted. Watching needs the file through which processes notify each
     /// other of commits, and only a writer can create it.
-    private func open() async throws -> PageStore {
+    private func open() async throws -> any ToolStore {
         do {
-            return try await common.openStore(.mustExist)
+            return try await common.openStore(.writing)
         } catch let error as StorageError where error.code == .permission {
-            return try await common.openStore(.readOnly)
+            return try await common.openStore(.reading)
         }
     }
 }

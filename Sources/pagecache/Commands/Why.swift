@@ -37,7 +37,7 @@ struct Why: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let list = try await common.withStore(.readOnly) { store in try await QuerySelector.outline(query, in: store) }
+        let list = try await common.withStore(.reading) { store in try await QuerySelector.outline(query, in: store) }
         let policy = FreshnessPolicy(operatorSays: staleAfter)
         let now = SystemClock().now()
         render(

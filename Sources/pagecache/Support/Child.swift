@@ -20,13 +20,18 @@ final class Child: Sendable {
         let isSet = Mutex(false)
     }
 
-    init(_ arguments: [String]) {
+    /// - Parameter environment: variables that the process has besides those of this one. Defaults to none.
+    init(_ arguments: [String], environment: [String: String] = [:]) {
         let flag = Flag()
         hasEnded = flag
         running = Task {
             defer { flag.isSet.withLock { $0 = true } }
             let record = try await run(
-                .path(Child.program), arguments: Arguments(arguments), output: .string(limit: 1 << 20),
+                .path(Child.program), arguments: Arguments(arguments),
+                environment: .inherit.updating(
+                    Dictionary(
+                        uniqueKeysWithValues: environment.map { (Environment.Key(rawValue: $0) ?? "", $1) })),
+                output: .string(limit: 1 << 20),
                 error: .string(limit: 1 << 20))
             return Ended(
                 status: record.terminationStatus, output: record.standardOutput, errors: record.standardError)

@@ -9,14 +9,14 @@ import Synchronization
 ///
 /// State, behind a mutex: the store, once it exists.
 final class DeferredStore: PageStorage {
-    private let path: String
-    private let store: Mutex<PageStore?>
+    private let place: StorePlace
+    private let store: Mutex<(any ToolStore)?>
 
     /// Opens the store if it exists. Throws at once when an existing store cannot be opened.
-    init(at path: String) async throws(StorageError) {
-        self.path = path
+    init(at place: StorePlace) async throws(StorageError) {
+        self.place = place
         do throws(StorageError) {
-            store = Mutex(try await PageStore.open(at: path, mode: .mustExist))
+            store = Mutex(try await place.open(.writing))
         } catch {
             guard error.code == .notFound else { throw error }
             store = Mutex(nil)
@@ -28,7 +28,7 @@ final class DeferredStore: PageStorage {
 
     func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         if let opened { return try await opened.register(key) }
-        let made = try await PageStore.open(at: path, mode: .createIfMissing)
+        let made = try await place.open(.creating)
         store.withLock { $0 = made }
         return try await made.register(key)
     }
@@ -112,10 +112,10 @@ final class DeferredStore: PageStorage {
 
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
-    var opened: PageStore? { store.withLock { $0 } }
+    var opened: (any ToolStore)? { store.withLock { $0 } }
 
-    private func existing() throws(StorageError) -> PageStore {
-        guard let opened else { throw StorageError(.notFound, "there is no store at \(path)") }
+    private func existing() throws(StorageError) -> any ToolStore {
+        guard let opened else { throw StorageError(.notFound, "there is no store at \(place.name)") }
         return opened
     }
 }

@@ -27,7 +27,7 @@ struct ListRunner {
         init(_ due: DueWork) { (query, runs, isDue) = (due.query, due.runs, true) }
     }
 
-    let store: PageStore
+    let store: any ToolStore
     /// The caller's credential, and further headers.
     let credential: Credential
     let timeout: Duration?

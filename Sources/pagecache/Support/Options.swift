@@ -18,7 +18,9 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 /// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(
-        name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.",
+        name: .long,
+        help:
+            "The store file, or postgres://… for a store on a server. Default: $PAGECACHE_STORE, else the user's cache directory.",
         completion: .file())
     var store: String?
 
@@ -53,7 +55,12 @@ struct CommonOptions: ParsableArguments {
             quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
             colour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.outputIsTerminal),
             verbose: verbose, mayAsk: !noInput)
-        Terminal.standard.detail("the store is \(storePath)")
+        Terminal.standard.detail("the store is \(place.name)")
+        if store != nil, place.hasPassword {
+            Terminal.standard.note(
+                "other users of this machine can read the password on the command line; use PAGECACHE_STORE or ~/.pgpass"
+            )
+        }
     }
 
     /// The path of the store (XDG Base Directory Specification).
@@ -67,46 +74,30 @@ struct CommonOptions: ParsableArguments {
         return "\(given("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path)/.cache/pagecache/store.sqlite"
     }
 
-    /// Opens the store. Commands that only read pass `.readOnly`, and then need no permission to write.
-    func openStore(_ mode: PageStore.Mode) async throws -> PageStore {
-        try await PageStore.open(at: storePath, mode: mode)
+    /// The place of the store: a file, or a server.
+    var place: StorePlace { StorePlace(storePath) }
+
+    /// Opens the store. Commands that only read pass `.reading`, and then need no permission to write.
+    func openStore(_ access: StoreAccess) async throws -> any ToolStore {
+        try await place.open(access)
     }
 
     /// Opens the store for this work, and closes it in every case.
     /// - Parameter checkingPlace: whether a store that is no longer at its path after the work is an error.
     func withStore<Value>(
-        _ mode: PageStore.Mode, checkingPlace: Bool = false, _ work: (PageStore) async throws -> Value
+        _ access: StoreAccess, checkingPlace: Bool = false, _ work: (any ToolStore) async throws -> Value
     ) async throws -> Value {
-        let store = try await openStore(mode)
+        let store = try await openStore(access)
         let value = try await store.closed(after: work)
         if checkingPlace { try await store.closeInPlace() }
         return value
     }
-}
 
-extension PageStore {
-    /// Does this work, and closes the store in every case.
-    func closed<Value>(after work: (PageStore) async throws -> Value) async throws -> Value {
-        do {
-            let value = try await work(self)
-            await close()
-            return value
-        } catch {
-            await close()
-            throw error
-        }
-    }
-}
-
-extension PageStore {
-    /// Closes the store, and checks that its path still leads to the stored data.
-    /// - Throws: `StorageError` with code `moved` when the store was renamed, replaced or removed before the last
-    ///   process had merged its log.
-    func closeInPlace() async throws(StorageError) {
-        await close()
-        guard isInPlace else {
-            throw StorageError(.moved, "\(path) was renamed, replaced or removed while it was closed")
-        }
+    /// The path of the store's file, for actions that need one.
+    /// - Throws: an error of usage for a store on a server.
+    func storeFile(for action: String) throws -> String {
+        if let path = place.path { return path }
+        throw ToolFailure(.usage, "usage", "\(action) needs a store in a file; \(place.name) is on a server")
     }
 }
 

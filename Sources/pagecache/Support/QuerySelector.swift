@@ -7,13 +7,13 @@ import PageStore
 enum QuerySelector {
     /// Finds the query in a store. Reads one row for each query, whatever the length of the lists.
     /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
-    static func find(_ name: String, in store: PageStore) async throws -> QueryRecord {
+    static func find(_ name: String, in store: any ToolStore) async throws -> QueryRecord {
         try find(name, in: try await store.records())
     }
 
     /// The outline of the query's list, without items. Reads no other list.
     /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
-    static func outline(_ name: String, in store: PageStore) async throws -> ListOutline {
+    static func outline(_ name: String, in store: any ToolStore) async throws -> ListOutline {
         let records = try await store.records()
         guard let list = try await store.outline(of: try find(name, in: records).id) else {
             throw missing(name, records.map(\.key), nil)

@@ -28,7 +28,7 @@ extension DeferredStore {
     }
 }
 
-extension PageStore {
+extension ToolStore {
     /// Counts a run. A failure to count must not fail the run.
     /// - Parameter version: the version of the list before the run. `nil` for a new list.
     func count(_ tally: RunTally, _ report: SyncReport, since version: ContentVersion?) async {

@@ -55,6 +55,7 @@ struct ToolFailure: Error {
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .tooLarge: (.unusableData, nil)
             case .moved: (.incomplete, "run the command again on the store that is there now")
+            case .unavailable: (.unreachable, "check that the server runs and that the address is right")
             case .busy: (.incomplete, "another process is writing; try again")
             case .full: (.inputOutput, "free some space; stored pages are safe")
             case .inputOutput: (.inputOutput, nil)

@@ -4,11 +4,14 @@ import PageStore
 
 /// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
 struct WatchDeeds {
-    let store: PageStore
+    let store: any ToolStore
+    /// The place of the store as the user wrote it, for the commands. They take it from their environment, because an
+    /// address may have a password.
+    private let place: String
     /// Commands that were started, each with its name and the short id of its query.
     private var running: [(child: Child, name: String, id: String)] = []
 
-    init(store: PageStore) { self.store = store }
+    init(store: any ToolStore, at place: String) { (self.store, self.place) = (store, place) }
 
     /// Handles a key.
     /// - Returns: whether the view goes on.
@@ -59,7 +62,8 @@ struct WatchDeeds {
             return view.message = "\(id): a command is running already"
         }
         let command = name == "retry" ? "retry" : "sync"
-        let child = Child([command, id, "--store", store.path, "--quiet", "--no-input"] + flags)
+        let child = Child(
+            [command, id, "--quiet", "--no-input"] + flags, environment: ["PAGECACHE_STORE": place])
         running.append((child, name, id))
         view.message = "\(id): \(name) started"
     }

@@ -11,7 +11,7 @@ final class Watching {
     /// The delay that people still perceive as immediate. A busy store is read no more often than that.
     private static let pause = Duration.milliseconds(100)
 
-    private let store: PageStore
+    private let store: any ToolStore
     private let name: String?
     private let format: OutputFormat
     private let showsChanges: Bool
@@ -61,12 +61,12 @@ final class Watching {
         func end() { ring.finish() }
     }
 
-    init(store: PageStore, query: String?, format: OutputFormat, showsChanges: Bool) {
+    init(store: any ToolStore, at place: String, query: String?, format: OutputFormat, showsChanges: Bool) {
         self.store = store
         name = query
         self.format = format
         self.showsChanges = showsChanges
-        deeds = WatchDeeds(store: store)
+        deeds = WatchDeeds(store: store, at: place)
     }
 
     func run() async throws {

@@ -1,0 +1,39 @@
+// The only include of libpq-fe.h in the package. The field codes of an error are character constants in C; here they
+// have the type that PQresultErrorField takes.
+
+#ifndef PAGECACHE_CPOSTGRES_SHIM_H
+#define PAGECACHE_CPOSTGRES_SHIM_H
+
+#include <libpq-fe.h>
+#include <pthread.h>
+
+#if defined(__linux__)
+// <pthread.h> declares it only with _GNU_SOURCE, which Swift does not define for modules.
+extern int pthread_setname_np(pthread_t thread, const char *name);
+#endif
+
+/// Names the calling thread, for `ps -L` and debuggers.
+static inline void pagecache_name_thread(const char *name) {
+#if defined(__linux__)
+    pthread_setname_np(pthread_self(), name);
+#elif defined(__APPLE__)
+    pthread_setname_np(name);
+#endif
+}
+
+/// The five characters of SQLSTATE.
+static inline const char *pagecache_sqlstate(const PGresult *result) {
+    return PQresultErrorField(result, PG_DIAG_SQLSTATE);
+}
+
+/// The severity, never translated: ERROR, FATAL, PANIC, WARNING, NOTICE, …
+static inline const char *pagecache_severity(const PGresult *result) {
+    return PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+}
+
+/// The first line of the message. Detail and hint may hold values of rows, so they are not read.
+static inline const char *pagecache_message(const PGresult *result) {
+    return PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+}
+
+#endif

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Collects the bodies of pages that were read since the last note (R40).
+///
+/// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
+package final class ReadLog<Body: Hashable & Sendable>: Sendable {
+    private struct State {
+        var bodies: Set<Body> = []
+        var latest: Timestamp
+        var noted: Timestamp
+    }
+
+    private let state: Mutex<State>
+    /// The shortest time between two notes. A read is stamped with the time of the note that follows it.
+    private static var interval: Duration { .seconds(60) }
+    /// The largest number of remembered bodies. Further reads are not recorded, which makes the order coarser but keeps
+    /// memory bounded.
+    private static var capacity: Int { 65_536 }
+
+    package init(openedAt: Timestamp) {
+        state = Mutex(State(latest: openedAt, noted: openedAt))
+    }
+
+    package func read(_ body: Body) {
+        state.withLock { state in
+            guard state.bodies.count < Self.capacity else { return }
+            state.bodies.insert(body)
+        }
+    }
+
+    /// Returns the bodies to note and the time of the note, and empties the log. Returns nil when no note is due or no
+    /// body was read.
+    /// - Parameters:
+    ///   - moment: the current time. `nil` makes the note due, at the latest time known.
+    ///   - force: whether the note is due regardless of the interval. Defaults to false.
+    package func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Body>, at: Timestamp)? {
+        state.withLock { state in
+            if let moment { state.latest = max(state.latest, moment) }
+            let isDue = force || moment == nil || state.latest - state.noted >= Self.interval
+            guard isDue, !state.bodies.isEmpty else { return nil }
+            defer { state.bodies = [] }
+            state.noted = state.latest
+            return (state.bodies, state.latest)
+        }
+    }
+}

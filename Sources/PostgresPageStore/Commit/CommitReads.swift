@@ -1,0 +1,101 @@
+#if PostgreSQL
+import PageModel
+
+/// What a commit will probably read: a pure function of its plan, so that it can read with the same round trip that
+/// locks the list. What it leaves out is read later, with one more round trip.
+struct CommitReads: Equatable {
+    /// Positions whose page rows are needed.
+    var rows: [Range<Int>] = []
+    /// Positions whose pages are needed with their items.
+    var items: [Range<Int>] = []
+    /// The identity keys of the items that the plan writes.
+    var keys: [UInt64] = []
+
+    init(_ plan: CommitPlan) {
+        for premise in plan.premises { add(premise.offset..<premise.offset + 1) }
+        // Each rearrangement moves the positions that later edits name.
+        var layouts: [Rearrangement] = []
+        func stored(_ range: Range<Int>) -> [Range<Int>] {
+            layouts.reversed().reduce([range]) { ranges, layout in ranges.flatMap(layout.oldPositions) }
+        }
+        for edit in plan.edits {
+            switch edit {
+            case .put(let page):
+                // The row directly behind is needed, too: its seam becomes inferred.
+                let place = page.offset..<page.offset.advanced(upTo: max(page.content.count, 1) + 1)
+                for range in stored(place) { add(range) }
+                keys += page.content.identities.map(\.key)
+            case .rearrange(let rearrangement):
+                for piece in rearrangement.pieces {
+                    switch piece {
+                    case .kept(let range):
+                        // The pages at the seams are cut, or joined with a neighbour.
+                        for bound in [range.lowerBound, range.upperBound] where bound > 0 && bound < .max {
+                            for range in stored(bound - 1..<bound.advanced(upTo: 1)) {
+                                add(range)
+                                items.append(range)
+                            }
+                        }
+                    case .written(let page, _): keys += page.content.identities.map(\.key)
+                    case .gap: break
+                    }
+                }
+                for range in rearrangement.takenOut {
+                    for range in stored(range) {
+                        add(range)
+                        items.append(range)
+                    }
+                }
+                layouts.append(rearrangement)
+            case .verify(let range), .demote(let range):
+                for range in stored(range) { add(range) }
+                if case .demote = edit {
+                    for bound in [range.lowerBound, range.upperBound] where bound > 0 && bound < .max {
+                        items += stored(bound..<bound + 1)
+                    }
+                }
+            case .confirm(let offset, _):
+                for range in stored(offset..<offset.advanced(upTo: 1)) { add(range) }
+            case .truncate(let position):
+                guard position >= 0 else { break }
+                for range in stored(max(0, position - 1)..<Int.max) {
+                    add(range)
+                    items.append(range)
+                }
+            case .setTotal: add(0..<1)
+            default: break
+            }
+        }
+        rows = Coverage(rows).runs
+        items = Coverage(items).runs
+    }
+
+    private mutating func add(_ range: Range<Int>) {
+        let known = max(0, range.lowerBound)..<max(0, range.upperBound)
+        if !known.isEmpty { rows.append(known) }
+    }
+}
+
+extension Int {
+    /// The number that is larger by `distance`, or the largest number.
+    fileprivate func advanced(upTo distance: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(distance)
+        return overflow ? .max : sum
+    }
+}
+
+extension Rearrangement {
+    /// The old positions of these new positions, as far as they are kept.
+    func oldPositions(_ range: Range<Int>) -> [Range<Int>] {
+        guard let moves = kept() else { return [] }
+        return moves.compactMap { move in
+            let (lower, overflow) = move.range.lowerBound.addingReportingOverflow(move.distance)
+            guard !overflow else { return nil }
+            let upper = move.range.upperBound == .max ? Int.max : move.range.upperBound + move.distance
+            let part = range.clamped(to: lower..<upper)
+            guard !part.isEmpty else { return nil }
+            return part.lowerBound - move.distance..<(part.upperBound == .max ? .max : part.upperBound - move.distance)
+        }
+    }
+}
+#endif

@@ -1,0 +1,196 @@
+#if PostgreSQL
+import PageModel
+
+/// Applies a `CommitPlan` inside one transaction (R1), under the generation and revision it was planned for (R4).
+///
+/// State: the record, the holdings and the changes so far. A value lives for one transaction.
+final class ListCommit {
+    let plan: CommitPlan
+    let work: Work
+    let image: ListImage
+    let moment: StorageMoment
+    var list: ListRow
+    /// The changes that are announced to observers after the commit.
+    var changes: [Change] = []
+    /// The changes that the journal records (R48).
+    var journal: JournalDraft
+    /// True once positions have moved. The revision then rises by one, however many edits moved positions.
+    var moved = false
+    /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or it was lost.
+    var grantedAt: Timestamp?
+    /// The record as it is stored before the commit.
+    let before: ListRow
+
+    var query: QueryID { plan.query }
+    var now: Timestamp { moment.now }
+    var generation: Int { list.record.version.generation }
+
+    init(
+        _ plan: CommitPlan, _ list: ListRow, _ image: ListImage, _ work: Work, bound: JournalBound,
+        at moment: StorageMoment
+    ) {
+        self.plan = plan
+        self.list = list
+        self.image = image
+        self.work = work
+        self.moment = moment
+        before = list
+        journal = JournalDraft(bound)
+    }
+
+    /// Applies the edits of the plan. Returns nil when all were applied, otherwise the reason why none may be.
+    func applyEdits() async throws(StorageError) -> CommitOutcome? {
+        for premise in plan.premises {
+            let page = try await image.row(at: premise.offset)?.summary
+            guard premise.holds(of: page, generation: generation) else { return .superseded(list.record.version) }
+        }
+        for edit in plan.edits {
+            if let refusal = try await apply(edit) { return refusal }
+        }
+        if plan.bringsTotalBesidePageOne(before: before.record.total, after: list.record.total) {
+            try await uncoverTotal()
+        }
+        if moved { list.record.version.revision += 1 }
+        if image.broken > 0 {
+            // The positions of a damaged row are not known.
+            journal.beginAnew()
+            list.holdings = nil
+        }
+        return nil
+    }
+
+    private func apply(_ edit: ListEdit) async throws(StorageError) -> CommitOutcome? {
+        switch edit {
+        case .put(let page): return try await write(page)
+        case .rearrange(let rearrangement): return try await rearrange(rearrangement)
+        case .verify(let range): try await verify(range)
+        case .confirm(let offset, let validator): try await confirm(offset, validator)
+        case .beginGeneration:
+            list.record.version = ListVersion(generation: generation + 1, revision: 0)
+            changes.append(.generationBegan)
+            list.holdings?.beginGeneration()
+            journal.generationBegan()
+        case .demote(let range): try await demote(range)
+        case .truncate(let position): try await truncate(at: position)
+        case .dropOlderGenerations:
+            for row in try await image.rows(olderThan: generation) { delete(row) }
+            changes.append(.olderGenerationsDropped)
+        case .setTotal(let total):
+            try check(total.count)
+            guard list.record.total != total else { break }
+            list.record.total = total
+            changes.append(.total(total))
+        case .setEnd(let end):
+            try check(end)
+            guard list.record.end != end else { break }
+            list.record.end = end
+            changes.append(.end(end))
+        case .setWindow(let window):
+            try check(window)
+            describe { $0.window = window }
+        case .validated:
+            list.record.validatedAt = now
+            if let invalidatedAt = list.record.invalidatedAt,
+                CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now)
+            {
+                list.record.invalidatedAt = nil
+            }
+            changes.append(.validated)
+        case .invalidated: describe { $0.invalidatedAt = now }
+        case .setFreshFor(let duration): describe { $0.freshFor = duration?.keptFreshness }
+        case .setSweep(let progress):
+            try check(progress?.position)
+            describe { $0.sweep = progress }
+        case .setAllowsDuplicates(let allows):
+            if !allows, list.record.allowsDuplicates, let repeated = try await firstRepeat() { return repeated }
+            describe { $0.allowsDuplicates = allows }
+        case .describe(let paging, let source):
+            describe {
+                $0.paging = paging
+                $0.source = source
+            }
+        }
+        return nil
+    }
+
+    private func describe(_ change: (inout QueryRecord) -> Void) {
+        let known = list.record
+        change(&list.record)
+        if list.record != known { changes.append(.described) }
+    }
+
+    /// Throws `invalidPlan` for a position that could not be read back.
+    func check(_ position: Int?) throws(StorageError) {
+        guard let position, !StoredBounds.positions.contains(position) else { return }
+        throw StorageError(.invalidPlan, "the position \(position) is out of range")
+    }
+
+    // MARK: Rows
+
+    func isHeld(_ row: PageRow) -> Bool { row.summary.generation == generation }
+
+    func delete(_ row: PageRow) {
+        image.delete(row)
+        let isHeld = isHeld(row)
+        list.holdings?.remove(row.summary.range, isHeld: isHeld)
+    }
+
+    func insert(
+        _ summary: PageSummary, _ content: PageContent, _ identities: [ItemIdentity], usedAt: Timestamp? = nil
+    ) {
+        image.insert(summary, content, identities, usedAt: usedAt)
+        let isHeld = summary.generation == generation
+        list.holdings?.add(summary.range, isHeld: isHeld)
+    }
+
+    /// Writes a page that is made from other pages, which were last read at `usedAt`.
+    func rewrite(_ summary: PageSummary, _ content: PageContent, usedAt: Timestamp?) {
+        var summary = summary
+        let identities = content.identities
+        summary.fingerprint = PageContent.fingerprint(of: identities)
+        insert(summary, content, identities, usedAt: usedAt)
+    }
+
+    /// Deletes the pages in `range` and returns the items that the journal records for them.
+    func takeOut(_ range: Range<Int>) async throws(StorageError) -> [JournalDraft.TakenOut] {
+        let rows = try await image.rows(meeting: range)
+        let held = rows.filter { isHeld($0) && $0.summary.count > 0 }
+        var takenOut: [JournalDraft.TakenOut] = []
+        if journal.takesIn(bytes: held.reduce(0) { $0 + $1.bytes }) {
+            try await image.prepareContents(of: held)
+            for row in held {
+                if let content = try await image.content(of: row) {
+                    takenOut.append((row.summary.offset, content))
+                } else {
+                    journal.dropped(row.summary.range)
+                }
+            }
+        }
+        for row in rows { delete(row) }
+        return takenOut
+    }
+
+    func takeOutRecords(_ range: Range<Int>) {
+        work.add(LedgerRow.takingOut, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
+    }
+
+    // MARK: The version
+
+    /// Whether readers can see the commit, so that the list gets another version (R51).
+    var isVisible: Bool { changes.contains(where: \.isSeenByReaders) || list.holdings != before.holdings }
+
+    /// Recounts the holdings from the pages of the list, if the plan settles page one or the end.
+    func recountHoldings() async throws(StorageError) {
+        let isSettled = plan.edits.contains { edit in
+            switch edit {
+            case .validated, .setEnd: true
+            default: false
+            }
+        }
+        guard list.holdings == nil, isSettled else { return }
+        let found = try await work.read([(PageRow.all, [.integer(query.rawValue)])])
+        list.holdings = ListHoldings(
+            PageRows(found[0].all, of: query).rows.lazy.map(\.summary), generation: generation)
+    }
+}
+#endif

@@ -1,0 +1,132 @@
+#if PostgreSQL
+import CPostgres
+
+/// A connected session of libpq. Closed with its last reference.
+///
+/// `@unchecked` because the thread that connected gives it away when it posts it. After that only the reactor uses
+/// it, under its lock.
+final class SessionHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    /// Whether the session is known to be one of the server itself, and not of a pooler.
+    fileprivate(set) var isDirect = false
+
+    init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { PQfinish(pointer) }
+}
+
+/// Connects on a side thread. libpq resolves host names with blocking calls, also when the caller polls, and computes
+/// the hashes of SCRAM. The thread of the connections must not wait for either.
+struct Connector {
+    private let info: ConnectionInfo
+    private let stop: StopSignal
+    private let end: ContinuousClock.Instant
+
+    /// - Parameter testsPooler: whether to find out if the session is direct. The test takes one round trip.
+    static func connect(
+        _ info: ConnectionInfo, testsPooler: Bool, stop: StopSignal
+    ) -> Result<SessionHandle, PostgresError> {
+        let connector = Connector(info: info, stop: stop, end: .now + info.attemptLimit)
+        do throws(PostgresError) {
+            return .success(try connector.connect(testsPooler: testsPooler))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func connect(testsPooler: Bool) throws(PostgresError) -> SessionHandle {
+        guard let pointer = info.start() else { throw PostgresError(.unavailable, "libpq has no memory") }
+        let session = SessionHandle(pointer)
+        // The default receiver prints to standard error.
+        PQsetNoticeReceiver(pointer, { _, _ in }, nil)
+        // The codes of errors during the start are only in the text of a verbose message.
+        PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
+        guard PQstatus(pointer) != CONNECTION_BAD else { throw failure(pointer) }
+        var waiting = PGRES_POLLING_WRITING
+        while waiting != PGRES_POLLING_OK {
+            try wait(pointer, read: waiting == PGRES_POLLING_READING)
+            waiting = PQconnectPoll(pointer)
+            if waiting == PGRES_POLLING_FAILED { throw failure(pointer) }
+        }
+        PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
+        if testsPooler { session.isDirect = try isDirect(pointer) }
+        guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else { throw failure(pointer) }
+        return session
+    }
+
+    /// Compares the number of the server's process with the one of the session's start. A pooler makes up the latter,
+    /// and may run each transaction in another session of the server.
+    private func isDirect(_ pointer: OpaquePointer) throws(PostgresError) -> Bool {
+        guard PQsendQuery(pointer, "SELECT pg_backend_pid()") == 1 else { throw failure(pointer) }
+        var isDirect = false
+        while true {
+            while PQisBusy(pointer) == 1 {
+                try wait(pointer, read: true)
+                guard PQconsumeInput(pointer) == 1 else { throw failure(pointer) }
+            }
+            guard let result = PQgetResult(pointer) else { return isDirect }
+            if PQntuples(result) == 1, let text = PQgetvalue(result, 0, 0) {
+                isDirect = Int32(String(cString: text)) == PQbackendPID(pointer)
+            }
+            PQclear(result)
+        }
+    }
+
+    /// Waits for the socket.
+    private func wait(_ pointer: OpaquePointer, read: Bool) throws(PostgresError) {
+        while true {
+            let now = ContinuousClock.now
+            guard now < end else { throw PostgresError(.unavailable, "the server did not answer in time") }
+            var items = [
+                CLibrary.pollItem(PQsocket(pointer), read: read, write: !read),
+                CLibrary.pollItem(stop.descriptor, read: true, write: false),
+            ]
+            CLibrary.wait(&items, timeout: end - now)
+            if CLibrary.hasEvents(items[1]) { throw PostgresError(.closed, "the pool is closed") }
+            if CLibrary.hasEvents(items[0]) { return }
+        }
+    }
+
+    private func failure(_ pointer: OpaquePointer) -> PostgresError {
+        let message = String(cString: PQerrorMessage(pointer))
+        let text = info.redacted(message)
+        if let state = Connector.sqlstate(in: message) {
+            let code = SQLState.code(state)
+            return PostgresError(code == .server ? .unavailable : code, text, sqlstate: state)
+        }
+        let isRejected =
+            PQconnectionNeedsPassword(pointer) != 0 || Connector.certificateMarks.contains { message.contains($0) }
+        return PostgresError(isRejected ? .authentication : .unavailable, text)
+    }
+
+    /// libpq has no codes for its own errors. Its messages are translated only if the program calls `setlocale`.
+    private static let certificateMarks = [
+        "certificate verify failed", "does not match host name", "root certificate file", "does not support SSL",
+        "SSL error: tlsv", "SSL error: sslv3 alert", "incorrect server signature",
+    ]
+
+    /// Finds the code in a verbose message, such as "FATAL:  28P01: password authentication failed".
+    static func sqlstate(in message: String) -> String? {
+        for line in message.split(whereSeparator: \.isNewline) {
+            for part in line.split(separator: ":") {
+                let word = part.drop { $0 == " " }
+                guard word.utf8.count == 5, word.utf8.first.map({ (0x30...0x39).contains($0) }) == true,
+                    word.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
+                else { continue }
+                return String(word)
+            }
+        }
+        return nil
+    }
+
+    /// Whether another attempt with the same connection string would fail in the same way.
+    static func isPermanent(_ error: PostgresError) -> Bool {
+        switch error.code {
+        case .authentication, .noSuchDatabase, .permission, .invalidConnectionString: true
+        case .unavailable, .unknownOutcome, .deadline, .cancelled, .conflict, .server, .readOnly, .full, .invalidValue,
+            .closed, .protocolViolation:
+            false
+        }
+    }
+}
+#endif

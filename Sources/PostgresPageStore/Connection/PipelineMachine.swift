@@ -1,0 +1,253 @@
+#if PostgreSQL
+/// The decisions of one connection in the pipeline mode of libpq
+/// (https://www.postgresql.org/docs/15/libpq-pipeline-mode.html). A request is a group of statements that ends with a
+/// sync; the server runs the statements between two syncs in one implicit transaction. Requests of several callers
+/// share the connection. They complete in the order in which they were sent. A failed statement aborts the rest of its
+/// own request.
+///
+/// The machine is a value without a clock, chance or sockets. Times are durations since an origin that the caller
+/// chooses. The caller performs the returned actions in their order.
+///
+/// States and exits:
+/// - disconnected → connecting (`connect`), closed (`close`)
+/// - connecting → live (`connected`), disconnected (`connectFailed`), closed
+/// - live → disconnected (`lost`), closed
+struct PipelineMachine: Sendable {
+    typealias RequestID = UInt64
+
+    enum State: Sendable {
+        case disconnected(ReconnectBackoff)
+        case connecting(ReconnectBackoff)
+        case live(Pipeline)
+        case closed
+    }
+
+    /// The part of a transaction that a request carries.
+    enum Kind: Hashable, Sendable {
+        /// A whole implicit transaction. The machine requeues it when it certainly had no effect.
+        case group
+        /// A part of an explicit transaction. It has no effect without a later commit.
+        case step
+        /// The last part of an explicit transaction, with COMMIT as its last statement.
+        case commit
+    }
+
+    /// A reason to end a request before the server completed it.
+    enum Interruption: Hashable, Sendable { case deadline, cancelled }
+
+    /// A message of the server, reduced to its effect on the pipeline.
+    enum ResultEvent: Hashable, Sendable {
+        case rows
+        case failed(ServerFailure)
+        /// The statement was skipped because an earlier one of its request failed.
+        case aborted
+        case sync
+        /// The server ends the session. `isShutdown` means SQLSTATE 57P01: it ran nothing after the current statement.
+        case fatal(isShutdown: Bool)
+        case unexpected
+    }
+
+    enum ServerFailure: Hashable, Sendable {
+        /// SQLSTATE 57014. A cancel request aims at a session, so it can hit the request behind its target.
+        case queryCanceled
+        /// A named statement is missing or outdated.
+        case staleStatement
+        case other
+    }
+
+    enum Loss: Hashable, Sendable { case broken, protocolViolation, cancelUnanswered }
+
+    enum Completion: Hashable, Sendable {
+        case rows
+        /// A statement failed. The caller stored the error of the server.
+        case failed
+        case interrupted(Interruption, isOutcomeUnknown: Bool)
+        case unavailable
+        case unknownOutcome
+        case protocolViolation
+        case closed(isOutcomeUnknown: Bool)
+    }
+
+    enum Action: Hashable, Sendable {
+        case connect
+        /// Puts the statements and the sync of a request into the send buffer.
+        case send(RequestID)
+        case flush
+        /// Stores the result that was just received.
+        case keep(RequestID)
+        case complete(RequestID, Completion)
+        /// Sends the request again, on this or another connection.
+        case requeue(RequestID)
+        /// Sends a cancel request from a side thread, and calls `cancelReturned` after it.
+        case cancel
+        case disconnect(Loss?)
+    }
+
+    struct Limits: Hashable, Sendable {
+        /// How long an interrupted request waits for its true outcome.
+        var grace = Duration.milliseconds(250)
+        /// How long an interrupted request that was not running at its interruption may run before it is cancelled.
+        var cancelDelay = Duration.milliseconds(20)
+        /// How long a request runs before others avoid its connection.
+        var stall = Duration.milliseconds(20)
+        /// How long a cancel request and its target may take before the connection counts as lost.
+        var cancelLimit = Duration.seconds(5)
+    }
+
+    let limits: Limits
+    private(set) var state: State
+
+    init(limits: Limits = Limits()) {
+        self.limits = limits
+        state = .disconnected(ReconnectBackoff())
+    }
+
+    // MARK: Observations
+
+    /// The number of requests that were sent and are not complete.
+    var load: Int { if case .live(let pipeline) = state { pipeline.entries.count } else { 0 } }
+
+    /// Whether a request may be sent now. A pending cancel request would hit it.
+    var isAccepting: Bool { if case .live(let pipeline) = state { pipeline.cancel == nil } else { false } }
+
+    var isLive: Bool { if case .live = state { true } else { false } }
+
+    var isConnecting: Bool { if case .connecting = state { true } else { false } }
+
+    /// Whether no request and no cancel request is under way.
+    var isDrained: Bool {
+        if case .live(let pipeline) = state { pipeline.entries.isEmpty && pipeline.cancel == nil } else { false }
+    }
+
+    /// Whether the first request has been running for so long that others should not be sent behind it.
+    func isStalled(at now: Duration) -> Bool {
+        guard case .live(let pipeline) = state, !pipeline.entries.isEmpty else { return false }
+        return now - pipeline.headSince >= limits.stall
+    }
+
+    /// The request whose results arrive next.
+    var head: RequestID? { if case .live(let pipeline) = state { pipeline.entries.first?.id } else { nil } }
+
+    /// The readiness of the socket to wait for. A pending flush needs both: with write interest alone, each side can
+    /// wait for the other one to read.
+    var interest: (read: Bool, write: Bool) {
+        if case .live(let pipeline) = state { (true, !pipeline.isFlushed) } else { (false, false) }
+    }
+
+    /// The earliest time of the next attempt to connect; `nil` in all states but `disconnected`.
+    var earliestConnect: Duration? { if case .disconnected(let backoff) = state { backoff.earliest } else { nil } }
+
+    /// The time at which to call `timePassed`.
+    var nextTimer: Duration? { if case .live(let pipeline) = state { pipeline.nextTimer } else { nil } }
+
+    // MARK: Connecting
+
+    /// Begins an attempt to connect, if none is under way and the back-off has passed.
+    mutating func connect(at now: Duration) -> [Action] {
+        guard case .disconnected(let backoff) = state, backoff.earliest <= now else { return [] }
+        state = .connecting(backoff)
+        return [.connect]
+    }
+
+    mutating func connected() {
+        guard case .connecting(let backoff) = state else { return }
+        state = .live(Pipeline(limits: limits, backoff: backoff))
+    }
+
+    mutating func connectFailed(at now: Duration, jitter: Double) {
+        guard case .connecting(var backoff) = state else { return }
+        backoff.fail(at: now, jitter: jitter)
+        state = .disconnected(backoff)
+    }
+
+    // MARK: Requests
+
+    /// Sends a request. Call only while `isAccepting`.
+    /// - Parameter results: the number of results before the sync.
+    mutating func submit(
+        _ id: RequestID, _ kind: Kind, results: Int, deadline: Duration, at now: Duration
+    ) -> [Action] {
+        withPipeline { pipeline in
+            if pipeline.entries.isEmpty { pipeline.headSince = now }
+            pipeline.entries.append(
+                Entry(id: id, kind: kind, remaining: results, phase: .running(deadline: deadline)))
+            pipeline.isFlushed = false
+            return [.send(id), .flush]
+        }
+    }
+
+    /// Records the outcome of a flush.
+    mutating func flushed(isComplete: Bool) {
+        _ = withPipeline { pipeline in
+            pipeline.isFlushed = isComplete
+            return []
+        }
+    }
+
+    mutating func received(_ event: ResultEvent, at now: Duration, jitter: Double) -> [Action] {
+        var violation = false
+        let actions = withPipeline { pipeline in
+            guard let actions = pipeline.received(event, at: now) else {
+                violation = true
+                return []
+            }
+            return actions
+        }
+        return violation ? lost(.protocolViolation, at: now, jitter: jitter) : actions
+    }
+
+    // MARK: Interruptions
+
+    mutating func timePassed(_ now: Duration, jitter: Double) -> [Action] {
+        var unanswered = false
+        let actions = withPipeline { pipeline in
+            unanswered = pipeline.cancel.map { $0.limit <= now } ?? false
+            return unanswered ? [] : pipeline.timePassed(now)
+        }
+        return unanswered ? lost(.cancelUnanswered, at: now, jitter: jitter) : actions
+    }
+
+    /// The task of a request was cancelled.
+    mutating func interrupt(_ id: RequestID, at now: Duration) -> [Action] {
+        withPipeline { $0.interrupt(id, .cancelled, at: now) }
+    }
+
+    /// The side thread has delivered the cancel request, or failed to.
+    mutating func cancelReturned(at now: Duration) -> [Action] {
+        withPipeline { $0.cancelReturned(at: now) }
+    }
+
+    // MARK: Ends
+
+    /// Ends the session. Requests that certainly had no effect are requeued.
+    mutating func lost(_ loss: Loss, at now: Duration, jitter: Double) -> [Action] {
+        guard case .live(let pipeline) = state else { return [] }
+        var backoff = pipeline.backoff
+        backoff.fail(at: now, jitter: jitter)
+        state = .disconnected(backoff)
+        return [.disconnect(loss)] + pipeline.completionsAfterLoss(loss)
+    }
+
+    mutating func close() -> [Action] {
+        defer { state = .closed }
+        switch state {
+        case .live(let pipeline):
+            return [.disconnect(nil)]
+                + pipeline.entries.compactMap { entry in
+                    if case .abandoned = entry.phase { return nil }
+                    return .complete(entry.id, .closed(isOutcomeUnknown: entry.kind != .step))
+                }
+        case .disconnected, .connecting, .closed:
+            return []
+        }
+    }
+
+    /// Changes the pipeline in place. The state gives it up meanwhile, so that its array is not copied.
+    private mutating func withPipeline(_ body: (inout Pipeline) -> [Action]) -> [Action] {
+        guard case .live(var pipeline) = state else { return [] }
+        state = .closed
+        defer { state = .live(pipeline) }
+        return body(&pipeline)
+    }
+}
+#endif

@@ -1,0 +1,150 @@
+#if PostgreSQL
+/// A few connections to one PostgreSQL server, shared by all tasks.
+///
+/// Connections are opened when they are needed: the first one by the first request, each further one when all others
+/// are busy. A lost connection is opened again by the next request, with jittered back-off, within the deadline of that
+/// request.
+package final class PostgresPool: Sendable {
+    package struct Options: Hashable, Sendable {
+        /// The most connections for requests. A LISTEN has one more.
+        package var connections = 4
+        /// Whether frequent statements get a name in the session. The pool turns names off when it finds a pooler
+        /// between it and the server.
+        package var namedStatements = true
+        /// How long a request whose deadline has passed, or whose task was cancelled, waits for its true outcome.
+        package var grace = Duration.milliseconds(250)
+
+        package init() {}
+
+        var limits: PipelineMachine.Limits { PipelineMachine.Limits(grace: grace) }
+    }
+
+    private let mailbox: Mailbox
+    private let reactor: Reactor
+
+    /// Starts the thread of the pool. Connects nothing.
+    /// - Parameter connectionString: a URI or keywords and values, as libpq takes them. Its password is in no message.
+    package init(_ connectionString: String, options: Options = Options()) throws(PostgresError) {
+        let info = try ConnectionInfo(connectionString)
+        guard let mailbox = Mailbox(), let stop = StopSignal() else {
+            throw PostgresError(.unavailable, "no file descriptors are left")
+        }
+        self.mailbox = mailbox
+        let configuration = Reactor.Configuration(info: info, options: options)
+        let reactor = Reactor(configuration, mailbox: mailbox, stop: stop)
+        self.reactor = reactor
+        guard CLibrary.startThread({ reactor.run() }) else {
+            _ = mailbox.end()
+            throw PostgresError(.unavailable, "no thread could be started")
+        }
+    }
+
+    package convenience init(_ connectionString: String, connections: Int) throws(PostgresError) {
+        var options = Options()
+        options.connections = connections
+        try self.init(connectionString, options: options)
+    }
+
+    deinit { mailbox.post(.close(nil)) }
+
+    /// Closes all connections, ends the thread and finishes all streams. Requests under way throw `closed`.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            if !mailbox.post(.close(continuation)) { continuation.resume() }
+        }
+    }
+
+    /// Runs statements in one implicit transaction and one round trip. The server commits all of them or none.
+    ///
+    /// A request that certainly had no effect when a connection was lost is sent again within its deadline.
+    /// - Parameters:
+    ///   - deadline: the time until which the request waits for a connection and for the server.
+    ///   - isRepeatable: whether the request may run twice, as one that only reads. It is then sent again also when its
+    ///     outcome is unknown. Defaults to false.
+    /// - Returns: the rows of each statement.
+    package func run(
+        _ statements: [Statement], until deadline: ContinuousClock.Instant, isRepeatable: Bool = false
+    ) async throws(PostgresError) -> [Rows] {
+        guard !statements.isEmpty else { return [] }
+        let encoded = try EncodedStatement.encode(statements)
+        while true {
+            do throws(PostgresError) {
+                return try await perform(encoded, .group, until: deadline)
+            } catch {
+                guard isRepeatable, error.code == .unknownOutcome else { throw error }
+            }
+        }
+    }
+
+    /// Runs several round trips in one explicit transaction, on a connection that serves no other request meanwhile.
+    /// BEGIN is sent with the first statements. Commits when `body` returns, unless `body` has committed; rolls back
+    /// when it throws.
+    package func transaction<Value>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (PostgresTransaction) async throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        let transaction = PostgresTransaction(
+            pool: self, id: TransactionID(number: mailbox.nextNumber()), deadline: deadline)
+        do throws(PostgresError) {
+            let value = try await body(transaction)
+            try await transaction.finish()
+            return value
+        } catch {
+            await transaction.rollBack()
+            throw error
+        }
+    }
+
+    /// Listens to a channel. The first event is `listening`; after each reconnect there is a `reconnected`. The stream
+    /// keeps 256 events that were not read.
+    package func listen(_ channel: String) -> AsyncStream<Notification> {
+        let id = mailbox.nextNumber()
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Notification.self, bufferingPolicy: .bufferingNewest(256))
+        let mailbox = mailbox
+        continuation.onTermination = { _ in mailbox.post(.unsubscribe(id)) }
+        if !mailbox.post(.subscribe(id, channel: channel, continuation)) { continuation.finish() }
+        return stream
+    }
+
+    // MARK: For transactions
+
+    /// Sends one request and waits for its result.
+    /// - Parameter isCancellable: whether the cancellation of the task ends the request.
+    func perform(
+        _ statements: [EncodedStatement], _ role: Submission.Role, until deadline: ContinuousClock.Instant,
+        isCancellable: Bool = true
+    ) async throws(PostgresError) -> [Rows] {
+        let (mailbox, id) = (mailbox, mailbox.nextNumber())
+        guard !isCancellable || !Task.isCancelled else {
+            throw PostgresError(.cancelled, "the task was cancelled")
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let submission = Submission(
+                    id: id, role: role, statements: statements, deadline: deadline, receiver: .task(continuation))
+                guard deliver(.submit(submission)) else {
+                    return continuation.resume(returning: .failure(PostgresError(.closed, "the pool is closed")))
+                }
+                // A cancellation before the submission found no request.
+                if isCancellable, Task.isCancelled { mailbox.post(.cancel(id)) }
+            }
+        } onCancel: {
+            if isCancellable { mailbox.post(.cancel(id)) }
+        }
+        return try result.get()
+    }
+
+    func release(_ id: TransactionID) { _ = deliver(.release(id)) }
+
+    private func deliver(_ command: Command) -> Bool {
+        switch mailbox.deliver(command) {
+        case .delivered: return true
+        case .needsHandling:
+            reactor.handleCommandsInPlace()
+            return true
+        case .refused: return false
+        }
+    }
+}
+#endif

@@ -1,0 +1,161 @@
+#if PostgreSQL
+import PageModel
+
+extension PageRow {
+    static let columns = """
+        start, count, body, checksum, bytes, generation, revision, verified, evidence_at, seams, fetched_at, \
+        validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total, \
+        validator_hash, seal
+        """
+    static let columnCount = 21
+    /// The same columns of the table `p`.
+    static let qualified = columns.split(separator: ", ").map { "p.\($0)" }.joined(separator: ", ")
+
+    /// The checksum of the row. It is linear in the start, the revision and the hash of the validator, so that a shift
+    /// renews it in SQL: a damaged row stays damaged.
+    func serverSeal(in query: QueryID) -> UInt64 {
+        var seal = Seal(Seal.page)
+        seal.mix(query.rawValue)
+        seal.mix(summary.count)
+        seal.mix(body)
+        seal.mix(checksum)
+        seal.mix(bytes)
+        seal.mix(summary.generation)
+        seal.mix(summary.evidence == .verified ? 1 : 0)
+        seal.mix(summary.evidenceAt.milliseconds)
+        if summary.innerInferredSeams.isEmpty {
+            seal.mixNull()
+        } else {
+            PageRow.encode(summary.innerInferredSeams).withUnsafeBytes { seal.mix($0) }
+        }
+        seal.mix(summary.fetchedAt.milliseconds)
+        seal.mix(summary.validatedAt.milliseconds)
+        seal.mix(summary.fingerprint)
+        seal.mix(summary.cursorIn?.text)
+        seal.mix(summary.cursorOut?.text)
+        return seal.value ^ UInt64(bitPattern: Int64(summary.offset))
+            ^ UInt64(bitPattern: Int64(summary.revision)) << 40 ^ PageRow.hash(of: summary.validator)
+    }
+
+    private static func hash(of validator: Validator?) -> UInt64 {
+        guard let validator else { return 0 }
+        var seal = Seal(Seal.page)
+        seal.mix(validator.request)
+        seal.mix(validator.entityTag)
+        seal.mix(validator.lastModified)
+        seal.mix(validator.coversTotal ? 1 : 0)
+        return seal.value
+    }
+
+    /// Decodes a row with ``columns`` at `first` and behind it. Returns nil when its seal does not hold, or when a number
+    /// is impossible.
+    init?(_ row: Row, of query: QueryID, from first: Int = 0) {
+        let seams: [InnerSeam]? = row.rows.withBytes(row.index, first + 9) { bytes in
+            bytes.map { PageRow.decodeSeams($0) } ?? .some([])
+        }
+        guard let seams else { return nil }
+        let validator = row.text(first + 15).map {
+            Validator(
+                request: $0, entityTag: row.text(first + 16), lastModified: row.text(first + 17),
+                coversTotal: row.bool(first + 18))
+        }
+        let summary = PageSummary(
+            offset: row.int(first), count: row.int(first + 1), generation: row.int(first + 5),
+            revision: row.int(first + 6), evidence: row.bool(first + 7) ? .verified : .inferred,
+            evidenceAt: row.time(first + 8), innerInferredSeams: seams, fetchedAt: row.time(first + 10),
+            validatedAt: row.time(first + 11), fingerprint: row.hash(first + 12),
+            cursorIn: row.text(first + 13).map { PageCursor($0) },
+            cursorOut: row.text(first + 14).map { PageCursor($0) }, validator: validator)
+        self.init(
+            summary: summary, body: row.int64(first + 2), checksum: row.hash(first + 3), bytes: row.int(first + 4))
+        guard serverSeal(in: query) == row.hash(first + 20), PageRow.hash(of: validator) == row.hash(first + 19),
+            isInBounds
+        else { return nil }
+    }
+
+    // MARK: Statements
+
+    private static let insert = SQL(
+        """
+        INSERT INTO @page (query, \(columns))
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+        """)
+    private static let update = SQL(
+        """
+        UPDATE @page SET (count, body, checksum, bytes, generation, revision, verified, evidence_at, seams, fetched_at,
+            validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total,
+            validator_hash, seal) = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+            $21, $22) WHERE query = $1 AND start = $2
+        """)
+
+    /// - Parameter exists: whether the table has a row of the page.
+    func storing(in query: QueryID, exists: Bool) -> (SQL, [Value]) {
+        let seams = summary.innerInferredSeams
+        return (
+            exists ? PageRow.update : PageRow.insert,
+            [
+                .integer(query.rawValue), .int(summary.offset), .int(summary.count), .integer(body), .hash(checksum),
+                .int(bytes), .int(summary.generation), .int(summary.revision), .bool(summary.evidence == .verified),
+                .time(summary.evidenceAt), seams.isEmpty ? .null : .bytes(PageRow.encode(seams)),
+                .time(summary.fetchedAt), .time(summary.validatedAt), .hash(summary.fingerprint),
+                .string(summary.cursorIn?.text), .string(summary.cursorOut?.text),
+                .string(summary.validator?.request), .string(summary.validator?.entityTag),
+                .string(summary.validator?.lastModified), .bool(summary.validator?.coversTotal ?? false),
+                .hash(PageRow.hash(of: summary.validator)), .hash(serverSeal(in: query)),
+            ]
+        )
+    }
+
+    static let deleting = SQL("DELETE FROM @page WHERE query = $1 AND start = $2")
+    static let all = SQL("SELECT \(columns) FROM @page WHERE query = $1 ORDER BY start")
+    static let ofEveryList = SQL("SELECT query, \(columns) FROM @page ORDER BY query, start")
+    // Pages do not overlap (R5), so at most one page that starts before the range reaches into it.
+    static let meeting = SQL(
+        """
+        SELECT \(columns) FROM @page
+        WHERE query = $1 AND start < $3
+          AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
+        ORDER BY start
+        """)
+    /// The pages in several ranges. A page may come more than once.
+    static let meetingSome = SQL(
+        """
+        SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (
+            SELECT * FROM @page WHERE query = $1 AND start < r.upper
+              AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= r.lower), 0)
+        ) AS p ORDER BY p.start
+        """)
+    static let older = SQL("SELECT \(columns) FROM @page WHERE query = $1 AND generation < $2 ORDER BY start")
+
+    /// Moves a stretch of pages. The validator of a moved page is void, because its request would now return other items
+    /// (R1).
+    static let shifting = SQL(
+        """
+        UPDATE @page SET start = start + $4, revision = $5, request = NULL, entity_tag = NULL, last_modified = NULL,
+            covers_total = false, validator_hash = 0,
+            seal = seal # start # (start + $4) # (revision << 40) # ($5::bigint << 40) # validator_hash
+        WHERE query = $1 AND start >= $2 AND start < $3
+        """)
+}
+
+extension PageRows {
+    /// The trusted rows among those of a result, in its order.
+    /// - Parameter first: the column where ``PageRow/columns`` begin. Defaults to 0.
+    init(_ rows: some Sequence<Row>, of query: QueryID, from first: Int = 0) {
+        var values: [PageRow] = []
+        var holes: [Hole] = []
+        var isHole = false
+        for row in rows {
+            guard let value = PageRow(row, of: query, from: first) else {
+                isHole = true
+                continue
+            }
+            if isHole { holes.append((values.last.map { Int64($0.summary.offset) }, Int64(value.summary.offset))) }
+            isHole = false
+            values.append(value)
+        }
+        if isHole { holes.append((values.last.map { Int64($0.summary.offset) }, nil)) }
+        self.init(values, holes: holes)
+    }
+}
+#endif

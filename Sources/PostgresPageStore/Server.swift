@@ -1,0 +1,265 @@
+#if PostgreSQL
+import PageModel
+import Synchronization
+
+/// The server behind a store: transactions with the store's errors, deadlines and repetitions.
+final class Server: Sendable {
+    let dialect: Dialect
+    /// The source of every stored time; `nil` means the server's clock (R52).
+    let clock: (any StorageClock)?
+    private let pool: PostgresPool
+    private let options: PostgresPageStore.Options
+    private let place: String
+
+    /// The time that a call may take.
+    enum Budget {
+        /// The busy budget: a call that reads or writes a few rows (R42).
+        case brief
+        /// The time limit: a call that reads or writes as many rows as there are.
+        case long
+        /// A day: a call that checks or repairs the whole store.
+        case endless
+    }
+
+    init(
+        _ pool: PostgresPool, _ dialect: Dialect, _ options: PostgresPageStore.Options, clock: (any StorageClock)?,
+        place: String
+    ) {
+        self.pool = pool
+        self.dialect = dialect
+        self.options = options
+        self.clock = clock
+        self.place = place
+    }
+
+    private func deadline(_ budget: Budget) -> ContinuousClock.Instant {
+        switch budget {
+        case .brief: .now + options.busyBudget
+        case .long: .now + max(options.timeLimit, options.busyBudget)
+        case .endless: .now + .seconds(86_400)
+        }
+    }
+
+    // MARK: Time
+
+    private static let time = SQL("SELECT \(LeaseStatements.serverTime), pg_current_xact_id()")
+    private static let timeUnflushed = SQL(
+        "SELECT \(LeaseStatements.serverTime), pg_current_xact_id(), set_config('synchronous_commit', 'off', true)")
+    private static let unflushed = SQL("SELECT set_config('synchronous_commit', 'off', true)")
+
+    /// The request for the server's time and the number of the transaction. It also sets the durability of the
+    /// transaction, because no setting outlives one.
+    var timeOfWrite: Work.Request {
+        (options.durability == .normal ? Server.timeUnflushed : Server.time, [])
+    }
+    static let readTime: Work.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
+
+    /// The storage's time of a transaction, from the result of ``time``. A clock of the caller is read after the
+    /// transaction holds its locks (R52).
+    func moment(_ found: Rows) -> StorageMoment {
+        if let clock { return StorageMoment(clock) }
+        return StorageMoment(ServerClock(now: found.first?.int64(0) ?? 0))
+    }
+
+    /// The caller's moment; `nil` means that the statement takes the server's.
+    var moment: StorageMoment? { clock.map { StorageMoment($0) } }
+
+    // MARK: Reading
+
+    /// Reads in one statement.
+    func read(_ request: Work.Request, _ budget: Budget = .brief) async throws(StorageError) -> Rows {
+        let statement = dialect.statement(request.sql, request.values)
+        return try await attempting(deadline(budget)) { until async throws(PostgresError) in
+            try await self.pool.run([statement], until: until)
+        }[0]
+    }
+
+    private static let snapshot = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    private static let end = Statement("COMMIT")
+
+    /// Reads several statements from one snapshot (R2), in one round trip.
+    func read(_ requests: [Work.Request], _ budget: Budget = .brief) async throws(StorageError) -> [Rows] {
+        let statements = requests.map { dialect.statement($0.sql, $0.values) }
+        let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
+            try await self.pool.run([Server.snapshot] + statements + [Server.end], until: until)
+        }
+        return Array(results.dropFirst().dropLast())
+    }
+
+    private static let snapshotOnly = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    /// Reads from one snapshot in several steps. The first statements of `body` have to be those of its first `read`.
+    func reading<Value: Sendable>(
+        _ budget: Budget = .long, _ body: (Work) async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        try await transaction(deadline(budget)) { work async throws(StorageError) in
+            work.add(Server.snapshotOnly, [])
+            return try await body(work)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes in one implicit transaction, in one round trip. The requests must be repeatable.
+    /// - Parameter isDurable: whether the transaction survives a crash of the server, whatever the options say. Defaults
+    ///   to false.
+    func write(
+        _ requests: [Work.Request], _ budget: Budget = .brief, isDurable: Bool = false
+    ) async throws(StorageError) -> [Rows] {
+        let isFlushed = isDurable || options.durability == .full
+        let statements =
+            (isFlushed ? [] : [Statement(Server.unflushed.text)])
+            + requests.map { dialect.statement($0.sql, $0.values) }
+        let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
+            try await self.pool.run(statements, until: until)
+        }
+        return Array(results.dropFirst(isFlushed ? 0 : 1))
+    }
+
+    /// Runs `body` in a write transaction, and commits with its last statements. Repeats it after a conflict.
+    /// - Parameters:
+    ///   - isDone: returns the result where an attempt whose outcome is unknown was committed, and nil where it was not.
+    ///     The attempt is then repeated. Defaults to a repetition, for transactions that may be applied twice.
+    ///   - body: collects the statements. It may run more than once.
+    func write<Value: Sendable>(
+        _ budget: Budget = .brief, isDone: (() async throws(StorageError) -> Value?)? = nil,
+        _ body: (Work) async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let until = deadline(budget)
+        var attempt = 0
+        while true {
+            do throws(StorageError) {
+                return try await transaction(until) { work async throws(StorageError) in
+                    let value = try await body(work)
+                    try await work.commit()
+                    return value
+                }
+            } catch {
+                guard let cause = error.cause as? PostgresError, ContinuousClock.now < until else { throw error }
+                if cause.isOutcomeUnknown {
+                    if let value = try await isDone?() { return value }
+                } else {
+                    guard cause.code == .conflict || cause.code == .unavailable else { throw error }
+                }
+                attempt += 1
+                guard attempt < Server.mostAttempts else { throw error }
+                await pause(before: attempt)
+            }
+        }
+    }
+
+    /// The most attempts at one transaction.
+    private static let mostAttempts = 8
+
+    /// Waits with full jitter: 2 ms at most at first, twice as long each time.
+    private func pause(before attempt: Int) async {
+        let ceiling = 2_000 << min(attempt, 8)
+        try? await Task.sleep(for: .microseconds(Int.random(in: 0...ceiling)))
+    }
+
+    private func transaction<Value: Sendable>(
+        _ until: ContinuousClock.Instant, _ body: (Work) async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        var failure: StorageError?
+        do throws(PostgresError) {
+            return try await pool.transaction(until: until) { transaction async throws(PostgresError) -> Value in
+                do throws(StorageError) {
+                    let base = ServerTransaction(base: transaction, place: self.place)
+                    return try await body(Work(base, self.dialect))
+                } catch {
+                    failure = error
+                    throw (error.cause as? PostgresError) ?? PostgresError(.closed, "the transaction was abandoned")
+                }
+            }
+        } catch {
+            throw failure ?? StorageError(error, at: place)
+        }
+    }
+
+    /// Runs a group, and repeats it after a conflict or a lost connection.
+    private func attempting(
+        _ until: ContinuousClock.Instant,
+        _ body: (ContinuousClock.Instant) async throws(PostgresError) -> [Rows]
+    ) async throws(StorageError) -> [Rows] {
+        var attempt = 0
+        while true {
+            do throws(PostgresError) {
+                return try await body(until)
+            } catch {
+                // A failed transaction of a neighbour in the same pipeline takes this one along.
+                let isTransient =
+                    [.conflict, .unavailable, .unknownOutcome].contains(error.code)
+                    || error.sqlstate == SQLState.inFailedTransaction
+                attempt += 1
+                guard isTransient, attempt < Server.mostAttempts, ContinuousClock.now < until else {
+                    throw StorageError(error, at: place)
+                }
+                await pause(before: attempt)
+            }
+        }
+    }
+
+    func close() async { await pool.close() }
+
+    func listen(_ channel: String) -> AsyncStream<Notification> { pool.listen(channel) }
+}
+
+/// A transaction on the server, with the store's errors.
+struct ServerTransaction {
+    let base: PostgresTransaction
+    let place: String
+
+    func run(_ statements: [Statement]) async throws(StorageError) -> [Rows] {
+        do throws(PostgresError) {
+            return try await base.run(statements)
+        } catch {
+            throw StorageError(error, at: place)
+        }
+    }
+
+    func commit(with statements: [Statement]) async throws(StorageError) -> [Rows] {
+        do throws(PostgresError) {
+            return try await base.commit(with: statements)
+        } catch {
+            throw StorageError(error, at: place)
+        }
+    }
+}
+
+extension StorageError {
+    /// The error of a store for an error of the server.
+    /// - Parameter place: the name of the store for people, without a password.
+    init(_ error: PostgresError, at place: String) {
+        let code: Code =
+            switch error.code {
+            case .unavailable, .unknownOutcome, .cancelled: .unavailable
+            case .deadline, .conflict: .busy
+            case .authentication, .permission, .readOnly: .permission
+            case .noSuchDatabase: .notFound
+            case .invalidConnectionString: .cannotCreate
+            case .full: .full
+            case .closed: .closed
+            case .protocolViolation: .inputOutput
+            case .invalidValue: .internal
+            case .server: StorageError.code(sqlstate: error.sqlstate ?? "")
+            }
+        let doubt = error.isOutcomeUnknown ? "; whether it was committed is unknown" : ""
+        self.init(code, "\(place): \(error.message)\(doubt)", cause: error)
+    }
+
+    /// https://www.postgresql.org/docs/15/errcodes-appendix.html
+    private static func code(sqlstate: String) -> Code {
+        switch sqlstate {
+        case "57014", "25P03": .tookTooLong
+        case "55P03": .busy
+        case "42P01", "3F000", "42703": .notAStore
+        case "53100", "53200": .full
+        case "54000", "54001", "22001": .tooLarge
+        case let state where state.hasPrefix("XX"): .damaged
+        case let state where state.hasPrefix("58"): .inputOutput
+        case let state where state.hasPrefix("08") || state.hasPrefix("57P"): .unavailable
+        default: .internal
+        }
+    }
+}
+#endif

@@ -1,0 +1,122 @@
+#if PostgreSQL
+import PageModel
+
+/// The damage of one list: every seal and checksum of its rows, and every rule of the tables (R5).
+struct ListCheck {
+    let query: QueryID
+    private(set) var findings: [Finding] = []
+    private(set) var pages = 0
+    private(set) var items = 0
+    private(set) var bytes = 0
+    /// Offsets of page rows whose seal does not hold.
+    private(set) var brokenRows: [Int] = []
+    /// Pages to drop, because their items are damaged or repeat held ones.
+    private(set) var lostPages: [PageRow] = []
+    /// Bodies whose hashes differ from those of their items.
+    private(set) var staleHashes: [(row: PageRow, identities: [ItemIdentity])] = []
+    /// Offsets of fetch records with impossible numbers.
+    private(set) var brokenRecords: [Int] = []
+    private(set) var isJournalDamaged = false
+    /// The holdings, counted from the intact pages.
+    private(set) var counted = ListHoldings()
+    private(set) var areHoldingsWrong = false
+    private(set) var highestGeneration = 1
+    private var end = 0
+    private var keys: [UInt64: Int] = [:]
+    private var intact: [PageSummary] = []
+    /// The pages that a repair leaves.
+    var remaining: [PageSummary] { intact }
+
+    private static let portion = SQL(
+        """
+        SELECT \(PageRow.qualified), b.layout, b.payload, b.id, b.keys, b.contents, b.seal
+        FROM @page AS p LEFT JOIN @body AS b ON b.query = p.query AND b.id = p.body
+        WHERE p.query = $1 AND p.start >= $2 ORDER BY p.start LIMIT 64
+        """)
+    private static let journal = SQL(
+        "SELECT counter, stamp, at, cost, changes, seal FROM @journal WHERE query = $1 ORDER BY counter")
+
+    init(_ query: QueryID) { self.query = query }
+
+    private mutating func find(_ kind: Finding.Kind, _ range: Range<Int>? = nil, _ message: String) {
+        findings.append(Finding(kind, query: query, range: range, message))
+    }
+
+    /// Reads and checks the rows of the list.
+    /// - Parameter list: the record; `nil` when it is damaged.
+    mutating func run(_ list: ListRow?, _ work: Work) async throws(StorageError) {
+        let id = Value.integer(query.rawValue)
+        var next = 0
+        while true {
+            let rows = try await work.read([(ListCheck.portion, [id, .int(next)])])[0]
+            for row in rows.all { check(row, list?.record) }
+            guard let last = rows.all.map({ $0.int(0) }).last, rows.count == 64 else { break }
+            next = last + 1
+        }
+        let found = try await work.read([
+            (LedgerRow.within, [id, .integer(.min), .integer(.max)]), (ListCheck.journal, [id]),
+        ])
+        let moment = StorageMoment(ServerClock(now: 0))
+        for row in found[0].all where LedgerRow.entry(row, at: moment) == nil {
+            brokenRecords.append(row.int(0))
+            find(.ledger, row.int(0)..<row.int(0), "a number in the fetch record is impossible")
+        }
+        guard let list else { return }
+        checkJournal(found[1], list.record.contentVersion)
+        counted = ListHoldings(intact, generation: list.record.version.generation)
+        if let held = list.holdings, held != counted {
+            areHoldingsWrong = true
+            find(.journal, nil, "the stored holdings differ from the pages")
+        }
+    }
+
+    private mutating func check(_ row: Row, _ record: QueryRecord?) {
+        guard let page = PageRow(row, of: query) else {
+            brokenRows.append(row.int(0))
+            return find(.page, row.int(0)..<row.int(0), "the record of a page differs from what was stored")
+        }
+        let range = page.summary.range
+        guard page.summary.offset >= end else {
+            lostPages.append(page)
+            return find(.overlap, range, "a page holds positions of the page before it")
+        }
+        pages += 1
+        bytes += page.bytes
+        highestGeneration = max(highestGeneration, page.summary.generation)
+        guard let content = BodyRow.content(of: page, row, at: PageRow.columnCount) else {
+            lostPages.append(page)
+            return find(.items, range, "the items of a page differ from what was stored")
+        }
+        items += content.count
+        let identities = content.identities
+        let isHeld = record.map { page.summary.generation == $0.version.generation } ?? true
+        if isHeld, record?.allowsDuplicates == false {
+            if let repeated = identities.first(where: { keys[$0.key] != nil }), let first = keys[repeated.key] {
+                lostPages.append(page)
+                return find(.duplicate, range, "the page repeats an item of the page at position \(first)")
+            }
+            for identity in identities { keys[identity.key] = page.summary.offset }
+        }
+        if BodyRow.identities(row, in: query, from: PageRow.columnCount + 2) != identities {
+            staleHashes.append((page, identities))
+            find(.identity, range, "the item hashes of a page differ from what was stored")
+        }
+        end = range.upperBound
+        intact.append(page.summary)
+    }
+
+    private mutating func checkJournal(_ rows: Rows, _ version: ContentVersion) {
+        var last: ContentVersion?
+        for row in rows.all {
+            let entry = JournalRow.entry(row, of: query)
+            guard let entry, last == nil || entry.version.counter == last!.counter + 1 else {
+                isJournalDamaged = true
+                break
+            }
+            last = entry.version
+        }
+        if !isJournalDamaged, last != version { isJournalDamaged = true }
+        if isJournalDamaged { find(.journal, nil, "the journal of changes differs from what was stored") }
+    }
+}
+#endif

@@ -1,0 +1,175 @@
+#if PostgreSQL
+import Foundation
+import PageModel
+import PagedRepositoryTesting
+import StorageSupport
+import Testing
+
+@testable import PostgresPageStore
+
+/// A schema of its own on the test server, and statements on it beside the store.
+struct Schema {
+    let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+    let address = TestServer.connectionString ?? ""
+    let pool: PostgresPool
+
+    init() throws { pool = try PostgresPool(TestServer.connectionString ?? "", connections: 1) }
+
+    var options: PostgresPageStore.Options {
+        var options = PostgresPageStore.Options()
+        options.schema = name
+        options.connections = 2
+        options.busyBudget = .seconds(30)
+        return options
+    }
+
+    func open(
+        _ mode: PostgresPageStore.Mode = .createIfMissing, clock: (any StorageClock)? = nil
+    ) async throws(StorageError) -> PostgresPageStore {
+        try await PostgresPageStore.open(address, mode: mode, options: options, clock: clock)
+    }
+
+    @discardableResult
+    func run(_ statements: String...) async throws -> [Rows] {
+        try await pool.run(statements.map { Statement($0) }, until: .now + .seconds(20))
+    }
+
+    /// The tables and their rows, to compare before and after.
+    func content() async throws -> [String] {
+        let rows = try await run(
+            "SELECT c.relname::text || ' ' || c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '\(name)' ORDER BY 1"
+        )[0]
+        return (0..<rows.count).compactMap { rows.text($0, 0) }
+    }
+}
+
+@Suite("Opening a store on a server", .enabled(if: TestServer.isThere))
+struct ServerOpeningTests {
+    @Test("A store is created once, by whichever of eight replicas is first")
+    func together() async throws {
+        let schema = try Schema()
+        let keys = try await withThrowingTaskGroup(of: QueryID.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let store = try await schema.open()
+                    let id = try await store.register(QueryKey("https://example.com/list")).id
+                    await store.close()
+                    return id
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(keys.count == 1)
+    }
+
+    @Test("A missing store is not created for a reader, nor where it must exist")
+    func missing() async throws {
+        let schema = try Schema()
+        #expect(await code { try await schema.open(.mustExist) } == .notFound)
+        #expect(await code { try await schema.open(.readOnly) } == .notFound)
+        #expect(try await schema.content() == [])
+        await (try schema.open()).close()
+        let reader = try await schema.open(.readOnly)
+        #expect(await code { try await reader.register("a") } == .permission)
+        #expect(try await reader.records() == [])
+    }
+
+    @Test("A store of a newer version is refused and unchanged")
+    func newer() async throws {
+        let schema = try Schema()
+        await (try schema.open()).close()
+        try await schema.run("INSERT INTO \(schema.name).migration VALUES (99, 'v0099_later.sql', 'x')")
+        let before = try await schema.content()
+        #expect(await code { try await schema.open() } == .newerSchema)
+        #expect(await code { try await schema.open(.readOnly) } == .newerSchema)
+        #expect(try await schema.content() == before)
+    }
+
+    @Test("Tables that are not those of a store are refused and unchanged")
+    func foreign() async throws {
+        let schema = try Schema()
+        try await schema.run("CREATE SCHEMA \(schema.name)", "CREATE TABLE \(schema.name).query (id int)")
+        #expect(await code { try await schema.open() } == .notAStore)
+        #expect(try await schema.content() == ["query r"])
+        let other = try Schema()
+        await (try other.open()).close()
+        try await other.run("ALTER TABLE \(other.name).page ADD COLUMN more text")
+        #expect(await code { try await other.open() } == .notAStore)
+    }
+
+    @Test("A store with a trigger, a rule or a view is refused (R46)")
+    func hostile() async throws {
+        let changes = [
+            "CREATE RULE r AS ON INSERT TO @.page DO INSTEAD NOTHING",
+            "CREATE VIEW @.extra AS SELECT 1",
+            "CREATE TRIGGER t BEFORE UPDATE ON @.query FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        ]
+        for change in changes {
+            let schema = try Schema()
+            await (try schema.open()).close()
+            try await schema.run(change.replacingOccurrences(of: "@", with: schema.name))
+            #expect(await code { try await schema.open() } == .notAStore, "\(change)")
+        }
+    }
+
+    @Test("The catalogue of migrations equals the folder, and the checksums hold")
+    func catalogue() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Migrations/postgres")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
+        #expect(files.sorted() == Migration.catalogue.map(\.name))
+        let written = try String(contentsOf: folder.appendingPathComponent("CHECKSUMS"), encoding: .utf8)
+        let now = Migration.catalogue.map { "\($0.checksum)  \($0.name)\n" }.joined()
+        #expect(written == now)
+    }
+
+    @Test("A wrong password, a missing database and a missing server have codes of their own, and no password is shown")
+    func addresses() async throws {
+        let parts = (TestServer.connectionString ?? "").split(separator: "/", maxSplits: 3).map(String.init)
+        let host = parts[1].split(separator: "@").last ?? ""
+        func failure(_ address: String) async -> StorageError? {
+            var options = PostgresPageStore.Options()
+            options.busyBudget = .seconds(3)
+            do {
+                _ = try await PostgresPageStore.open(address, options: options)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let cases: [(String, StorageError.Code)] = [
+            ("postgres://\(parts[1])/no_such_database", .notFound),
+            ("postgres://nobody:hidden-word@127.0.0.1:9/x", .unavailable),
+            ("postgres://[hidden-word", .cannotCreate),
+        ]
+        for (address, code) in cases {
+            let error = await failure(address)
+            #expect(error?.code == code, "\(address): \(String(describing: error))")
+            #expect(error?.message.contains("hidden-word") == false)
+        }
+        let wrong = await failure("postgres://scram:hidden-word@\(host)/\(parts.last ?? "")")
+        #expect(wrong?.code == .permission, "\(String(describing: wrong))")
+        #expect(wrong?.message.contains("hidden-word") == false)
+    }
+
+    @Test("A role that may not create tables is told so, and a standby is read only")
+    func rights() async throws {
+        let schema = try Schema()
+        let host = (TestServer.connectionString ?? "").split(separator: "@").last ?? ""
+        try await schema.run("CREATE ROLE r\(schema.name) LOGIN")
+        #expect(
+            await code {
+                try await PostgresPageStore.open("postgres://r\(schema.name)@\(host)", options: schema.options)
+            } == .permission)
+        #expect(try await schema.content() == [])
+        await (try schema.open()).close()
+        // A standby refuses writes as a session with read-only transactions does.
+        let separator = host.contains("?") ? "&" : "?"
+        let reader = try await PostgresPageStore.open(
+            schema.address + "\(separator)options=-cdefault_transaction_read_only%3Don", mode: .mustExist,
+            options: schema.options)
+        #expect(await code { try await reader.register("a") } == .permission)
+        #expect(try await reader.records() == [])
+    }
+}
+#endif
