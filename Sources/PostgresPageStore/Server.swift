@@ -7,9 +7,11 @@ final class Server: Sendable {
     let dialect: Dialect
     /// The source of every stored time; `nil` means the server's clock (R52).
     let clock: (any StorageClock)?
+    /// The number of round trips of explicit transactions, for tests.
+    let roundTrips = Atomic<Int>(0)
     private let pool: PostgresPool
     private let options: PostgresPageStore.Options
-    private let place: String
+    fileprivate let place: String
 
     /// The time that a call may take.
     enum Budget {
@@ -164,7 +166,7 @@ final class Server: Sendable {
         do throws(PostgresError) {
             return try await pool.transaction(until: until) { transaction async throws(PostgresError) -> Value in
                 do throws(StorageError) {
-                    let base = ServerTransaction(base: transaction, place: self.place)
+                    let base = ServerTransaction(base: transaction, server: self)
                     return try await body(Work(base, self.dialect))
                 } catch {
                     failure = error
@@ -207,21 +209,23 @@ final class Server: Sendable {
 /// A transaction on the server, with the store's errors.
 struct ServerTransaction {
     let base: PostgresTransaction
-    let place: String
+    let server: Server
 
     func run(_ statements: [Statement]) async throws(StorageError) -> [Rows] {
         do throws(PostgresError) {
+            server.roundTrips.add(1, ordering: .relaxed)
             return try await base.run(statements)
         } catch {
-            throw StorageError(error, at: place)
+            throw StorageError(error, at: server.place)
         }
     }
 
     func commit(with statements: [Statement]) async throws(StorageError) -> [Rows] {
         do throws(PostgresError) {
+            server.roundTrips.add(1, ordering: .relaxed)
             return try await base.commit(with: statements)
         } catch {
-            throw StorageError(error, at: place)
+            throw StorageError(error, at: server.place)
         }
     }
 }

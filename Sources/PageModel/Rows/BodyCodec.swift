@@ -85,7 +85,9 @@ package enum BodyCodec {
     }
 
     /// Calls `body` with 16 bytes per item: the key and the content hash, little-endian.
-    package static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    package static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value)
+        -> Value
+    {
         // An `ItemIdentity` is two words in memory. Every platform of Swift is little-endian, so no conversion is
         // needed.
         identities.withUnsafeBytes(body)

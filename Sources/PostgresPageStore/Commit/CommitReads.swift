@@ -30,8 +30,8 @@ struct CommitReads: Equatable {
                     switch piece {
                     case .kept(let range):
                         // The pages at the seams are cut, or joined with a neighbour.
-                        for bound in [range.lowerBound, range.upperBound] where bound > 0 && bound < .max {
-                            for range in stored(bound - 1..<bound.advanced(upTo: 1)) {
+                        for bound in [range.lowerBound, range.upperBound] where bound >= 0 && bound < .max {
+                            for range in stored(max(0, bound - 1)..<bound.advanced(upTo: 1)) {
                                 add(range)
                                 items.append(range)
                             }

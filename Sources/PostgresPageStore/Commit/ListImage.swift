@@ -36,8 +36,15 @@ final class ListImage {
     // MARK: Reading ahead
 
     func learn(_ found: Rows, in ranges: [Range<Int>]) {
-        for row in found.all { learn(row) }
-        for range in ranges { known.add(range) }
+        var starts: [Int] = []
+        for row in found.all {
+            learn(row)
+            starts.append(row.int(0))
+        }
+        // The result has the next page behind each range, so that no page starts in between.
+        for range in ranges {
+            known.add(range.lowerBound..<max(range.upperBound, starts.first { $0 >= range.upperBound } ?? .max))
+        }
     }
 
     /// - Returns: the body of the row; `nil` when the row is damaged.
@@ -208,6 +215,8 @@ final class ListImage {
         let target = Range<Int>.shifted(move.range, by: move.distance)
         known.remove(move.range)
         known.remove(target)
+        // Every page of the stretch has moved, so that its old positions are free.
+        for gap in Coverage([target]).gaps(in: move.range) { known.add(gap) }
         for run in moved { known.add(Range<Int>.shifted(run, by: move.distance)) }
     }
 

@@ -225,6 +225,12 @@ final class PostgresConnection {
             }
         }
         if case .sync = event, handle != nil { sent.removeFirst() }
+        // A group that began a transaction of its own and failed in it would take the next groups along.
+        if case .sync = event, owner == nil, let connection = handle?.pointer,
+            PQtransactionStatus(connection) == PQTRANS_INERROR
+        {
+            lose(.broken, at: now)
+        }
     }
 
     /// Takes the meaning of a result from the oldest request, and updates the named statements.

@@ -85,13 +85,14 @@ enum BodyRow {
         WHERE b.query = $1 AND b.id = ANY($2::bigint[])
         """)
 
-    /// The bodies of the pages in several ranges, as long as they take $4 bytes at most.
+    /// The bodies of the pages in several ranges and of the next page behind each, as long as they take $4 bytes at most.
     static let meetingSome = SQL(
         """
         SELECT b.id, b.layout, b.payload, a.used_at FROM (
             SELECT p.body, sum(p.bytes) OVER (ORDER BY p.start) AS taken FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper)
             CROSS JOIN LATERAL (
-                SELECT * FROM @page WHERE query = $1 AND start < r.upper
+                SELECT * FROM @page WHERE query = $1
+                  AND start <= coalesce((SELECT min(start) FROM @page WHERE query = $1 AND start >= r.upper), r.upper)
                   AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= r.lower), 0)
             ) AS p
         ) AS w JOIN @body AS b ON b.query = $1 AND b.id = w.body

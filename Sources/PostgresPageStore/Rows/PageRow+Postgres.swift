@@ -117,11 +117,12 @@ extension PageRow {
           AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         ORDER BY start
         """)
-    /// The pages in several ranges. A page may come more than once.
+    /// The pages in several ranges, and the next page behind each. A page may come more than once.
     static let meetingSome = SQL(
         """
         SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (
-            SELECT * FROM @page WHERE query = $1 AND start < r.upper
+            SELECT * FROM @page WHERE query = $1
+              AND start <= coalesce((SELECT min(start) FROM @page WHERE query = $1 AND start >= r.upper), r.upper)
               AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= r.lower), 0)
         ) AS p ORDER BY p.start
         """)
