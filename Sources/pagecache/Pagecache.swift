@@ -14,7 +14,7 @@ struct Pagecache: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items'   every page; later, changes
               pagecache list                                   the queries in the store
               pagecache show api.example.com/items             items, without the network
-              pagecache diff api.example.com/items             changes of the last sync
+              pagecache diff api.example.com/items             the latest changes of its items
               pagecache demo                                   a tour in half a minute
 
             EXIT CODES
