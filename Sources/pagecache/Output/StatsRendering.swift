@@ -13,7 +13,7 @@ struct StatsRendering {
         case .table:
             table.render(.table, to: terminal)
             terminal.print("")
-            for line in summary { terminal.print(line) }
+            for line in summary { terminal.print(sentence: line) }
         case .json: terminal.print(json.text)
         case .ndjson, .csv: table.render(format, to: terminal)
         }
@@ -49,16 +49,16 @@ struct StatsRendering {
             let outline = query.summary.outline
             return row(
                 outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes,
-                query.ledger, query.tally)
+                query.ledger, query.tally, saved: query.tally.requestsSaved)
         }
         let total = row(
             nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger,
-            statistics.tally)
+            statistics.tally, saved: statistics.requestsSaved)
         return ResultTable(columns: StatsRendering.columns, rows: rows + [total])
     }
 
     private func row(
-        _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally
+        _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally, saved: Int
     ) -> [ResultTable.Cell] {
         func count(_ number: Int) -> ResultTable.Cell { .init(.int(number), SizeText.count(number)) }
         return [
@@ -75,7 +75,7 @@ struct StatsRendering {
             .init(.time(tally.beganAt)),
             count(tally.runs),
             count(tally.requests),
-            count(tally.requestsSaved),
+            count(saved),
             count(tally.pagesFetched),
             count(tally.pagesUnchanged),
             count(tally.pagesKept),
@@ -109,14 +109,14 @@ struct StatsRendering {
         let tally = statistics.tally
         let size = """
             store: \(SizeText.bytes(statistics.fileBytes)) in \(path), \(SizeText.bytes(statistics.logBytes)) of log, \
-            \(SizeText.bytes(statistics.freeBytes)) free to be used again
+            \(SizeText.bytes(statistics.freeBytes)) free
             """
         guard let since = tally.beganAt else { return [size, "no run was counted yet"] }
         return [
             size,
             """
             since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs, "run", "runs")) sent \
-            \(SizeText.count(tally.requests, "request", "requests")), and spared \(SizeText.count(tally.requestsSaved))
+            \(SizeText.count(tally.requests, "request", "requests")), and saved \(SizeText.count(statistics.requestsSaved))
             """,
         ]
     }
