@@ -87,7 +87,7 @@ struct InfoReport {
     var members: [(String, JSONOutput)] {
         let freshness = list.freshness(FreshnessPolicy(), now: now)
         return [
-            ("id", .string(record.key.shortID)), ("key", .string(record.key.text)),
+            ("query", .string(record.key.shortID)), ("key", .string(record.key.text)),
             ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
             ("page_size", .optional(pageSize)), ("credential", .bool(hasCredential)),
             ("pinned", .bool(record.isPinned)), ("items", .int(list.coverage.count)),

@@ -38,14 +38,14 @@ struct List: AsyncParsableCommand {
     }
 
     private static let columns: [ResultTable.Column] = [
-        .init(name: "id", heading: "ID", isWhole: true),
+        .init(name: "query", heading: "ID", isWhole: true),
         .init(name: "key", heading: "QUERY", least: 16, isCutInside: true),
         .init(name: "scope"),
         .init(name: "items", heading: "ITEMS", isNumber: true),
         .init(name: "total", heading: "TOTAL", isNumber: true),
         .init(name: "total_kind"),
         .init(name: "coverage", heading: "HELD", isNumber: true),
-        .init(name: "runs", heading: "RUNS", isNumber: true, isMinor: true),
+        .init(name: "segments", heading: "SEGMENTS", isNumber: true, isMinor: true),
         .init(name: "gaps", heading: "GAPS", isNumber: true),
         .init(name: "freshness", heading: "FRESHNESS", isWhole: true),
         .init(name: "validated_at"),

@@ -190,7 +190,7 @@ struct SyncRendering {
             ("total", .optional(list?.record.total.count)),
             ("total_kind", .string((list?.record.total ?? .unknown).kindName)),
             ("hidden_items", .int(report.hiddenItems)),
-            ("runs", .int(list?.coverage.runs.count ?? 0)),
+            ("segments", .int(list?.coverage.runs.count ?? 0)),
             (
                 "gaps",
                 .array(

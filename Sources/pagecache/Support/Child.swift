@@ -80,7 +80,7 @@ final class Child: Sendable {
 
         var items: Int
         var total: Int
-        var runs: Int
+        var segments: Int
         var gaps: [Gap]
     }
 }
