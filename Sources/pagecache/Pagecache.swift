@@ -70,6 +70,10 @@ struct Pagecache: AsyncParsableCommand {
             ToolProcess.end(nil)
         }
         do {
+            if let topic = try Help.topic(of: Array(CommandLine.arguments.dropFirst())) {
+                Terminal.standard.write(text: topic)
+                ToolProcess.end(nil)
+            }
             var command = try parseAsRoot()
             if let command = command as? any AsyncParsableCommand {
                 await ToolProcess.run(command)

@@ -175,6 +175,14 @@ struct ExplanationTests {
         #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
     }
 
+    @Test("A failure recorded at page one is that of the check for changes when page one was confirmed after it began")
+    func checkFails() {
+        var list = Sample.list([Sample.page(0..<100)], end: 100, ledger: [Sample.failing(0)])
+        #expect(sentences(list, .failure).first?.hasPrefix("The check for changes fails: the origin answered") == true)
+        list.record.validatedAt = Sample.ago(.seconds(600))
+        #expect(sentences(list, .failure).first?.hasPrefix("Page one fails: the origin answered") == true)
+    }
+
     @Test("An overdue page is explained")
     func due() {
         let list = Sample.list(

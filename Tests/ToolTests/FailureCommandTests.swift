@@ -1,13 +1,17 @@
 #if Tool
+import ArgumentParser
 import DemoOrigin
 import Foundation
 import PageModel
 import PageStore
+import PagedRepository
 import ProgramSupport
 import StorageSupport
 import Synchronization
 import Testing
 import ToolSupport
+
+@testable import pagecache
 
 /// The commands for failures: `errors`, `why`, `retry`, `sync --due`.
 @Suite("pagecache with an origin that fails in places")
@@ -129,6 +133,21 @@ struct FailureCommandTests {
         }
     }
 
+    @Test("The first failing page is the one at the lowest position, and a refused page gets the hint of page one")
+    func firstFailure() async throws {
+        let failures = [
+            Sample.failing(1_450, next: .seconds(1)),
+            Sample.failing(
+                100, next: nil, isRetryable: false, attempts: 1, "the origin answered 401", .forbidden),
+        ]
+        var report = SyncReport(stored: Sample.list([Sample.page(0..<100)], total: .exact(2_000), ledger: failures))
+        report.outcome = .incomplete
+        let complaint = try #require(
+            SyncRendering(report: report, key: "k", url: "http://h/", common: try CommonOptions.parse([])).complaint)
+        #expect(complaint.contains("2 failing, first at 100: the origin answered 401"), "\(complaint)")
+        #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
+    }
+
     @Test("retry fetches only the failed pages")
     func retry() async throws {
         try await withFailing([150: 500]) { id, origin, faults in
@@ -176,8 +195,10 @@ struct FailureCommandTests {
             #expect(first.errors.contains("1 page failed permanently; --permanent retries it"))
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [199])
-            let none = try await tool(["retry", "--json"])
+            let none = try await tool(["retry", "--json", "--quiet"])
             #expect(none.status == 0)
+            #expect(
+                none.errors == "pagecache: no page was retried: 1 page failed permanently; --permanent retries it\n")
             #expect(none.output == "[]\n")
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["retry", "--permanent", "--quiet"]).status == 0)

@@ -31,7 +31,7 @@ struct Why: AsyncParsableCommand {
 
     func validate() throws {
         if let offset, offset < 0 || offset > Total.largest {
-            throw ValidationError("--offset must not be negative, and at most \(Total.largest)")
+            throw ValidationError("--offset must be from 0 to \(Total.largest), and is \(offset)")
         }
     }
 

@@ -17,20 +17,23 @@ enum CompletionScript {
         }
     }
 
+    /// The words behind `help`.
+    private static var helpWords: String { (commands + Help.topicNames).joined(separator: " ") }
+
     static func bash(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command); }" }
-        let help = "_pagecache_help() { COMPREPLY=($(compgen -W '\(commands.joined(separator: " "))' -- \"${cur}\")); }"
+        let help = "_pagecache_help() { COMPREPLY=($(compgen -W '\(helpWords)' -- \"${cur}\")); }"
         return insert(functions + [help], before: "complete ", into: withAliases(script))
     }
 
     static func zsh(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command) }" }
-        let help = "_pagecache_help() { compadd \(commands.joined(separator: " ")) }"
+        let help = "_pagecache_help() { compadd \(helpWords) }"
         return insert(functions + [help], before: "if [[ \"${funcstack", into: withAliases(script))
     }
 
     static func fish(_ script: String) -> String {
-        let words = commands.joined(separator: " ")
+        let words = helpWords
         let help = "complete -c pagecache -n 'test (commandline -poc)[-1] = help' -fa '\(words)'"
         let copies = aliases.flatMap { name in
             script.split(separator: "\n").map(String.init).filter {

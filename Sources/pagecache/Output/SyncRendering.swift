@@ -111,12 +111,19 @@ struct SyncRendering {
                 "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing"
             )
         }
-        if let first = failing.first, let failure = first.failure {
-            parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
+        if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
+            parts.append("\(failing.count) failing, first at \(SizeText.count(first.offset)): \(failure.message)")
         }
+        if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
         if parts.isEmpty, report.list?.isComplete == true { return "the list kept changing while it was read" }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
+    }
+
+    /// The next step for pages that the origin refuses. `nil` when it refuses none.
+    private var credentialHint: String? {
+        let isRefused = report.list?.failures.contains { $0.failure?.failureClass == .forbidden } ?? false
+        return isRefused ? ToolFailure.credentialHint : nil
     }
 
     private func write(_ terminal: Terminal) {

@@ -67,6 +67,8 @@ struct Explanation: Equatable {
             say(.holding, "The list was never fetched.")
         } else if list.isComplete {
             say(.holding, held == 0 ? "It was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
+        } else if list.isAtWindow, let window = record.windowText {
+            say(.holding, "All \(SizeText.count(held)) items that the origin returns are held: \(window).")
         } else if record.end == nil, record.total.count == nil {
             say(.holding, "\(SizeText.count(held)) items are held; the length of the list is not known yet.")
         } else {
@@ -147,10 +149,10 @@ struct Explanation: Equatable {
             // The next attempt for page one was reported with its failure.
             break
         case (false, false):
-            if list.isComplete, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
+            if list.isComplete || list.isAtWindow, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
         }
         let failing = Set(list.failures.map(\.offset))
-        let untried = list.gaps.filter { gap in !failing.contains { gap.contains($0) } }
+        let untried = list.coverage.gaps(below: list.reachableLength).filter { gap in !failing.contains { gap.contains($0) } }
         if list.record.validatedAt != nil, !untried.isEmpty {
             say(
                 .next,
