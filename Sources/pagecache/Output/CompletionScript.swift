@@ -23,8 +23,40 @@ enum CompletionScript {
     static func bash(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command); }" }
         let help = "_pagecache_help() { COMPREPLY=($(compgen -W '\(helpWords)' -- \"${cur}\")); }"
-        return insert(functions + [help], before: "complete ", into: withAliases(script))
+        return insert(functions + [help, words], before: "complete ", into: withAliases(script))
+            .replacing("-F _pagecache pagecache", with: "-F _pagecache_words pagecache")
     }
+
+    /// Bash splits words at colons and equals signs, which URLs contain. This function joins them again before the
+    /// completion, and then removes the part that stays on the line from each answer.
+    private static let words = #"""
+
+        _pagecache_words() {
+            local cur="${2}" prev="${3}" word head=''
+            local -a words=()
+            if [[ "${COMP_WORDS[*]:1:COMP_CWORD}" == *[:=]* ]]; then
+                read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+                [[ "${COMP_LINE:0:COMP_POINT}" == *[[:space:]] ]] && words+=('')
+                COMP_WORDS=("${words[@]}")
+                COMP_CWORD=$((${#words[@]} - 1))
+                cur="${words[COMP_CWORD]}"
+                prev="${words[COMP_CWORD - 1]}"
+                if [[ "${cur}" == [\"\']* ]]; then
+                    cur="${cur:1}"
+                else
+                    cur="${cur//\\/}"
+                    for word in : =; do
+                        [[ "${COMP_WORDBREAKS}" == *"${word}"* && "${cur}" == *"${word}"* ]] || continue
+                        word="${cur%"${cur##*"${word}"}"}"
+                        [[ "${#word}" -gt "${#head}" ]] && head="${word}"
+                    done
+                fi
+            fi
+            _pagecache "${1}" "${cur}" "${prev}"
+            local -i index
+            for index in "${!COMPREPLY[@]}"; do COMPREPLY[index]="${COMPREPLY[index]#"${head}"}"; done
+        }
+        """#
 
     static func zsh(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command) }" }
