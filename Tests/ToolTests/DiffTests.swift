@@ -65,7 +65,9 @@ struct DiffTests {
 
     @Test("The recipe of the help notifies of changes of one sync, and neither without changes nor after a failed sync")
     func recipe() async throws {
-        let lines = try #require(try await tool(["diff", "--help"]).output.firstMatch(of: /(?s)( +v=\$\(.*?changed)\n/)).1
+        let lines = try #require(
+            try await tool(["diff", "--help"]).output.firstMatch(of: /(?s)( +v=\$\(.*?changed)\n/)
+        ).1
         let program = String(lines).replacing("jq -r .version", with: #"sed 's/.*"version":"\([^"]*\)".*/\1/'"#)
             .replacing("notify-send changed", with: "echo NOTIFIED")
         let origin = DemoOrigin(count: 250)

@@ -81,7 +81,7 @@ struct FailureCommandTests {
             #expect(try await tool(["errors", "--json"]).output == "[]\n")
             let none = try await tool(["errors"])
             #expect(none.output.isEmpty)
-            #expect(none.errors == "no page fails\n")
+            #expect(none.errors == "no page fails; 'pagecache list' shows the age of each query\n")
         }
     }
 
@@ -107,6 +107,20 @@ struct FailureCommandTests {
         let table = try await tool(["errors"]).output
         #expect(!table.contains("\u{1b}"))
         #expect(table.contains("\\u{1b}[31m500"))
+    }
+
+    @Test("errors has one row for all pages of a query with the same failure, with their number and range")
+    func groups() {
+        let key: QueryKey = "http://h/items"
+        let failures = (1..<40).map { (key, Sample.failing($0 * 50, next: .seconds($0), attempts: $0 % 3 + 1)) }
+        let (lines, _) = Errors.grouped(
+            failures + [(key, Sample.failing(7, "the origin answered 404"))], now: Sample.now
+        )
+        .lines(width: .max)
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines[2].firstMatch(of: /^ *39  50–1,950  retrying +3  in 1 s/) != nil, "\(lines)")
+        #expect(lines[3].firstMatch(of: /^ *1 +7  retrying/) != nil)
+        #expect(Errors.table(failures, now: Sample.now).rows.count == 39)
     }
 
     @Test("why explains a list and a position in every format")

@@ -59,7 +59,8 @@ struct ShowTests {
         #expect(show.status == 0)
         #expect(show.errors.contains("\(text); there is none at 400"), "\(show.errors)")
         #expect(try await folder.tool(["why", "list", "--offset", "400"]).output.contains("not available: \(text)."))
-        #expect(try await folder.tool(["why", "list"]).output.contains("All 350 items that the origin returns are held"))
+        #expect(
+            try await folder.tool(["why", "list"]).output.contains("All 350 items that the origin returns are held"))
         let export = try await folder.tool(["export", "list"])
         #expect(export.status == 0)
         #expect(export.errors == "pagecache: warning: \(text)\n")

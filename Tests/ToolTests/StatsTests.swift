@@ -48,7 +48,9 @@ struct StatsTests {
         #expect((json["queries"] as? [[String: Any]])?.count == 1)
     }
 
-    @Test("The total of the saved requests is the sum of the rows, also when one query sent more requests than it has pages")
+    @Test(
+        "The total of the saved requests is the sum of the rows, also when one query sent more requests than it has pages"
+    )
     func sum() async throws {
         let store = try await PageStore.openForTest(at: folder.store)
         let tallies = [RunTally(runs: 1, requests: 2, pagesKept: 24), RunTally(runs: 3, requests: 361, pagesKept: 11)]

@@ -26,11 +26,15 @@ struct UsageTests {
         "An error names the option, the value, and what would be right",
         arguments: [
             (["lst"], "unknown command 'lst' (did you mean 'list'?)"),
-            (["lst", "--json"], "unknown command 'lst'"), (["lst", "--help"], "unknown command 'lst' (did you mean 'list'?)"),
+            (["lst", "--json"], "unknown command 'lst'"),
+            (["lst", "--help"], "unknown command 'lst' (did you mean 'list'?)"),
             (["help", "lst"], "unknown command 'lst' (did you mean 'list'?)"),
             (["help", "exit-code"], "did you mean 'exit-codes'?"),
             (["show", "x", "--limit=-3"], "--limit must not be negative, and is -3 (give a whole number, 0 or more)"),
-            (["sync", "http://h/", "--page-size", "0"], "--page-size must be from 1 to 100000, and is 0 (give a whole"),
+            (
+                ["sync", "http://h/", "--page-size", "0"],
+                "--page-size must be from 1 to 100000, and is 0 (give a whole"
+            ),
             (["export", "x", "--fields", "n=/name,n=/v"], "--fields has the name 'n' twice"),
             (["show", "x", "--fields", "/id,/id"], "--fields has the name '/id' twice"),
             (["sync", "http://h/", "--bearer-env", "NOPE"], "the variable NOPE of --bearer-env is not set (export it"),

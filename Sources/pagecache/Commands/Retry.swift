@@ -50,7 +50,9 @@ struct Retry: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64, and is \(concurrency)") }
+        guard (1...64).contains(concurrency) else {
+            throw ValidationError("--concurrency must be from 1 to 64, and is \(concurrency)")
+        }
         guard retries >= 1 else { throw ValidationError("--retries must be at least 1, and is \(retries)") }
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
@@ -120,7 +122,8 @@ struct Retry: AsyncParsableCommand {
         let pages = "\(SizeText.count(left, "page", "pages")) failed permanently"
         if isNothing {
             // No other line says that the command did nothing.
-            Terminal.standard.complain("no page was retried: \(pages); --permanent retries \(left == 1 ? "it" : "them")")
+            Terminal.standard.complain(
+                "no page was retried: \(pages); --permanent retries \(left == 1 ? "it" : "them")")
         } else {
             Terminal.standard.note(
                 "\(pages); --permanent retries \(left == 1 ? "it" : "them")")
@@ -133,7 +136,11 @@ struct Retry: AsyncParsableCommand {
         case .table:
             for deed in deeds {
                 let pages = "\(SizeText.count(deed.pages)) \(deed.pages == 1 ? "page is" : "pages are")"
-                terminal.print(sentence: deed.result?.sentence ?? "\(deed.key.shortID): \(pages) due now")
+                guard let result = deed.result else {
+                    terminal.print(sentence: "\(deed.key.shortID): \(pages) due now")
+                    continue
+                }
+                result.print(to: terminal)
             }
         case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
         case .ndjson: for deed in deeds { terminal.print(json(deed).text) }

@@ -21,27 +21,29 @@ struct StatsRendering {
 
     // MARK: By query, and in all
 
-    private static let columns: [ResultTable.Column] = [
-        .init(name: "query", heading: "ID", isWhole: true),
-        .init(name: "key", heading: "QUERY"),
-        .init(name: "scope"),
-        .init(name: "items", heading: "ITEMS", isNumber: true),
-        .init(name: "pages", heading: "PAGES", isNumber: true),
-        .init(name: "bytes", heading: "SIZE", isNumber: true),
-        .init(name: "pages_ok"),
-        .init(name: "pages_pending"),
-        .init(name: "pages_in_flight"),
-        .init(name: "pages_failing", heading: "FAILING", isNumber: true),
-        .init(name: "counted_since"),
-        .init(name: "runs", heading: "RUNS", isNumber: true),
-        .init(name: "requests", heading: "REQUESTS", isNumber: true),
-        .init(name: "requests_saved", heading: "SAVED", isNumber: true),
-        .init(name: "pages_fetched"),
-        .init(name: "pages_unchanged"),
-        .init(name: "pages_kept"),
-        .init(name: "hit_rate", heading: "HITS", isNumber: true),
-        .init(name: "bytes_received", heading: "RECEIVED", isNumber: true),
-    ]
+    private static func columns(showsScope: Bool) -> [ResultTable.Column] {
+        [
+            .init(name: "query", heading: "ID", isWhole: true, rank: 3),
+            .init(name: "key", heading: "QUERY", isCutInside: true, rank: 0),
+            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
+            .init(name: "items", heading: "ITEMS", isNumber: true, rank: 6),
+            .init(name: "pages", heading: "PAGES", isNumber: true, rank: 7),
+            .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 5),
+            .init(name: "pages_ok"),
+            .init(name: "pages_pending"),
+            .init(name: "pages_in_flight"),
+            .init(name: "pages_failing", heading: "FAILING", isNumber: true, rank: 1, isCount: true),
+            .init(name: "counted_since"),
+            .init(name: "runs", heading: "RUNS", isNumber: true, rank: 4),
+            .init(name: "requests", heading: "REQUESTS", isNumber: true, rank: 0),
+            .init(name: "requests_saved", heading: "SAVED", isNumber: true, rank: 0),
+            .init(name: "pages_fetched"),
+            .init(name: "pages_unchanged"),
+            .init(name: "pages_kept"),
+            .init(name: "hit_rate", heading: "HITS", isNumber: true, rank: 2),
+            .init(name: "bytes_received", heading: "RECEIVED", isNumber: true, rank: 8),
+        ]
+    }
 
     /// The last row is for the whole store. Its query and key are null.
     private var table: ResultTable {
@@ -54,7 +56,8 @@ struct StatsRendering {
         let total = row(
             nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger,
             statistics.tally, saved: statistics.requestsSaved)
-        return ResultTable(columns: StatsRendering.columns, rows: rows + [total])
+        let keys = statistics.queries.map(\.summary.outline.record.key)
+        return ResultTable(columns: StatsRendering.columns(showsScope: List.hasTwins(keys)), rows: rows + [total])
     }
 
     private func row(
@@ -85,7 +88,8 @@ struct StatsRendering {
     }
 
     private var json: JSONOutput {
-        let names = StatsRendering.columns.map(\.name)
+        let table = table
+        let names = table.columns.map(\.name)
         let rows = table.rows.map { row in Array(zip(names, row.map(\.value))) }
         let total = (rows.last ?? []).filter { !["query", "key", "scope"].contains($0.0) }
         return .object([

@@ -131,7 +131,7 @@ struct SyncRendering {
         case .json, .ndjson: terminal.print(json.text)
         case .csv: SyncRendering.table([self]).render(.csv, to: terminal)
         case .table:
-            if !common.quiet || status != .done { terminal.print(sentence: sentence) }
+            if !common.quiet || status != .done { print(to: terminal) }
         }
     }
 
@@ -145,17 +145,43 @@ struct SyncRendering {
             })
     }
 
+    /// Prints the sentence, with the outcome in its colour.
+    func print(to terminal: Terminal) {
+        let colour =
+            switch report.outcome {
+            case _ where report.wasCancelled: Colour.stale
+            case .complete, .limited: Colour.fresh
+            case .incomplete, .unproven, .offline, .purged: Colour.stale
+            case .failed, .damaged: Colour.failing
+            }
+        terminal.print(sentence: sentence, state: (outcomeName, colour))
+    }
+
     var sentence: String {
         let total = report.list?.record.total.count
         let items =
             total.map { "\(SizeText.count(held)) of \(SizeText.count($0, "item", "items"))" }
             ?? SizeText.count(held, "item", "items")
-        return [
-            "\(key.shortID): \(outcomeName)", items, described(report.reconciliation),
-            SizeText.count(report.usage.requests, "request", "requests"),
-            "\(SizeText.count(report.pagesFetched, "page", "pages")) fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
-            SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
-        ].joined(separator: " · ")
+        let kept =
+            report.pagesKept > 0 ? ["\(SizeText.count(report.pagesKept, "page", "pages")) kept without a request"] : []
+        return
+            (["\(key.shortID): \(outcomeName)", items, described(report.reconciliation), requests] + kept + [
+                SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
+            ]).joined(separator: " · ")
+    }
+
+    /// The sent requests, and what they were for: `102 requests (101 pages fetched, 1 probe or failure)`. The parts add
+    /// up to the number of requests.
+    private var requests: String {
+        let sent = report.usage.requests
+        let rest = sent - report.pagesFetched - report.pagesUnchanged
+        let parts = [
+            (report.pagesFetched, "page fetched", "pages fetched"),
+            (report.pagesUnchanged, "page unchanged", "pages unchanged"),
+            (rest, "probe or failure", "probes or failures"),
+        ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }
+        let count = SizeText.count(sent, "request", "requests")
+        return parts.isEmpty ? count : "\(count) (\(parts.joined(separator: ", ")))"
     }
 
     /// `interrupted` for a run that a signal ended, which is an outcome of the tool and not of the library.

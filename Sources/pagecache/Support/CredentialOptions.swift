@@ -67,7 +67,8 @@ struct CredentialOptions: ParsableArguments {
             let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
             let name = parts.first ?? ""
             credential.fields.append(
-                try CredentialOptions.field(name, try variable(parts.count > 1 ? parts[1] : "", of: "--header-env"), "--header-env"))
+                try CredentialOptions.field(
+                    name, try variable(parts.count > 1 ? parts[1] : "", of: "--header-env"), "--header-env"))
             // A value from a variable is always treated as a secret, whatever the name of its header (R45).
             credential.secretHeaders.append(name)
         }

@@ -10,7 +10,8 @@ extension QueryRecord {
         guard let counted = total.count, counted > window else {
             return "the origin returns only the first \(first) (its result window)"
         }
-        return "the origin counts \(SizeText.count(counted)) items and returns only the first \(first) (its result window)"
+        return
+            "the origin counts \(SizeText.count(counted)) items and returns only the first \(first) (its result window)"
     }
 }
 

@@ -84,6 +84,9 @@ final class Watching {
             terminal.print(names.joined(separator: ","))
         }
         terminal.flush()
+        if showsChanges, format == .table, terminal.outputIsTerminal {
+            terminal.note("waiting for changed items of \(SizeText.count(seen.count, "query", "queries")); Ctrl-C ends")
+        }
         draw()
         let listener = listen(to: notices, todo)
         let ticker = tick(todo)
