@@ -130,6 +130,11 @@ struct CompletionTests {
         #expect(
             try await complete(["pagecache", "show", "127.0.0.1", ":", "8732/us"], "pagecache show 127.0.0.1:8732/us")
                 == ["8732/users"])
+        // An escaped colon is part of the word that readline replaces.
+        #expect(
+            try await complete(
+                ["pagecache", "show", #"127.0.0.1\:8732/us"#], #"pagecache show 127.0.0.1\:8732/us"#)
+                == ["127.0.0.1:8732/users"])
     }
 
     @Test("bash completes commands behind help, options behind ls, and variables behind --bearer-env")

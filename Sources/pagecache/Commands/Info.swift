@@ -43,7 +43,7 @@ struct Info: AsyncParsableCommand {
             ResultTable(columns: flat.map { .init(name: $0.0) }, rows: [flat.map { .init($0.1) }]).render(
                 .csv, to: terminal)
         case .table:
-            LabelledLine.print(report.lines, to: terminal)
+            LabelledLine.render(report.lines, to: terminal)
         }
     }
 }

@@ -78,7 +78,7 @@ struct Probe: AsyncParsableCommand {
                 rows: [fields.map { if case .array(let all) = $0.1 { .init(.int(all.count)) } else { .init($0.1) } }]
             ).render(.csv, to: .standard)
         case .table:
-            LabelledLine.print(lines(survey), to: .standard)
+            LabelledLine.render(lines(survey), to: .standard)
         }
     }
 

@@ -140,7 +140,7 @@ struct Retry: AsyncParsableCommand {
                     terminal.print(sentence: "\(deed.key.shortID): \(pages) due now")
                     continue
                 }
-                result.print(to: terminal)
+                result.renderSentence(to: terminal)
             }
         case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
         case .ndjson: for deed in deeds { terminal.print(json(deed).text) }

@@ -44,12 +44,15 @@ enum CompletionScript {
                 if [[ "${cur}" == [\"\']* ]]; then
                     cur="${cur:1}"
                 else
+                    # An escaped character breaks no word.
+                    word="${cur//\\[:=]/xx}"
+                    [[ "${COMP_WORDBREAKS}" == *:* ]] || word="${word//:/x}"
+                    [[ "${COMP_WORDBREAKS}" == *=* ]] || word="${word//=/x}"
+                    head="${word##*[:=]}"
+                    head="${cur:0:${#cur}-${#head}}"
+                    [[ "${word}" == *[:=]* ]] || head=''
+                    head="${head//\\/}"
                     cur="${cur//\\/}"
-                    for word in : =; do
-                        [[ "${COMP_WORDBREAKS}" == *"${word}"* && "${cur}" == *"${word}"* ]] || continue
-                        word="${cur%"${cur##*"${word}"}"}"
-                        [[ "${#word}" -gt "${#head}" ]] && head="${word}"
-                    done
                 fi
             fi
             _pagecache "${1}" "${cur}" "${prev}"

@@ -6,8 +6,8 @@ struct LabelledLine {
     /// The colour of the text (`Colour`). `nil` means none.
     var colour: Int?
 
-    /// Prints lines whose texts begin at the same column. On a terminal, long texts continue below their beginning.
-    static func print(_ lines: [LabelledLine], to terminal: Terminal) {
+    /// Renders lines whose texts begin at the same column. On a terminal, long texts continue below their beginning.
+    static func render(_ lines: [LabelledLine], to terminal: Terminal) {
         let width = terminal.outputIsTerminal ? terminal.width : .max
         let label = lines.map(\.name.count).max() ?? 0
         for line in lines {

@@ -65,8 +65,8 @@ struct StatsRendering {
     ) -> [ResultTable.Cell] {
         func count(_ number: Int) -> ResultTable.Cell { .init(.int(number), SizeText.count(number)) }
         return [
-            .init(.optional(key?.shortID), key?.shortID ?? "in all"),
-            .init(.optional(key?.text), key?.text ?? ""),
+            .init(.optional(key?.shortID), key?.shortID ?? ""),
+            .init(.optional(key?.text), key?.text ?? "in all"),
             .init(.optional(key?.scope)),
             count(items),
             count(pages),

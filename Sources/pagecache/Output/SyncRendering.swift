@@ -131,7 +131,7 @@ struct SyncRendering {
         case .json, .ndjson: terminal.print(json.text)
         case .csv: SyncRendering.table([self]).render(.csv, to: terminal)
         case .table:
-            if !common.quiet || status != .done { print(to: terminal) }
+            if !common.quiet || status != .done { renderSentence(to: terminal) }
         }
     }
 
@@ -146,7 +146,7 @@ struct SyncRendering {
     }
 
     /// Prints the sentence, with the outcome in its colour.
-    func print(to terminal: Terminal) {
+    func renderSentence(to terminal: Terminal) {
         let colour =
             switch report.outcome {
             case _ where report.wasCancelled: Colour.stale
