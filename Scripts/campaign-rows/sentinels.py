@@ -75,7 +75,7 @@ def secrets(bench, broken):
                 ended = end(watch, signal.SIGINT)
                 search("watch", ended.output + ended.errors)
             queries = place.run("list", "--json").json or []
-            keys = [query["id"] for query in queries if query.get("key", "").endswith(("sort=up", name))]
+            keys = [query["query"] for query in queries if query.get("key", "").endswith(("sort=up", name))]
             for command in ["list", "errors", "stats", "verify", "show", "pages", "why", "export", "retry"]:
                 about = keys[:1] if command in ["show", "pages", "why", "export", "retry"] else []
                 for form in [[], ["--json"]]:

@@ -81,7 +81,7 @@ def names(bench, broken):
         outcome.expect(
             found == expected, lambda: f"not the names that were given: {[(s, k[:20]) for s, k in found ^ expected][:5]}"
         )
-        ids = {query["id"]: (query["scope"], query["key"]) for query in listed}
+        ids = {query["query"]: (query["scope"], query["key"]) for query in listed}
         left = dict(ids)
         for identifier, (scope, key) in list(ids.items())[::3]:
             outcome.cases += 1
@@ -92,7 +92,7 @@ def names(bench, broken):
             )
             place.run("purge", identifier, "--yes")
             left.pop(identifier)
-        now = {query["id"] for query in listing(outcome, place)}
+        now = {query["query"] for query in listing(outcome, place)}
         outcome.expect(now == set(left), lambda: f"a purge took others: {len(now)} lists, not {len(left)}")
         ended = place.run("purge", "--scope", "%", "--yes")
         outcome.expect_tidy(ended, "purge --scope %", {0})

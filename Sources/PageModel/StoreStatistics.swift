@@ -43,8 +43,11 @@ public struct StoreStatistics: Hashable, Sendable {
         self.schema = schema
     }
 
-    /// The sum of the tallies of all queries.
+    /// The sum of the tallies of all queries. For the saved requests see ``requestsSaved``.
     public var tally: RunTally { queries.reduce(RunTally()) { $0 + $1.tally } }
+    /// The sum of the requests that each query saved. The failed requests of one query do not reduce the savings of
+    /// another, so the sum may exceed `tally.requestsSaved`.
+    public var requestsSaved: Int { queries.reduce(0) { $0 + $1.tally.requestsSaved } }
     /// The number of held items of all queries.
     public var items: Int { queries.reduce(0) { $0 + $1.items } }
     /// The number of pages of all queries, including those of older generations.

@@ -14,7 +14,7 @@ struct Pagecache: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items'   every page; later, changes
               pagecache list                                   the queries in the store
               pagecache show api.example.com/items             items, without the network
-              pagecache diff api.example.com/items             changes of the last sync
+              pagecache diff api.example.com/items             the latest changes of its items
               pagecache demo                                   a tour in half a minute
 
             EXIT CODES
@@ -70,6 +70,10 @@ struct Pagecache: AsyncParsableCommand {
             ToolProcess.end(nil)
         }
         do {
+            if let topic = try Help.topic(of: Array(CommandLine.arguments.dropFirst())) {
+                Terminal.standard.write(text: topic)
+                ToolProcess.end(nil)
+            }
             var command = try parseAsRoot()
             if let command = command as? any AsyncParsableCommand {
                 await ToolProcess.run(command)

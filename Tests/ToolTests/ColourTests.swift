@@ -1,5 +1,6 @@
 #if Tool
 import ArgumentParser
+import DemoOrigin
 import Foundation
 import PageModel
 import ProgramSupport
@@ -40,6 +41,31 @@ struct ColourTests {
             #expect(try await folder.tool(command + ["--color", "always"]).output.contains("\u{1b}["), "\(command)")
             let json = try await folder.tool(command + ["--color", "always", "--json"])
             #expect(!json.output.contains("\u{1b}"), "\(command)")
+        }
+    }
+
+    @Test("The outcome of sync, the sentences of why, probe and errors have the colour of their state")
+    func states() async throws {
+        let origin = DemoOrigin(count: 250) { number, _ in number > 2 ? .status(503, retryAfter: nil) : nil }
+        try await withOrigin(origin) { root in
+            let always = ["--color", "always"]
+            let partial = try await folder.tool(["sync", "\(root)/items", "--retries", "1", "--wait", "0s"] + always)
+            #expect(partial.output.contains(": \u{1b}[33mincomplete\u{1b}[0m · "), "\(partial.output)")
+            #expect(partial.errors.contains("pagecache: \u{1b}[33mincomplete\u{1b}[0m: "))
+            let why = try await folder.tool(["why", "\(root)/items"] + always)
+            #expect(why.output.contains("\u{1b}[32mis fresh\u{1b}[0m"))
+            #expect(why.output.contains("\u{1b}[31mfails\u{1b}[0m"))
+            try await withOrigin(DemoOrigin(count: 250)) { (fine: String) async throws in
+                let whole = try await folder.tool(["sync", "\(fine)/items"] + always)
+                #expect(whole.output.contains(": \u{1b}[32mcomplete\u{1b}[0m · "), "\(whole.output)")
+                let probe = try await folder.tool(["probe", "\(fine)/items"] + always)
+                #expect(probe.output.contains("\u{1b}[32myes\u{1b}[0m"))
+            }
+            let wrong = try await folder.tool(["show", "none"] + always)
+            #expect(wrong.errors.hasPrefix("\u{1b}[31mpagecache:\u{1b}[0m no query is named"))
+            let json = try await folder.tool(["show", "none", "--json"] + always)
+            #expect(!json.errors.contains("\u{1b}"))
+            #expect(!(try await folder.tool(["why", "\(root)/items"])).output.contains("\u{1b}"))
         }
     }
 

@@ -52,9 +52,9 @@ struct CompletionTests {
                 #expect(ended.errors.isEmpty)
                 return ended.output.split(separator: "\n").map(String.init)
             }
-            // Keys contain a port, which bash would split, so bash gets ids.
             let store = ["PAGECACHE_STORE": folder.store]
-            #expect(try await complete(["pagecache", "show", ""], store).sorted() == ids.sorted())
+            let keys = ["items", "pages"].map { "\(root.replacing("http://", with: ""))/\($0)" }
+            #expect(try await complete(["pagecache", "show", ""], store) == keys)
             let zsh = try await complete(["pagecache", "show", ""], store.merging(["SAP_SHELL": "zsh"]) { $1 })
             let place = root.replacing("http://", with: "").replacing(":", with: "\\:")
             #expect(zsh.contains { $0.hasPrefix("\(place)/items:") && $0.hasSuffix(ids[0]) }, "\(zsh)")
@@ -87,9 +87,54 @@ struct CompletionTests {
         #expect(
             QueryCompletion.candidates(keys, prefix: "https://a", shell: .zsh)
                 == ["https\\://api.example.com/items?a=1&b=2:\(ids[0])"])
-        // Bash would split the first key at '&'.
-        #expect(QueryCompletion.candidates(keys, prefix: "", shell: .bash) == ["orders", ids[0]])
+        #expect(
+            QueryCompletion.candidates(keys, prefix: "", shell: .bash) == ["api.example.com/items?a=1&b=2", "orders"])
+        // The shell would expand this key.
+        let strange = QueryKey("a$(b)")
+        #expect(QueryCompletion.candidates([strange], prefix: "", shell: .bash) == [strange.shortID])
+        // A key of two scopes names no query.
+        let twins = ["a", "b"].map { QueryKey("k", scope: $0) }
+        #expect(QueryCompletion.candidates(twins, prefix: "", shell: .bash) == twins.map(\.shortID).sorted())
         #expect(QueryCompletion.candidates(keys, prefix: "or", shell: nil) == ["orders"])
+    }
+
+    @Test("bash completes a key with colons, as readline splits it and replaces its last part")
+    func colons() async throws {
+        guard FileManager.default.isExecutableFile(atPath: "/bin/bash") else { return }
+        let script = "\(folder.path)/script"
+        folder.createFile(script, try await Tool.run(["completions", "bash"]).output)
+        for key in ["http://127.0.0.1:8732/users", "http://127.0.0.1:8732/uploads?a=1"] {
+            try await folder.write(items(0..<10), as: QueryKey(key), total: .exact(10))
+        }
+        func complete(_ words: [String], _ line: String) async throws -> [String] {
+            let program = """
+                source '\(script)'
+                pagecache() { '\(Tool.path)' "$@"; }
+                COMP_WORDS=(\(words.map { "'\($0)'" }.joined(separator: " "))); COMP_CWORD=\(words.count - 1)
+                COMP_LINE='\(line)'; COMP_POINT=\(line.count)
+                _pagecache_words pagecache '\(words.last ?? "")' '\(words.dropLast().last ?? "")'
+                printf '%s\\n' "${COMPREPLY[@]}"
+                """
+            let ended = try await Program.run(
+                "/bin/bash", ["-c", program], environment: ["PATH": "/usr/bin:/bin", "PAGECACHE_STORE": folder.store])
+            #expect(ended.errors.isEmpty, "\(ended.errors)")
+            return ended.output.split(separator: "\n").map(String.init).sorted()
+        }
+        #expect(
+            try await complete(["pagecache", "show", ""], "pagecache show ")
+                == ["127.0.0.1:8732/uploads?a=1", "127.0.0.1:8732/users"])
+        let url = ["http", ":", "//127.0.0.1", ":", "8732/u"]
+        #expect(
+            try await complete(["pagecache", "show"] + url, "pagecache show http://127.0.0.1:8732/u")
+                == ["8732/uploads?a=1", "8732/users"])
+        #expect(
+            try await complete(["pagecache", "show", "127.0.0.1", ":", "8732/us"], "pagecache show 127.0.0.1:8732/us")
+                == ["8732/users"])
+        // An escaped colon is part of the word that readline replaces.
+        #expect(
+            try await complete(
+                ["pagecache", "show", #"127.0.0.1\:8732/us"#], #"pagecache show 127.0.0.1\:8732/us"#)
+                == ["127.0.0.1:8732/users"])
     }
 
     @Test("bash completes commands behind help, options behind ls, and variables behind --bearer-env")

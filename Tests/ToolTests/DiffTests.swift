@@ -63,6 +63,33 @@ struct DiffTests {
         }
     }
 
+    @Test("The recipe of the help notifies of changes of one sync, and neither without changes nor after a failed sync")
+    func recipe() async throws {
+        let lines = try #require(
+            try await tool(["diff", "--help"]).output.firstMatch(of: /(?s)( +v=\$\(.*?changed)\n/)
+        ).1
+        let program = String(lines).replacing("jq -r .version", with: #"sed 's/.*"version":"\([^"]*\)".*/\1/'"#)
+            .replacing("notify-send changed", with: "echo NOTIFIED")
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { (root: String) async throws in
+            func run(_ url: String) async throws -> Bool {
+                let ended = try await Program.run(
+                    "/bin/sh", ["-c", "pagecache() { '\(Tool.path)' \"$@\"; }\n\(program)"],
+                    environment: [
+                        "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "URL": url, "PAGECACHE_STORE": folder.store,
+                    ])
+                return ended.output.contains("NOTIFIED")
+            }
+            #expect(try await tool(["sync", "\(root)/items"]).status == 0)
+            origin.insert(at: 0)
+            #expect(try await run("\(root)/items"))
+            #expect(try await run("\(root)/items") == false)
+            #expect(try await run("http://127.0.0.1:1/items") == false)
+            await origin.stop()
+            #expect(try await run("\(root)/items") == false)
+        }
+    }
+
     @Test("A version that the journal does not reach ends with 66 and journal_truncated")
     func truncated() async throws {
         try await folder.write(items(0..<10), total: .exact(10))
@@ -112,10 +139,10 @@ struct DiffTests {
         let parts = JournalRearrangement(
             deleted: [.init(position: 3, item: before)], inserted: [.init(position: 0, id: "8", idType: .number)],
             moved: [.init(from: 5, to: 9, id: "9")], edited: [.init(from: 2, to: 2, before: before)])
-        let changes = ItemChange.all(in: [
+        let changes = ItemChanges([
             entry(2, [.loaded(100..<200)]), entry(3, [.loaded(0..<100)]), entry(4, []),
             entry(5, [.rearranged(parts), .dropped(50..<Int.max), .generationBegan]),
-        ])
+        ]).all
         #expect(
             changes.map(\.kind) == [.loaded, .deleted, .inserted, .moved, .edited, .dropped, .replaced])
         #expect(changes[0].offset == 0 && changes[0].count == 200)

@@ -175,6 +175,14 @@ struct ExplanationTests {
         #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
     }
 
+    @Test("A failure recorded at page one is that of the check for changes when page one was confirmed after it began")
+    func checkFails() {
+        var list = Sample.list([Sample.page(0..<100)], end: 100, ledger: [Sample.failing(0)])
+        #expect(sentences(list, .failure).first?.hasPrefix("The check for changes fails: the origin answered") == true)
+        list.record.validatedAt = Sample.ago(.seconds(600))
+        #expect(sentences(list, .failure).first?.hasPrefix("Page one fails: the origin answered") == true)
+    }
+
     @Test("An overdue page is explained")
     func due() {
         let list = Sample.list(
@@ -213,7 +221,7 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred)], end: 20)
         #expect(
             sentences(list, .evidence) == [
-                "1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it."
+                "At 1 place, no answer has shown yet that two stored pages follow each other. 'pagecache sync \(id) --sweep' checks it."
             ])
     }
 
@@ -226,13 +234,13 @@ struct ExplanationTests {
         pages[1].cursorIn = PageCursor("b")
         #expect(
             sentences(Sample.list(pages, end: 30), .evidence) == [
-                "1 page is joined to what comes before by the origin's own links or cursors alone: no answer of such an origin shows both sides.",
-                "1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.",
+                "1 page follows the page before by a link or cursor of the origin. No answer contains the end of one page and the start of the next, so a sweep cannot check their order.",
+                "At 1 place, no answer has shown yet that two stored pages follow each other. 'pagecache sync \(id) --sweep' checks it.",
             ])
         pages[1].cursorOut = PageCursor("c")
         pages[2].cursorIn = PageCursor("c")
         let said = sentences(Sample.list(pages, end: 30), .evidence)
-        #expect(said.count == 1 && said[0].hasPrefix("2 pages are joined"))
+        #expect(said.count == 1 && said[0].hasPrefix("2 pages follow the page before"))
         #expect(
             sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
     }

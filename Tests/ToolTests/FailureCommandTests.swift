@@ -1,13 +1,17 @@
 #if Tool
+import ArgumentParser
 import DemoOrigin
 import Foundation
 import PageModel
 import PageStore
+import PagedRepository
 import ProgramSupport
 import StorageSupport
 import Synchronization
 import Testing
 import ToolSupport
+
+@testable import pagecache
 
 /// The commands for failures: `errors`, `why`, `retry`, `sync --due`.
 @Suite("pagecache with an origin that fails in places")
@@ -77,7 +81,7 @@ struct FailureCommandTests {
             #expect(try await tool(["errors", "--json"]).output == "[]\n")
             let none = try await tool(["errors"])
             #expect(none.output.isEmpty)
-            #expect(none.errors == "no page fails\n")
+            #expect(none.errors == "no page fails; 'pagecache list' shows the age of each query\n")
         }
     }
 
@@ -105,6 +109,20 @@ struct FailureCommandTests {
         #expect(table.contains("\\u{1b}[31m500"))
     }
 
+    @Test("errors has one row for all pages of a query with the same failure, with their number and range")
+    func groups() {
+        let key: QueryKey = "http://h/items"
+        let failures = (1..<40).map { (key, Sample.failing($0 * 50, next: .seconds($0), attempts: $0 % 3 + 1)) }
+        let (lines, _) = Errors.grouped(
+            failures + [(key, Sample.failing(7, "the origin answered 404"))], now: Sample.now
+        )
+        .lines(width: .max)
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines[2].firstMatch(of: /^ *39  50–1,950  retrying +3  in 1 s/) != nil, "\(lines)")
+        #expect(lines[3].firstMatch(of: /^ *1 +7  retrying/) != nil)
+        #expect(Errors.table(failures, now: Sample.now).rows.count == 39)
+    }
+
     @Test("why explains a list and a position in every format")
     func why() async throws {
         try await withFailing([250: 500]) { id, _, _ in
@@ -127,6 +145,21 @@ struct FailureCommandTests {
             #expect(try await tool(["why", id, "--offset", "-1"]).status == 64)
             #expect(try await tool(["why", "nothing"]).status == 66)
         }
+    }
+
+    @Test("The first failing page is the one at the lowest position, and a refused page gets the hint of page one")
+    func firstFailure() async throws {
+        let failures = [
+            Sample.failing(1_450, next: .seconds(1)),
+            Sample.failing(
+                100, next: nil, isRetryable: false, attempts: 1, "the origin answered 401", .forbidden),
+        ]
+        var report = SyncReport(stored: Sample.list([Sample.page(0..<100)], total: .exact(2_000), ledger: failures))
+        report.outcome = .incomplete
+        let complaint = try #require(
+            SyncRendering(report: report, key: "k", url: "http://h/", common: try CommonOptions.parse([])).complaint)
+        #expect(complaint.contains("2 failing, first at 100: the origin answered 401"), "\(complaint)")
+        #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
     }
 
     @Test("retry fetches only the failed pages")
@@ -176,8 +209,10 @@ struct FailureCommandTests {
             #expect(first.errors.contains("1 page failed permanently; --permanent retries it"))
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [199])
-            let none = try await tool(["retry", "--json"])
+            let none = try await tool(["retry", "--json", "--quiet"])
             #expect(none.status == 0)
+            #expect(
+                none.errors == "pagecache: no page was retried: 1 page failed permanently; --permanent retries it\n")
             #expect(none.output == "[]\n")
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["retry", "--permanent", "--quiet"]).status == 0)

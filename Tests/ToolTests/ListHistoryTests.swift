@@ -111,6 +111,34 @@ struct ListHistoryTests {
         #expect(names.count == kinds.count)
     }
 
+    @Test("A narrow view keeps the failures and the key, and drops the rate and the pin first")
+    func failing() {
+        let key: QueryKey = "https://api.example.com/v1/customers/4711/orders?sort=created&order=desc"
+        var list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(12_345), ledger: (1..<40).map { Sample.failing($0 * 100) },
+            isPinned: true, key: key)
+        list.record.freshFor = .seconds(600)
+        for columns in [60, 80, 120] {
+            let line = WatchView().lines([list], columns: columns, rows: 24, now: Sample.now)[1]
+            #expect(line.count <= columns)
+            #expect(line.contains("39 failing"), "\(line)")
+            #expect(line.hasSuffix("er=desc"), "\(line)")
+        }
+        let narrow = WatchView().lines([list], columns: 60, rows: 24, now: Sample.now)[1]
+        #expect(!narrow.contains("pinned"))
+    }
+
+    @Test("The items of a query scroll, and have keys of their own")
+    func scrolling() {
+        var view = WatchView()
+        view.takesKeys = true
+        view.mode = .items(key: "k", lines: (0..<50).map { "item \($0)" }, top: 3)
+        let lines = view.lines([], columns: 80, rows: 10, now: noon)
+        #expect(lines.count == 10)
+        #expect(lines[1] == "k" && lines[2] == "item 3" && lines[8] == "item 9")
+        #expect(lines[9] == WatchView.itemKeys)
+    }
+
     @Test(
         "The view fits its screen and contains no control characters",
         arguments: [(20, 5), (40, 10), (80, 24), (200, 60)])

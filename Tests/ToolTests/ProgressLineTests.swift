@@ -73,6 +73,22 @@ struct ProgressLineTests {
         #expect(line.text(width: 40, requests: 3, now: noon + .seconds(4)).contains("1 failing"))
     }
 
+    @Test("At 80 columns the line keeps the status of the failure, and shows no speed while nothing moves")
+    func stalled() {
+        var line = line(pages: 20)
+        for page in 20..<59 {
+            line.note(.failed(offset: page * 100, .status(500), nextAttemptAt: nil), at: noon + .seconds(21))
+        }
+        let moving = line.text(width: 80, requests: 60, now: noon + .seconds(21))
+        #expect(moving.contains("39 failing: 500"), "\(moving)")
+        let later = line.text(width: 80, requests: 60, now: noon + .seconds(26))
+        #expect(later.contains("39 failing: "), "\(later)")
+        #expect(!later.contains("/s") && !later.contains("left"), "\(later)")
+        line.note(.waiting(until: noon + .seconds(30)), at: noon + .seconds(20))
+        let waiting = line.text(width: 80, requests: 60, now: noon + .seconds(20))
+        #expect(waiting.contains("retry in 10 s") && !waiting.contains("left"), "\(waiting)")
+    }
+
     @Test("A sweep shows the verified part of a complete list, not a full bar")
     func sweep() {
         var line = ProgressLine(startedAt: noon, verifies: true)

@@ -38,6 +38,36 @@ struct ShowTests {
         #expect(try await folder.tool(["show", "list", "--json"]).status == 75)
     }
 
+    @Test("An id that is not found ends with 75 while positions are missing, and with 66 in a complete list")
+    func missingID() async throws {
+        try await folder.writeListWithGap()
+        let partial = try await folder.tool(["show", "list", "--id", "nope", "--json"])
+        #expect(partial.status == 75)
+        #expect(partial.errors.contains("no stored item has the id 'nope', and 50 positions are missing"))
+        #expect(partial.errors.contains("pagecache sync \(QueryKey("list").shortID)"))
+        try await folder.write(items(0..<10), as: "whole", total: .exact(10), and: [.setEnd(10)])
+        let whole = try await folder.tool(["show", "whole", "--id", "nope"])
+        #expect(whole.status == 66)
+        #expect(whole.errors.contains("no item of the list has the id 'nope'"))
+    }
+
+    @Test("show, why and export name the result window of an origin that counts more items than it returns")
+    func window() async throws {
+        try await folder.write(items(0..<350), total: .exact(500), and: [.setEnd(350), .setWindow(350)])
+        let text = "the origin counts 500 items and returns only the first 350 items (its result window)"
+        let show = try await folder.tool(["show", "list", "--offset", "400"])
+        #expect(show.status == 0)
+        #expect(show.errors.contains("\(text); there is none at 400"), "\(show.errors)")
+        #expect(try await folder.tool(["why", "list", "--offset", "400"]).output.contains("not available: \(text)."))
+        #expect(
+            try await folder.tool(["why", "list"]).output.contains("All 350 items that the origin returns are held"))
+        let export = try await folder.tool(["export", "list"])
+        #expect(export.status == 0)
+        #expect(export.errors == "pagecache: warning: \(text)\n")
+        #expect(export.output.split(separator: "\n").count == 350)
+        #expect(try await folder.tool(["show", "list", "--id", "nope"]).status == 66)
+    }
+
     @Test("A field has a name of its own before an equals sign, in objects, columns and tables")
     func named() async throws {
         let ended = try await show(["--fields", "number=/n,/id", "--format", "ndjson", "--limit", "1"])

@@ -48,6 +48,26 @@ struct StatsTests {
         #expect((json["queries"] as? [[String: Any]])?.count == 1)
     }
 
+    @Test(
+        "The total of the saved requests is the sum of the rows, also when one query sent more requests than it has pages"
+    )
+    func sum() async throws {
+        let store = try await PageStore.openForTest(at: folder.store)
+        let tallies = [RunTally(runs: 1, requests: 2, pagesKept: 24), RunTally(runs: 3, requests: 361, pagesKept: 11)]
+        for (key, tally) in zip(["a", "b"] as [QueryKey], tallies) {
+            try await store.add(tally, to: try await store.register(key, at: noon).id, at: noon)
+        }
+        let statistics = try await store.statistics()
+        await store.close()
+        #expect(statistics.requestsSaved == 22)
+        let json = try await folder.tool(["stats", "--json"]).json
+        #expect((json["queries"] as? [[String: Any]])?.compactMap { $0["requests_saved"] as? Int } == [22, 0])
+        #expect((json["total"] as? [String: Any])?["requests_saved"] as? Int == 22)
+        #expect(try await folder.tool(["stats"]).output.contains("and saved 22\n"))
+        let report = HTMLReport(statistics: statistics, store: "s", now: Sample.now).text
+        #expect(report.contains("<b>22</b><span>requests saved</span>"))
+    }
+
     @Test("stats prints each query and the total in every format")
     func formats() async throws {
         try await fill()

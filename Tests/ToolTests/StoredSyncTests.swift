@@ -122,13 +122,39 @@ struct StoredSyncTests {
         #expect(try await folder.tool(["doctor"], environment: environment).status == 77)
     }
 
+    @Test("doctor refuses a folder and a text file as other commands do, and says where no store can be created")
+    func doctorOnOtherFiles() async throws {
+        let text = "\(folder.path)/notes.txt"
+        folder.createFile(text, "no store, only a text")
+        for path in [folder.path, text] {
+            let environment = ["PAGECACHE_STORE": path]
+            let ended = try await Tool.run(["doctor", "--json"], environment: environment)
+            #expect(ended.status == 65)
+            #expect(!ended.output.contains("chmod"), "\(ended.output)")
+            #expect(ended.jsonArray.first?["status"] as? String == "error")
+            #expect(try await Tool.run(["list"], environment: environment).status == 65)
+        }
+        var places = ["\(text)/store.sqlite", "\(text)/deep/store.sqlite"]
+        let closed = "\(folder.path)/closed"
+        try FileManager.default.createDirectory(
+            atPath: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
+        // The superuser may write everywhere.
+        if getuid() != 0 { places.append("\(closed)/store.sqlite") }
+        for place in places {
+            let ended = try await Tool.run(["doctor", "--json"], environment: ["PAGECACHE_STORE": place])
+            #expect(ended.status == 73, "\(place): \(ended.output)")
+        }
+        let new = ["PAGECACHE_STORE": "\(folder.path)/new/deep/store.sqlite"]
+        #expect(try await Tool.run(["doctor"], environment: new).status == 0)
+    }
+
     @Test("A complete run is compared with a client that fetches every page")
     func savings() {
-        let saved = Savings(requests: 1, pages: 101, bytes: 9_800_000, duration: .milliseconds(410))
-        #expect(saved?.text == "1 request instead of 101: 9.8 MB and about 41 s saved")
-        #expect(Savings(requests: 2, pages: 3, bytes: nil, duration: .zero)?.text == "2 requests instead of 3")
-        #expect(Savings(requests: 101, pages: 101, bytes: 0, duration: .zero) == nil)
-        #expect(Savings(requests: 0, pages: 101, bytes: 0, duration: .zero) == nil)
+        let saved = Savings(requests: 1, pages: 101, bytes: 9_800_000)
+        #expect(saved?.text == "1 request instead of 101: 9.8 MB saved")
+        #expect(Savings(requests: 2, pages: 3, bytes: nil)?.text == "2 requests instead of 3")
+        #expect(Savings(requests: 101, pages: 101, bytes: 0) == nil)
+        #expect(Savings(requests: 0, pages: 101, bytes: 0) == nil)
     }
 }
 #endif

@@ -26,16 +26,16 @@ struct TableLayoutTests {
         return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
     }
 
-    @Test("URLs are cut inside so that their ends stay visible, and minor columns are omitted first")
+    @Test("URLs are cut inside so that their ends stay visible, and the least important columns are omitted first")
     func telling() {
         let columns: [TableLayout.Column] = [
             .init(heading: "QUERY", least: 16, isCutInside: true),
-            .init(heading: "RUNS", isNumber: true, isMinor: true),
+            .init(heading: "SEGMENTS", isNumber: true, rank: 2),
             .init(heading: "AGE", isWhole: true), .init(heading: "FAILING", isNumber: true),
         ]
         let rows = ["labels", "tasks?done=1"].map { ["https://api.example.com/v1/\($0)", "1", "stale (5 min)", "0"] }
         let layout = TableLayout(columns, rows: rows, width: 40)
-        #expect(layout.leftOut == ["RUNS"])
+        #expect(layout.leftOut == ["SEGMENTS"])
         #expect(layout.lines(of: rows[0]) == ["https…/v1/labels  stale (5 min)        0"])
         #expect(layout.lines(of: rows[1]) == ["https…sks?done=1  stale (5 min)        0"])
         #expect(TextWidth.cutInside("日本語のとても長い名前", to: 9) == "日…い名前")
@@ -137,6 +137,35 @@ struct TableLayoutTests {
         try SnapshotTests.compare(text, with: "Tests/ToolTests/Snapshots/list-\(width)-columns.txt")
     }
 
+    @Test("Narrow tables keep the news: failures and freshness in list, status and error in pages and errors")
+    func news() throws {
+        var entry = Sample.failing(100)
+        entry.failure = FetchFailure.status(500)
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(300), ledger: [entry])
+        let shown = List.table([QuerySummary(outline: list, bytes: 1)], now: Sample.now).lines(width: 40)
+        for heading in ["QUERY", "FRESHNESS", "FAILING", "GAPS"] {
+            #expect(shown.lines[0].contains(heading), "\(shown.lines)")
+        }
+        #expect(shown.leftOut.contains("SEGMENTS") && shown.leftOut.contains("ITEMS"))
+        let errors = Errors.grouped([(list.record.key, entry)], now: Sample.now).lines(width: 40)
+        #expect(errors.lines[0].contains("HTTP") && errors.lines[0].contains("LAST ERROR"), "\(errors.lines)")
+        // Without failures, their columns are omitted first.
+        let fine = Sample.list([Sample.page(0..<100)], total: .exact(100))
+        let calm = List.table([QuerySummary(outline: fine, bytes: 1)], now: Sample.now).lines(width: 60)
+        #expect(calm.lines[0].hasPrefix("ID"))
+        #expect(calm.leftOut.contains("FAILING") && !calm.leftOut.contains("HELD"), "\(calm.leftOut)")
+    }
+
+    @Test("list and stats show the scope where queries of several scopes have one key")
+    func twins() {
+        let lists = ["a", "b"].map { Sample.list([Sample.page(0..<10)], end: 10, key: QueryKey("k", scope: $0)) }
+        func heading(_ lists: [ListOutline]) -> String {
+            List.table(lists.map { QuerySummary(outline: $0, bytes: 1) }, now: Sample.now).lines(width: 120).lines[0]
+        }
+        #expect(heading(lists).contains("SCOPE"))
+        #expect(!heading([lists[0]]).contains("SCOPE"))
+    }
+
     @Test(
         "At a terminal of 20 columns rows become blocks, and at 40 columns the omitted columns are named",
         arguments: [20, 40])
@@ -155,9 +184,11 @@ struct TableLayoutTests {
             #expect(lines.contains("ITEMS 100"))
             #expect(lines.contains("TOTAL 150"))
         } else {
-            #expect(lines.contains { $0.hasPrefix("\(id)  list") && $0.contains("100") })
-            #expect(lines.last?.hasPrefix("… ") == true)
-            #expect(lines.last?.contains("PAGING") == true || lines.last?.hasSuffix("…") == true)
+            #expect(lines.contains { $0.hasPrefix("\(id)  list") && $0.contains("stale") })
+            // The note about the omitted columns is whole, and continues on the next line.
+            let note = lines.drop { !$0.hasPrefix("… ") }
+            #expect(note.count > 1)
+            #expect(note.joined(separator: " ").contains("PAGING: on a wider terminal"))
         }
     }
 

@@ -12,7 +12,8 @@ extension ToolTests {
     func unreachable() async throws {
         let ended = try await Tool.run(["sync", "http://127.0.0.1:1/items", "--store", folder.store, "--quiet"])
         #expect(ended.status == 69)
-        #expect(ended.errors == "pagecache: http://127.0.0.1:1/items: connection refused\n")
+        let problem = "pagecache: http://127.0.0.1:1/items: connection refused"
+        #expect(ended.errors == "\(problem) (check the host and the port of the URL, and the network)\n")
         let host = try await Tool.run(["sync", "http://no-such-host.invalid/items", "--store", folder.store, "--quiet"])
         #expect(host.status == 69)
         #expect(host.errors.split(separator: "\n").count == 1)

@@ -36,7 +36,7 @@ struct ToolTests {
 
             let listed = try await Tool.run(["list", "--store", folder.store, "--json"]).jsonArray
             #expect(listed.count == 1)
-            #expect(listed.first?["id"] as? String == ended.json["query"] as? String)
+            #expect(listed.first?["query"] as? String == ended.json["query"] as? String)
             #expect(listed.first?["coverage"] as? Double == 1)
             let pages = try await Tool.run(["pages", "\(root)/\(path)", "--store", folder.store, "--json"]).jsonArray
             // With offsets, each request includes the item before its page (R21).

@@ -27,6 +27,17 @@ struct UsageTests {
         arguments: [
             (["lst"], "unknown command 'lst' (did you mean 'list'?)"),
             (["lst", "--json"], "unknown command 'lst'"),
+            (["lst", "--help"], "unknown command 'lst' (did you mean 'list'?)"),
+            (["help", "lst"], "unknown command 'lst' (did you mean 'list'?)"),
+            (["help", "exit-code"], "did you mean 'exit-codes'?"),
+            (["show", "x", "--limit=-3"], "--limit must not be negative, and is -3 (give a whole number, 0 or more)"),
+            (
+                ["sync", "http://h/", "--page-size", "0"],
+                "--page-size must be from 1 to 100000, and is 0 (give a whole"
+            ),
+            (["export", "x", "--fields", "n=/name,n=/v"], "--fields has the name 'n' twice"),
+            (["show", "x", "--fields", "/id,/id"], "--fields has the name '/id' twice"),
+            (["sync", "http://h/", "--bearer-env", "NOPE"], "the variable NOPE of --bearer-env is not set (export it"),
             (["show", "x", "--offset", "-3"], "--offset must not be negative, and is -3"),
             (["sync", "http://h/", "--paging", "foo"], "auto, offset, page, cursor, keyset, link, next-url or none"),
             (["sync", "http://h/", "--concurrency", "x"], "'x' is not valid for --concurrency (give a whole number"),
@@ -50,6 +61,19 @@ struct UsageTests {
         #expect(ended.errors.hasPrefix(isJSON ? "{" : "pagecache: "))
         #expect(ended.errors.split(separator: "\n").count == 1)
         #expect(folder.contents == [])
+    }
+
+    @Test("help knows the commands and the exit codes")
+    func topics() async throws {
+        let codes = try await Tool.run(["help", "exit-codes"])
+        #expect(codes.status == 0)
+        #expect(codes.output.hasPrefix("EXIT CODES\n   0  done"))
+        #expect(!codes.output.contains("EXAMPLES"))
+        let list = try await Tool.run(["list", "--help"]).output
+        #expect(try await Tool.run(["help", "list"]).output == list)
+        #expect(try await Tool.run(["help", "ls"]).status == 0)
+        let whole = try await Tool.run(["--help"]).output
+        #expect(try await Tool.run(["help"]).output == whole)
     }
 
     private static let sizes: [(text: String, bytes: Int?)] = [

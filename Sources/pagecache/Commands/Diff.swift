@@ -10,18 +10,23 @@ struct Diff: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Show inserted, deleted, moved and edited items of a query, without the network.",
         discussion: """
-            One line for each change: '+' inserted, '-' deleted, '>' moved, '~' edited.
-            Positions are those of the list at the time of the change. The exit code is 0
-            without changes, and 1 with changes. The store keeps the changes of the last
-            ten minutes, and older ones up to 1 MiB for each query. When they do not reach
-            back far enough, the exit code is 66.
+            One line for each change: a sign, the position, the id, and the item. The signs
+            are '+' inserted, '-' deleted, '>' moved, '~' edited. The position is that at the
+            time of the change, and the item is that after the change, or the deleted one.
+            The exit code is 0 without changes, and 1 with changes. The store keeps the
+            changes of the last ten minutes, and older ones up to 1 MiB for each query. When
+            they do not reach back far enough, the exit code is 66. 'last' starts at the last
+            sync that changed an item, also when later syncs changed none. For the changes of
+            one sync, store the version before it.
 
             EXAMPLES
               pagecache diff 4k2m9xqa                 since the last sync that changed something
               pagecache diff 4k2m9xqa --since 1h
               pagecache diff 4k2m9xqa --since 2026-01-31T12:00:00Z
               pagecache diff 4k2m9xqa --since @17-00c0ffee00c0ffee --json
-              pagecache sync "$URL" -q && pagecache diff "$URL" || notify-send changed
+              v=$(pagecache info "$URL" --json | jq -r .version)
+              pagecache sync "$URL" -q && pagecache diff "$URL" --since "@$v"
+              [ $? -eq 1 ] && notify-send changed
             """)
 
     @Argument(help: QueryHelp.one, completion: .queries)
@@ -44,12 +49,12 @@ struct Diff: AsyncParsableCommand {
     private func diff(_ store: any ToolStore) async throws -> Bool {
         let record = try await QuerySelector.find(query, in: store)
         guard let start = try await start(record, store) else { throw truncated(record) }
-        var entries: [JournalEntry] = []
+        var changes = ItemChanges()
         var reached = start
         while true {
             switch try await store.changes(of: record.id, since: reached, limit: 1_000) {
             case .entries(let more, let version, let hasMore)?:
-                entries += more
+                changes.add(more)
                 reached = version
                 if hasMore { continue }
             case .truncated: throw truncated(record)
@@ -60,10 +65,9 @@ struct Diff: AsyncParsableCommand {
             }
             break
         }
-        var changes = ItemChange.all(in: entries)
-        try await changes.readItems(of: record.id, in: store)
-        render(changes, record.key, start, reached)
-        return !changes.isEmpty
+        try await changes.readItems(of: record.id, in: store, at: reached)
+        render(changes.all, record.key, start, reached)
+        return !changes.all.isEmpty
     }
 
     /// The version to compare with. Returns nil when the journal does not reach back to it.
@@ -107,32 +111,6 @@ struct Diff: AsyncParsableCommand {
         case .csv:
             terminal.print(ItemChangeRendering.csvNames.joined(separator: ","))
             for one in renderings { terminal.print(one.members.map { CSV.field($0.1) }.joined(separator: ",")) }
-        }
-    }
-}
-
-extension [ItemChange] {
-    /// Reads the present bytes of inserted, moved and edited items. An item that the store no longer holds stays
-    /// without bytes.
-    mutating func readItems(of query: QueryID, in store: any ToolStore) async throws(StorageError) {
-        let wanted = indices.filter { [.inserted, .moved, .edited].contains(self[$0].kind) && self[$0].key != nil }
-        guard !wanted.isEmpty else { return }
-        let places = try await store.locate(Set(wanted.compactMap { self[$0].key }), in: query)
-        var payloads: [Int: (id: String?, bytes: [UInt8])] = [:]
-        for range in Coverage(places.values.map { $0.position..<$0.position + 1 }).runs {
-            for part in try await store.window(of: query, range)?.parts ?? [] {
-                for index in 0..<part.content.count {
-                    let bytes = part.content.bytes[part.content.byteRange(of: index)]
-                    payloads[part.offset + index] = (part.content.ids[index], Array<UInt8>(bytes))
-                }
-            }
-        }
-        for index in wanted {
-            guard let key = self[index].key, let place = places[key], let found = payloads[place.position],
-                // Equal hashes do not prove equal ids.
-                found.id == self[index].id
-            else { continue }
-            self[index].item = found.bytes
         }
     }
 }

@@ -37,18 +37,19 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         var checks = DoctorChecks(environment: ProcessInfo.processInfo.environment, now: SystemClock().now())
-        if let path = common.place.path { checks.checkPlace(path) }
         do throws(StorageError) {
             let store = try await common.place.open(.reading)
             do throws(StorageError) {
-                checks.checkStore(store.name, try await store.statistics(), try await store.damagedQueries())
+                let (statistics, damaged) = (try await store.statistics(), try await store.damagedQueries())
+                if let path = common.place.path { checks.checkPlace(path) }
+                checks.checkStore(store.name, statistics, damaged)
             } catch {
                 await store.close()
                 throw error
             }
             await store.close()
         } catch {
-            checks.failed(error)
+            checks.failed(error, common.place.path)
         }
         checks.checkSurroundings()
         let columns: [ResultTable.Column] = [
@@ -136,12 +137,35 @@ struct DoctorChecks {
         }
     }
 
-    mutating func failed(_ error: StorageError) {
+    /// - Parameter path: the path of the store; `nil` for a store on a server.
+    mutating func failed(_ error: StorageError, _ path: String?) {
         let failure = ToolFailure(error)
         if error.code == .notFound {
-            return note("store", .warning, error.message, hint: "'pagecache sync URL' creates it")
+            guard let place = path.flatMap({ DoctorChecks.obstacle(to: $0) }) else {
+                return note("store", .warning, error.message, hint: "'pagecache sync URL' creates it")
+            }
+            return note(
+                "store", .error, "\(error.message), and none can be created: \(place)",
+                hint: "change the permissions of the folder, or use another path with --store", exit: .cannotCreate)
         }
+        // The permissions of a file that is no store are none of the tool's business.
+        if let path, error.code != .notAStore { checkPlace(path) }
         note("store", .error, error.message, hint: failure?.hint, exit: failure?.status ?? .internal)
+    }
+
+    /// The reason why no store can be created at a path. Returns nil when there is none.
+    private static func obstacle(to path: String) -> String? {
+        var folder = path.hasPrefix("/") ? path : "./\(path)"
+        var status = stat()
+        repeat {
+            folder = folder.lastIndex(of: "/").map { String(folder[..<$0]) } ?? "."
+            if folder.isEmpty { folder = "/" }
+            guard stat(folder, &status) != 0 else { break }
+            if errno == ENOTDIR { continue }
+            guard errno == ENOENT else { return "\(folder): \(String(cString: strerror(errno)).lowercased())" }
+        } while folder != "/" && folder != "."
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(folder) is not a directory" }
+        return access(folder, W_OK | X_OK) == 0 ? nil : "this user cannot write into \(folder)"
     }
 
     // MARK: The store

@@ -10,9 +10,11 @@ struct Errors: AsyncParsableCommand {
         commandName: "errors",
         abstract: "Show the failing pages of all queries, the earliest next attempt first.",
         discussion: """
-            The table has a group for each query. STATE is 'retrying' for a page with a
-            scheduled attempt, 'given up' for a page without one, and 'failed' for a page
-            that a retry would not help. 'pagecache sync --due' fetches only the first kind.
+            The table has a group for each query, and one row for all its pages with the
+            same failure; OFFSET is then the range from the first to the last of them.
+            STATE is 'retrying' for a page with a scheduled attempt, 'given up' for a page
+            without one, and 'failed' for a page that a retry would not help. 'pagecache
+            sync --due' fetches only the first kind.
 
             EXAMPLES
               pagecache errors
@@ -31,40 +33,63 @@ struct Errors: AsyncParsableCommand {
             ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0.shortID, $0.1.offset)
                 < ($1.1.nextAttemptAt?.milliseconds ?? .max, $1.0.shortID, $1.1.offset)
         }
-        if failures.isEmpty { Terminal.standard.note("no page fails") }
+        if failures.isEmpty { Terminal.standard.note("no page fails; 'pagecache list' shows the age of each query") }
         guard !failures.isEmpty || common.outputFormat != .table else { return }
-        Errors.table(failures, now: SystemClock().now(), isGrouped: common.outputFormat == .table)
-            .render(common.outputFormat, to: .standard)
+        let now = SystemClock().now()
+        let table =
+            common.outputFormat == .table ? Errors.grouped(failures, now: now) : Errors.table(failures, now: now)
+        table.render(common.outputFormat, to: .standard)
     }
 
-    /// - Parameter isGrouped: whether the failures of a query are adjacent. The query with the earliest next attempt
-    ///   comes first.
-    static func table(_ failures: [(QueryKey, LedgerEntry)], now: Timestamp, isGrouped: Bool) -> ResultTable {
-        var failures = failures
-        var groups: [String] = []
-        if isGrouped {
-            var ranks: [QueryKey: Int] = [:]
-            for failure in failures where ranks[failure.0] == nil { ranks[failure.0] = ranks.count }
-            failures = failures.enumerated().sorted {
-                (ranks[$0.element.0] ?? 0, $0.offset) < (ranks[$1.element.0] ?? 0, $1.offset)
-            }.map(\.element)
-            groups = failures.map { key, _ in
-                "\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")"
+    /// One row for each page.
+    static func table(_ failures: [(QueryKey, LedgerEntry)], now: Timestamp) -> ResultTable {
+        ResultTable(columns: columns, rows: failures.map { row($0.0, $0.1, now: now) })
+    }
+
+    /// One row for all pages of a query with the same failure, for people. The query with the earliest next attempt
+    /// comes first.
+    static func grouped(_ failures: [(QueryKey, LedgerEntry)], now: Timestamp) -> ResultTable {
+        var causes: [(key: QueryKey, entries: [LedgerEntry])] = []
+        for (key, entry) in failures {
+            if let index = causes.firstIndex(where: { $0.key == key && $0.entries[0].hasSameFailure(as: entry) }) {
+                causes[index].entries.append(entry)
+            } else {
+                causes.append((key, [entry]))
             }
         }
-        return ResultTable(columns: columns, rows: failures.map { row($0.0, $0.1, now: now) }, groups: groups)
+        var ranks: [QueryKey: Int] = [:]
+        for cause in causes where ranks[cause.key] == nil { ranks[cause.key] = ranks.count }
+        causes = causes.enumerated().sorted {
+            (ranks[$0.element.key] ?? 0, $0.offset) < (ranks[$1.element.key] ?? 0, $1.offset)
+        }.map(\.element)
+        let showsCounts = causes.contains { $0.entries.count > 1 }
+        var columns = columns
+        columns.insert(.init(name: "pages", heading: showsCounts ? "PAGES" : nil, isNumber: true, rank: 0), at: 0)
+        let rows = causes.map { cause -> [ResultTable.Cell] in
+            let offsets = cause.entries.map(\.offset)
+            let (first, last) = (offsets.min() ?? 0, offsets.max() ?? 0)
+            // The first entry has the earliest next attempt.
+            var row = row(cause.key, cause.entries[0], now: now)
+            row[3].text = SizeText.count(first) + (first == last ? "" : "–\(SizeText.count(last))")
+            row[5].text = "\(cause.entries.map(\.attempts).max() ?? 0)"
+            return [.init(.int(offsets.count), SizeText.count(offsets.count))] + row
+        }
+        let groups = causes.map {
+            "\($0.key.shortID)  \($0.key.text)\($0.key.scope.isEmpty ? "" : "  (\($0.key.scope))")"
+        }
+        return ResultTable(columns: columns, rows: rows, groups: groups)
     }
 
     private static let columns: [ResultTable.Column] = [
         .init(name: "query"),
         .init(name: "key"),
         .init(name: "scope"),
-        .init(name: "offset", heading: "OFFSET", isNumber: true),
-        .init(name: "state", heading: "STATE", isWhole: true),
-        .init(name: "attempts", heading: "TRIES", isNumber: true, isMinor: true),
+        .init(name: "offset", heading: "OFFSET", isNumber: true, rank: 0),
+        .init(name: "state", heading: "STATE", isWhole: true, rank: 0),
+        .init(name: "attempts", heading: "TRIES", isNumber: true, rank: 3),
         .init(name: "first_failure_at"),
         .init(name: "last_attempt_at"),
-        .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, isMinor: true),
+        .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 2),
         .init(name: "retry_after_until"),
         .init(name: "error_class"),
         .init(name: "http_status", heading: "HTTP", isNumber: true),
@@ -87,6 +112,14 @@ struct Errors: AsyncParsableCommand {
             .init(.optional(entry.failure?.httpStatus)),
             .init(.optional(entry.failure?.message)),
         ]
+    }
+}
+
+extension LedgerEntry {
+    /// Whether a person would read the two failures as one.
+    fileprivate func hasSameFailure(as other: LedgerEntry) -> Bool {
+        stateText == other.stateText && failure?.httpStatus == other.failure?.httpStatus
+            && failure?.message == other.failure?.message
     }
 }
 #endif

@@ -146,7 +146,7 @@ struct Export: AsyncParsableCommand {
             terminal.warn("\(items) members without a column; --fields names the columns")
         }
         // Missing positions are reported, and a hole is never closed up (R12).
-        let gaps = Coverage(written.held + written.damaged).gaps(below: list.length)
+        let gaps = Coverage(written.held + written.damaged).gaps(below: list.reachableLength)
         if !written.damaged.isEmpty {
             let missing = gaps.reduce(0) { $0 + $1.count }
             throw ToolFailure(
@@ -162,6 +162,8 @@ struct Export: AsyncParsableCommand {
             terminal.complain(
                 "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them"
             )
+        } else if let window = list.record.windowText {
+            return terminal.warn(window)
         } else if !list.isComplete {
             terminal.complain("incomplete: the end of the list is not known yet; 'pagecache sync \(id)' continues")
         } else {

@@ -43,18 +43,7 @@ struct Info: AsyncParsableCommand {
             ResultTable(columns: flat.map { .init(name: $0.0) }, rows: [flat.map { .init($0.1) }]).render(
                 .csv, to: terminal)
         case .table:
-            let width = terminal.outputIsTerminal ? terminal.width : .max
-            let label = report.lines.map(\.name.count).max() ?? 0
-            for line in report.lines {
-                let name = line.name + String(repeating: " ", count: label - line.name.count)
-                let room = width == .max ? .max : max(8, width - label - 2)
-                let texts = TableLayout.wrapped(Printable.text(line.text), width: room, margin: "")
-                for (index, text) in texts.enumerated() {
-                    let shown = line.colour.map { terminal.colour($0, text) } ?? text
-                    let head = index == 0 ? terminal.colour(Colour.bold, name) : String(repeating: " ", count: label)
-                    terminal.print(styled: "\(head)  \(shown)")
-                }
-            }
+            LabelledLine.render(report.lines, to: terminal)
         }
     }
 }
@@ -87,7 +76,7 @@ struct InfoReport {
     var members: [(String, JSONOutput)] {
         let freshness = list.freshness(FreshnessPolicy(), now: now)
         return [
-            ("id", .string(record.key.shortID)), ("key", .string(record.key.text)),
+            ("query", .string(record.key.shortID)), ("key", .string(record.key.text)),
             ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
             ("page_size", .optional(pageSize)), ("credential", .bool(hasCredential)),
             ("pinned", .bool(record.isPinned)), ("items", .int(list.coverage.count)),
@@ -111,52 +100,45 @@ struct InfoReport {
         ]
     }
 
-    /// One line for people.
-    struct Line {
-        var name: String
-        var text: String
-        var colour: Int?
-    }
-
-    var lines: [Line] {
+    var lines: [LabelledLine] {
         let freshness = list.freshness(FreshnessPolicy(), now: now)
         let limit = TimeText.age(FreshnessPolicy().staleAfter(record))
         let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
         var lines = [
-            Line(name: "Id", text: record.key.shortID), Line(name: "Key", text: record.key.text),
-            Line(name: "URL", text: url ?? "unknown; a program with the library fetches this list"),
+            LabelledLine(name: "Id", text: record.key.shortID), LabelledLine(name: "Key", text: record.key.text),
+            LabelledLine(name: "URL", text: url ?? "unknown; a program with the library fetches this list"),
         ]
-        if !record.key.scope.isEmpty { lines.append(Line(name: "Scope", text: record.key.scope)) }
+        if !record.key.scope.isEmpty { lines.append(LabelledLine(name: "Scope", text: record.key.scope)) }
         lines += [
-            Line(
+            LabelledLine(
                 name: "Items",
                 text:
                     "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))"
             ),
-            Line(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
-            Line(
+            LabelledLine(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
+            LabelledLine(
                 name: "Stale after",
                 text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age"))"),
-            Line(name: "Pinned", text: record.isPinned ? "yes" : "no"),
-            Line(name: "Credential", text: hasCredential ? "yes" : "no"),
-            Line(name: "Created", text: TimeText.rfc3339(record.createdAt)),
-            Line(name: "Version", text: VersionText.text(record.contentVersion)),
-            Line(
+            LabelledLine(name: "Pinned", text: record.isPinned ? "yes" : "no"),
+            LabelledLine(name: "Credential", text: hasCredential ? "yes" : "no"),
+            LabelledLine(name: "Created", text: TimeText.rfc3339(record.createdAt)),
+            LabelledLine(name: "Version", text: VersionText.text(record.contentVersion)),
+            LabelledLine(
                 name: "Synced",
                 text:
                     "\(SizeText.count(tally.runs, "run", "runs")), \(SizeText.count(tally.requests, "request", "requests"))"
             ),
-            Line(
+            LabelledLine(
                 name: "Paging",
                 text: record.paging.isEmpty
                     ? "not known yet"
                     : record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")),
         ]
-        lines += profile.map { Line(name: "", text: $0.description) }
+        lines += profile.map { LabelledLine(name: "", text: $0.description) }
         let failures = list.failures.count
         if failures > 0 {
             lines.append(
-                Line(name: "Failing", text: SizeText.count(failures, "page", "pages"), colour: Colour.failing))
+                LabelledLine(name: "Failing", text: SizeText.count(failures, "page", "pages"), colour: Colour.failing))
         }
         return lines
     }

@@ -30,34 +30,44 @@ struct List: AsyncParsableCommand {
             )
         }
         let now = SystemClock().now()
+        if queries.isEmpty, damaged == 0, common.outputFormat == .table {
+            return Terminal.standard.note("the store has no query; 'pagecache sync URL' adds one")
+        }
         List.table(queries, now: now).render(common.outputFormat, to: .standard)
     }
 
     static func table(_ queries: [QuerySummary], now: Timestamp) -> ResultTable {
-        ResultTable(columns: columns, rows: queries.map { row($0, now: now) })
+        ResultTable(
+            columns: columns(showsScope: hasTwins(queries.map(\.outline.record.key))),
+            rows: queries.map { row($0, now: now) })
     }
 
-    private static let columns: [ResultTable.Column] = [
-        .init(name: "id", heading: "ID", isWhole: true),
-        .init(name: "key", heading: "QUERY", least: 16, isCutInside: true),
-        .init(name: "scope"),
-        .init(name: "items", heading: "ITEMS", isNumber: true),
-        .init(name: "total", heading: "TOTAL", isNumber: true),
-        .init(name: "total_kind"),
-        .init(name: "coverage", heading: "HELD", isNumber: true),
-        .init(name: "runs", heading: "RUNS", isNumber: true, isMinor: true),
-        .init(name: "gaps", heading: "GAPS", isNumber: true),
-        .init(name: "freshness", heading: "FRESHNESS", isWhole: true),
-        .init(name: "validated_at"),
-        .init(name: "failing_pages", heading: "FAILING", isNumber: true),
-        .init(name: "next_attempt_at", heading: "NEXT"),
-        .init(name: "bytes", heading: "SIZE", isNumber: true, isMinor: true),
-        .init(name: "pinned"),
-        .init(name: "paging", heading: "PAGING", isMinor: true),
-        .init(name: "invalidated_at"),
-        .init(name: "fresh_for_ms", isNumber: true),
-        .init(name: "url"),
-    ]
+    /// Whether queries of several scopes have the same key, so that the key does not tell them apart.
+    static func hasTwins(_ keys: [QueryKey]) -> Bool { Set(keys.map(\.text)).count < keys.count }
+
+    private static func columns(showsScope: Bool) -> [ResultTable.Column] {
+        [
+            .init(name: "query", heading: "ID", isWhole: true, rank: 2),
+            .init(name: "key", heading: "QUERY", least: 16, leastAlone: 10, isCutInside: true, rank: 0),
+            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
+            .init(name: "items", heading: "ITEMS", isNumber: true, rank: 5),
+            .init(name: "total", heading: "TOTAL", isNumber: true, rank: 6),
+            .init(name: "total_kind"),
+            .init(name: "coverage", heading: "HELD", isNumber: true, rank: 3),
+            .init(name: "segments", heading: "SEGMENTS", isNumber: true, rank: 9),
+            .init(name: "gaps", heading: "GAPS", isNumber: true, rank: 1, isCount: true),
+            .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 0),
+            .init(name: "validated_at"),
+            .init(name: "failing_pages", heading: "FAILING", isNumber: true, rank: 0, isCount: true),
+            .init(name: "next_attempt_at", heading: "NEXT", rank: 4),
+            .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 7),
+            .init(name: "pinned"),
+            .init(name: "paging", heading: "PAGING", rank: 8),
+            .init(name: "invalidated_at"),
+            .init(name: "fresh_for_ms", isNumber: true),
+            .init(name: "url"),
+        ]
+    }
 
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
         let list = query.outline

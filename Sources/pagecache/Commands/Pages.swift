@@ -51,20 +51,20 @@ struct Pages: AsyncParsableCommand {
     }
 
     private static let columns: [ResultTable.Column] = [
-        .init(name: "offset", heading: "OFFSET", isNumber: true),
-        .init(name: "count", heading: "ITEMS", isNumber: true, isMinor: true),
-        .init(name: "state", heading: "STATE", isWhole: true),
-        .init(name: "freshness", heading: "FRESHNESS", isWhole: true),
-        .init(name: "evidence", heading: "EVIDENCE", isWhole: true, isMinor: true),
+        .init(name: "offset", heading: "OFFSET", isNumber: true, rank: 0),
+        .init(name: "count", heading: "ITEMS", isNumber: true, rank: 5),
+        .init(name: "state", heading: "STATE", isWhole: true, rank: 0),
+        .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 3),
+        .init(name: "evidence", heading: "EVIDENCE", isWhole: true, rank: 6),
         .init(name: "generation"),
         .init(name: "revision"),
         .init(name: "fetched_at"),
         .init(name: "validated_at"),
-        .init(name: "attempts", heading: "TRIES", isNumber: true, isMinor: true),
+        .init(name: "attempts", heading: "TRIES", isNumber: true, rank: 5),
         .init(name: "error_class"),
         .init(name: "http_status", heading: "HTTP", isNumber: true),
-        .init(name: "error_message", heading: "LAST ERROR", least: 16, isWrapped: true, isLast: true),
-        .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, isMinor: true),
+        .init(name: "error_message", heading: "LAST ERROR", least: 14, isWrapped: true, isLast: true),
+        .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 4),
         .init(name: "lease_owner"),
     ]
 

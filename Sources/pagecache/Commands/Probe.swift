@@ -78,26 +78,36 @@ struct Probe: AsyncParsableCommand {
                 rows: [fields.map { if case .array(let all) = $0.1 { .init(.int(all.count)) } else { .init($0.1) } }]
             ).render(.csv, to: .standard)
         case .table:
-            for line in sentences(survey) { Terminal.standard.print(Printable.text(line)) }
+            LabelledLine.render(lines(survey), to: .standard)
         }
     }
 
-    private func sentences(_ survey: SourceSurvey) -> [String] {
+    private func lines(_ survey: SourceSurvey) -> [LabelledLine] {
         let total =
             survey.total.count.map { "\(SizeText.count($0))\(survey.total.exactCount == nil ? ", an estimate" : "")" }
             ?? "not stated"
         let validators = [survey.hasEntityTag ? "entity tag" : nil, survey.hasLastModified ? "last modified" : nil]
+        let found = validators.compactMap { $0 }
         var lines = [
-            "paging       \(survey.summary)", "proven       \(survey.isProven ? "yes" : "no")",
-            "page one     \(SizeText.count(survey.pageItems, "item", "items"))\(survey.hasIDs ? ", each with an id" : "")",
-            "total        \(total)",
-            "validators   \(validators.compactMap { $0 }.isEmpty ? "none" : validators.compactMap { $0 }.joined(separator: ", "))",
-            "rate limits  \(survey.rateLimits.isEmpty ? "none stated" : survey.rateLimits.joined(separator: "; "))",
-            "sent         \(SizeText.count(survey.requests, "request", "requests"))",
+            LabelledLine(name: "paging", text: survey.summary),
+            LabelledLine(
+                name: "proven", text: survey.isProven ? "yes" : "no",
+                colour: survey.isProven ? Colour.fresh : Colour.stale),
+            LabelledLine(
+                name: "page one",
+                text: SizeText.count(survey.pageItems, "item", "items") + (survey.hasIDs ? ", each with an id" : "")),
+            LabelledLine(name: "total", text: total),
+            LabelledLine(name: "validators", text: found.isEmpty ? "none" : found.joined(separator: ", ")),
+            LabelledLine(
+                name: "rate limits",
+                text: survey.rateLimits.isEmpty ? "none stated" : survey.rateLimits.joined(separator: "; ")),
+            LabelledLine(name: "sent", text: SizeText.count(survey.requests, "request", "requests")),
         ]
         if let requests = survey.estimatedRequests, let time = survey.estimatedTime {
             lines.append(
-                "a sync       about \(SizeText.count(requests, "request", "requests")) and \(TimeText.seconds(time))")
+                LabelledLine(
+                    name: "a sync",
+                    text: "about \(SizeText.count(requests, "request", "requests")) and \(TimeText.seconds(time))"))
         }
         return lines
     }

@@ -50,10 +50,12 @@ struct Retry: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
-        guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
+        guard (1...64).contains(concurrency) else {
+            throw ValidationError("--concurrency must be from 1 to 64, and is \(concurrency)")
+        }
+        guard retries >= 1 else { throw ValidationError("--retries must be at least 1, and is \(retries)") }
         if let timeout, timeout.duration < .milliseconds(1) {
-            throw ValidationError("--timeout must be more than nothing")
+            throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }
     }
 
@@ -116,10 +118,15 @@ struct Retry: AsyncParsableCommand {
     private func tellWhatIsLeft(_ wanted: [ListOutline], _ isNothing: Bool) {
         let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.failures.count { $0.state == .failedPermanent } }
         if isNothing, left == 0 { Terminal.standard.note("no page fails") }
-        if left > 0 {
+        guard left > 0 else { return }
+        let pages = "\(SizeText.count(left, "page", "pages")) failed permanently"
+        if isNothing {
+            // No other line says that the command did nothing.
+            Terminal.standard.complain(
+                "no page was retried: \(pages); --permanent retries \(left == 1 ? "it" : "them")")
+        } else {
             Terminal.standard.note(
-                "\(SizeText.count(left, "page", "pages")) failed permanently; --permanent retries \(left == 1 ? "it" : "them")"
-            )
+                "\(pages); --permanent retries \(left == 1 ? "it" : "them")")
         }
     }
 
@@ -129,7 +136,11 @@ struct Retry: AsyncParsableCommand {
         case .table:
             for deed in deeds {
                 let pages = "\(SizeText.count(deed.pages)) \(deed.pages == 1 ? "page is" : "pages are")"
-                terminal.print(sentence: deed.result?.sentence ?? "\(deed.key.shortID): \(pages) due now")
+                guard let result = deed.result else {
+                    terminal.print(sentence: "\(deed.key.shortID): \(pages) due now")
+                    continue
+                }
+                result.renderSentence(to: terminal)
             }
         case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
         case .ndjson: for deed in deeds { terminal.print(json(deed).text) }

@@ -12,7 +12,8 @@ struct Show: AsyncParsableCommand {
         discussion: """
             A pipe or file receives each item exactly as the origin sent it, one per line.
             --fields selects members: a table on a terminal, objects elsewhere. The exit
-            code is 75 when a requested position is missing or not up to date.
+            code is 75 when a requested position is missing or not up to date, and when an
+            id is not found while positions are missing.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -50,8 +51,8 @@ struct Show: AsyncParsableCommand {
         if id != nil, limit != nil || offset != 0 {
             throw ValidationError("--id names one item; it takes no --offset and no --limit")
         }
-        guard offset >= 0 else { throw ValidationError("--offset must not be negative") }
-        if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+        guard offset >= 0 else { throw ValidationError("--offset must not be negative, and is \(offset)") }
+        if let limit, limit < 0 { throw ValidationError("--limit must not be negative, and is \(limit)") }
         try FieldPointer.validate(fields)
     }
 
@@ -73,8 +74,9 @@ struct Show: AsyncParsableCommand {
         }
         if let id { return try await show(ItemSelector(id), of: list, in: store) }
         if offset >= length, length > 0 {
-            terminal.note(
-                "pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))")
+            let reason =
+                list.record.windowText ?? "the list has \(SizeText.count(length, "item", "items"))"
+            terminal.note("pagecache: \(reason); there is none at \(SizeText.count(offset))")
         }
 
         var writer = try writer(terminal)
@@ -151,10 +153,7 @@ struct Show: AsyncParsableCommand {
             else { continue }
             found.append(window)
         }
-        guard !found.isEmpty else {
-            throw ToolFailure(
-                .notFound, "no_such_item", "no item of the list that is held has the id '\(selector.text)'")
-        }
+        guard !found.isEmpty else { throw try await missing(selector, list.record, in: store) }
         var writer = try writer(.standard)
         try writer.begin()
         for window in found { try writer.write(window) }
@@ -166,6 +165,26 @@ struct Show: AsyncParsableCommand {
         }
     }
 
+    /// The error for an id that no stored item has. The item may be at a missing position.
+    private func missing(_ selector: ItemSelector, _ record: QueryRecord, in store: any ToolStore) async throws
+        -> ToolFailure
+    {
+        guard let list = try await store.outline(of: record.id) else { return gone }
+        let id = Printable.text(selector.text)
+        let missing = list.coverage.gaps(below: list.reachableLength).reduce(0) { $0 + $1.count }
+        if missing == 0, list.isComplete || list.record.isCutOff {
+            return ToolFailure(
+                .notFound, "no_such_item", "no item of the list has the id '\(id)'", hint: list.record.windowText)
+        }
+        let reason =
+            missing > 0
+            ? SizeText.count(missing, "position is missing", "positions are missing")
+            : "the end of the list is not known yet"
+        return ToolFailure(
+            .incomplete, "item_missing", "no stored item has the id '\(id)', and \(reason)",
+            hint: "'pagecache sync \(list.record.key.shortID)' fetches the rest of the list")
+    }
+
     private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {
         try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
     }
@@ -173,7 +192,7 @@ struct Show: AsyncParsableCommand {
     /// Reports missing positions: a hole is never closed up (R12).
     /// - Returns: whether every requested position of the list is current.
     private func tell(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) -> Bool {
-        let gaps = held.gaps(in: range.clamped(to: 0..<list.length))
+        let gaps = held.gaps(in: range.clamped(to: 0..<list.reachableLength))
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.complain(

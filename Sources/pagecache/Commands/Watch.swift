@@ -32,7 +32,7 @@ struct Watch: AsyncParsableCommand {
         let store = try await open()
         do {
             try await Watching(
-                store: store, at: common.storePath, query: query, format: common.outputFormat, showsChanges: changes
+                store: store, at: store.name, query: query, format: common.outputFormat, showsChanges: changes
             ).run()
         } catch {
             await store.close()

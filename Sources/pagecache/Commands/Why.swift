@@ -31,7 +31,7 @@ struct Why: AsyncParsableCommand {
 
     func validate() throws {
         if let offset, offset < 0 || offset > Total.largest {
-            throw ValidationError("--offset must not be negative, and at most \(Total.largest)")
+            throw ValidationError("--offset must be from 0 to \(Total.largest), and is \(offset)")
         }
     }
 
@@ -60,11 +60,7 @@ struct Why: AsyncParsableCommand {
                 sentence:
                     "\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")\(url)\(paging.isEmpty ? "" : "  (\(paging))")"
             )
-            // On a terminal, lines break between words.
-            let width = terminal.outputIsTerminal ? terminal.width : .max
-            for sentence in explanation.sentences {
-                for line in TableLayout.wrapped(Printable.text(sentence.text), width: width) { terminal.print(line) }
-            }
+            for sentence in explanation.sentences { terminal.print(sentence: sentence.text, state: sentence.state) }
         case .json:
             let sentences = explanation.sentences.map {
                 JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))])

@@ -17,20 +17,58 @@ enum CompletionScript {
         }
     }
 
+    /// The words behind `help`.
+    private static var helpWords: String { (commands + Help.topicNames).joined(separator: " ") }
+
     static func bash(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command); }" }
-        let help = "_pagecache_help() { COMPREPLY=($(compgen -W '\(commands.joined(separator: " "))' -- \"${cur}\")); }"
-        return insert(functions + [help], before: "complete ", into: withAliases(script))
+        let help = "_pagecache_help() { COMPREPLY=($(compgen -W '\(helpWords)' -- \"${cur}\")); }"
+        return insert(functions + [help, words], before: "complete ", into: withAliases(script))
+            .replacing("-F _pagecache pagecache", with: "-F _pagecache_words pagecache")
     }
+
+    /// Bash splits words at colons and equals signs, which URLs contain. This function joins them again before the
+    /// completion, and then removes the part that stays on the line from each answer.
+    private static let words = #"""
+
+        _pagecache_words() {
+            local cur="${2}" prev="${3}" word head=''
+            local -a words=()
+            if [[ "${COMP_WORDS[*]:1:COMP_CWORD}" == *[:=]* ]]; then
+                read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+                [[ "${COMP_LINE:0:COMP_POINT}" == *[[:space:]] ]] && words+=('')
+                COMP_WORDS=("${words[@]}")
+                COMP_CWORD=$((${#words[@]} - 1))
+                cur="${words[COMP_CWORD]}"
+                prev="${words[COMP_CWORD - 1]}"
+                if [[ "${cur}" == [\"\']* ]]; then
+                    cur="${cur:1}"
+                else
+                    # An escaped character breaks no word.
+                    word="${cur//\\[:=]/xx}"
+                    [[ "${COMP_WORDBREAKS}" == *:* ]] || word="${word//:/x}"
+                    [[ "${COMP_WORDBREAKS}" == *=* ]] || word="${word//=/x}"
+                    head="${word##*[:=]}"
+                    head="${cur:0:${#cur}-${#head}}"
+                    [[ "${word}" == *[:=]* ]] || head=''
+                    head="${head//\\/}"
+                    cur="${cur//\\/}"
+                fi
+            fi
+            _pagecache "${1}" "${cur}" "${prev}"
+            local -i index
+            for index in "${!COMPREPLY[@]}"; do COMPREPLY[index]="${COMPREPLY[index]#"${head}"}"; done
+        }
+        """#
 
     static func zsh(_ script: String) -> String {
         let functions = aliases.map { "_pagecache_\($0.alias)() { _pagecache_\($0.command) }" }
-        let help = "_pagecache_help() { compadd \(commands.joined(separator: " ")) }"
+        let help = "_pagecache_help() { compadd \(helpWords) }"
         return insert(functions + [help], before: "if [[ \"${funcstack", into: withAliases(script))
     }
 
     static func fish(_ script: String) -> String {
-        let words = commands.joined(separator: " ")
+        let words = helpWords
         let help = "complete -c pagecache -n 'test (commandline -poc)[-1] = help' -fa '\(words)'"
         let copies = aliases.flatMap { name in
             script.split(separator: "\n").map(String.init).filter {

@@ -31,74 +31,11 @@ struct ItemChange: Equatable {
     var idType = IDType.string
     /// The earlier bytes of a deleted or edited item.
     var before: [UInt8]?
-    /// The present bytes of the item, when the store has them.
+    /// The bytes of the item right after the change. `nil` when neither the journal nor the store has them.
     var item: [UInt8]?
     var at: Timestamp
     /// The version of the list after the change.
     var version: ContentVersion
-
-    /// The key by which the store finds the item. `nil` for an item without an id.
-    var key: UInt64? { id.map { ItemIdentity.key(ofID: $0, type: idType) } }
-
-    /// The changes of journal entries, in order. Loads in a row become ranges.
-    static func all(in entries: [JournalEntry]) -> [ItemChange] {
-        var changes: [ItemChange] = []
-        var loaded: [Range<Int>] = []
-        var last: JournalEntry?
-        func flush() {
-            guard let entry = last, !loaded.isEmpty else { return }
-            changes += Coverage(loaded).runs.map { range(.loaded, $0, entry) }
-            loaded = []
-        }
-        for entry in entries {
-            for change in entry.changes {
-                if case .loaded(let range) = change {
-                    loaded.append(range)
-                    last = entry
-                    continue
-                }
-                flush()
-                changes += all(in: change, entry)
-            }
-        }
-        flush()
-        return changes
-    }
-
-    private static func all(in change: JournalChange, _ entry: JournalEntry) -> [ItemChange] {
-        switch change {
-        case .loaded(let range): [self.range(.loaded, range, entry)]
-        case .dropped(let range): [self.range(.dropped, range, entry)]
-        case .generationBegan: [ItemChange(kind: .replaced, at: entry.at, version: entry.version)]
-        case .rearranged(let parts):
-            parts.deleted.map { one in
-                ItemChange(
-                    kind: .deleted, offset: one.position, count: 1, id: one.item.id, idType: one.item.idType,
-                    before: one.item.payload, at: entry.at, version: entry.version)
-            }
-                + parts.inserted.map { one in
-                    ItemChange(
-                        kind: .inserted, offset: one.position, count: 1, id: one.id, idType: one.idType, at: entry.at,
-                        version: entry.version)
-                }
-                + parts.moved.map { one in
-                    ItemChange(
-                        kind: .moved, offset: one.to, from: one.from, count: 1, id: one.id, idType: one.idType,
-                        at: entry.at, version: entry.version)
-                }
-                + parts.edited.map { one in
-                    ItemChange(
-                        kind: .edited, offset: one.to, from: one.from, count: 1, id: one.before.id,
-                        idType: one.before.idType, before: one.before.payload, at: entry.at, version: entry.version)
-                }
-        }
-    }
-
-    private static func range(_ kind: Kind, _ range: Range<Int>, _ entry: JournalEntry) -> ItemChange {
-        ItemChange(
-            kind: kind, offset: range.lowerBound, count: range.upperBound == .max ? nil : range.count, at: entry.at,
-            version: entry.version)
-    }
 
     /// The changes in a few words: `3 inserted, 2 deleted`.
     static func summary(_ changes: [ItemChange]) -> String {

@@ -14,8 +14,8 @@ struct ProgressLine {
     private var length: Int?
     private var pageSize = 0
     private var failing: Set<Int> = []
-    /// The reason of the latest failure.
-    private var reason: String?
+    /// The latest failure.
+    private var failure: FetchFailure?
     private var waitingUntil: Timestamp?
     /// The number of held items at several times. The speed is measured from the oldest sample.
     private var samples: [(at: Timestamp, held: Int)] = []
@@ -50,7 +50,7 @@ struct ProgressLine {
             while samples.count > 2, now - samples[1].at > ProgressLine.memory { samples.removeFirst() }
         case .failed(let offset, let failure, _):
             failing.insert(offset)
-            reason = failure.message
+            self.failure = failure
         case .waiting(let moment): waitingUntil = moment
         case .reconciled, .notStored, .warning: break
         }
@@ -78,7 +78,10 @@ struct ProgressLine {
         if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.age(left)) left")) }
         if !failing.isEmpty {
             let count = "\(failing.count) failing"
-            parts.append(Part(rank: 1, text: count, long: reason.map { "\(count): \(Printable.text($0))" }))
+            parts.append(
+                Part(
+                    rank: 1, text: count, medium: shortReason.map { "\(count): \($0)" },
+                    long: failure.map { "\(count): \(Printable.text($0.message))" }))
         }
         if let until = waitingUntil, until > now {
             parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))"))
@@ -93,7 +96,9 @@ struct ProgressLine {
         /// The priority. The part with rank 0 is never left out.
         var rank: Int
         var text: String
-        /// The text to show instead when there is room.
+        /// The text to show instead when there is room before the parts of lower priority.
+        var medium: String?
+        /// The text to show instead when there is room after all parts.
         var long: String?
     }
 
@@ -126,28 +131,48 @@ struct ProgressLine {
         return String(repeating: "█", count: filled) + String(repeating: "░", count: 10 - filled)
     }
 
-    /// Items a second within the recent samples. `nil` before the first page is stored.
+    /// The status of the latest failure, or a few words about it.
+    private var shortReason: String? {
+        failure.map { failure in
+            if let status = failure.httpStatus { return String(status) }
+            return failure.message.count <= 24 ? Printable.text(failure.message) : failure.failureClass.rawValue
+        }
+    }
+
+    /// Whether no page is stored any more: the run waits for a retry, or the last page is older than three usual ones.
+    private func isStalled(at now: Timestamp) -> Bool {
+        if let waitingUntil, waitingUntil > now { return true }
+        guard let first = samples.first, let last = samples.last, samples.count > 1 else { return false }
+        let usual = (last.at - first.at) / (samples.count - 1)
+        return now - last.at > max(.seconds(3), usual * 3)
+    }
+
+    /// Items a second within the recent samples. `nil` before the first page is stored, and when nothing moves.
     private func rate(at now: Timestamp) -> Double? {
-        guard let first = samples.first, samples.count > 1 else { return nil }
+        guard let first = samples.first, samples.count > 1, !isStalled(at: now) else { return nil }
         let seconds = Double((now - first.at).wholeMilliseconds) / 1_000
         return seconds < 0.1 ? nil : Double(max(0, held - first.held)) / seconds
     }
 
     private func timeLeft(at now: Timestamp) -> Duration? {
         guard let rate = rate(at: now), rate > 0, let length, held < length else { return nil }
-        // A known wait is part of the remaining time.
-        let wait = waitingUntil.map { max(.zero, $0 - now) } ?? .zero
-        return .milliseconds(Int64(min(Double(length - held) / rate * 1_000, 1e12))) + wait
+        return .milliseconds(Int64(min(Double(length - held) / rate * 1_000, 1e12)))
     }
 
     private static func fit(_ parts: [Part], into width: Int) -> String {
+        var parts = parts
         var chosen: Set<Int> = []
         var used = 0
         for index in parts.indices.sorted(by: { (parts[$0].rank, $0) < (parts[$1].rank, $1) }) {
-            let needed = parts[index].text.count + (chosen.isEmpty ? 0 : 3)
-            guard chosen.isEmpty || used + needed <= width else { continue }
+            let space = chosen.isEmpty ? 0 : 3
+            let texts = [parts[index].medium, parts[index].text].compactMap { $0 }
+            guard
+                let text = texts.first(where: { used + space + $0.count <= width })
+                    ?? (chosen.isEmpty ? texts.last : nil)
+            else { continue }
+            parts[index].text = text
             chosen.insert(index)
-            used += needed
+            used += space + text.count
         }
         let line = parts.indices.filter(chosen.contains).map { index in
             guard let long = parts[index].long, used + long.count - parts[index].text.count <= width else {

@@ -11,8 +11,10 @@ struct ResultTable {
         var isWhole = false
         /// As in `TableLayout.Column`.
         var least = TableLayout.narrowest
+        var leastAlone: Int?
         var isCutInside = false
-        var isMinor = false
+        var rank = 1
+        var isCount = false
         var isWrapped = false
         /// Whether the column comes last in the table. Other formats keep its place.
         var isLast = false
@@ -79,7 +81,7 @@ struct ResultTable {
         for line in lines { terminal.print(styled: line) }
         // The note tells users about columns that do not fit.
         if !leftOut.isEmpty {
-            terminal.note("… \(leftOut.joined(separator: ", ")): on a wider terminal, or with --json", fitting: true)
+            terminal.note("… \(leftOut.joined(separator: ", ")): on a wider terminal, or with --json")
         }
     }
 
@@ -95,8 +97,9 @@ struct ResultTable {
                 let column = columns[index]
                 return .init(
                     heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole,
-                    least: column.least,
-                    isCutInside: column.isCutInside, isMinor: column.isMinor, isWrapped: column.isWrapped)
+                    least: column.least, leastAlone: column.leastAlone,
+                    isCutInside: column.isCutInside, rank: column.rank, isCount: column.isCount,
+                    isWrapped: column.isWrapped)
             }, rows: texts, width: width)
         var lines = layout.heading(bold: bold).map { [$0] } ?? []
         for (number, row) in texts.enumerated() {

@@ -13,7 +13,7 @@ struct StatsRendering {
         case .table:
             table.render(.table, to: terminal)
             terminal.print("")
-            for line in summary { terminal.print(line) }
+            for line in summary { terminal.print(sentence: line) }
         case .json: terminal.print(json.text)
         case .ndjson, .csv: table.render(format, to: terminal)
         }
@@ -21,27 +21,29 @@ struct StatsRendering {
 
     // MARK: By query, and in all
 
-    private static let columns: [ResultTable.Column] = [
-        .init(name: "query", heading: "ID", isWhole: true),
-        .init(name: "key", heading: "QUERY"),
-        .init(name: "scope"),
-        .init(name: "items", heading: "ITEMS", isNumber: true),
-        .init(name: "pages", heading: "PAGES", isNumber: true),
-        .init(name: "bytes", heading: "SIZE", isNumber: true),
-        .init(name: "pages_ok"),
-        .init(name: "pages_pending"),
-        .init(name: "pages_in_flight"),
-        .init(name: "pages_failing", heading: "FAILING", isNumber: true),
-        .init(name: "counted_since"),
-        .init(name: "runs", heading: "RUNS", isNumber: true),
-        .init(name: "requests", heading: "REQUESTS", isNumber: true),
-        .init(name: "requests_saved", heading: "SAVED", isNumber: true),
-        .init(name: "pages_fetched"),
-        .init(name: "pages_unchanged"),
-        .init(name: "pages_kept"),
-        .init(name: "hit_rate", heading: "HITS", isNumber: true),
-        .init(name: "bytes_received", heading: "RECEIVED", isNumber: true),
-    ]
+    private static func columns(showsScope: Bool) -> [ResultTable.Column] {
+        [
+            .init(name: "query", heading: "ID", isWhole: true, rank: 3),
+            .init(name: "key", heading: "QUERY", isCutInside: true, rank: 0),
+            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
+            .init(name: "items", heading: "ITEMS", isNumber: true, rank: 6),
+            .init(name: "pages", heading: "PAGES", isNumber: true, rank: 7),
+            .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 5),
+            .init(name: "pages_ok"),
+            .init(name: "pages_pending"),
+            .init(name: "pages_in_flight"),
+            .init(name: "pages_failing", heading: "FAILING", isNumber: true, rank: 1, isCount: true),
+            .init(name: "counted_since"),
+            .init(name: "runs", heading: "RUNS", isNumber: true, rank: 4),
+            .init(name: "requests", heading: "REQUESTS", isNumber: true, rank: 0),
+            .init(name: "requests_saved", heading: "SAVED", isNumber: true, rank: 0),
+            .init(name: "pages_fetched"),
+            .init(name: "pages_unchanged"),
+            .init(name: "pages_kept"),
+            .init(name: "hit_rate", heading: "HITS", isNumber: true, rank: 2),
+            .init(name: "bytes_received", heading: "RECEIVED", isNumber: true, rank: 8),
+        ]
+    }
 
     /// The last row is for the whole store. Its query and key are null.
     private var table: ResultTable {
@@ -49,21 +51,22 @@ struct StatsRendering {
             let outline = query.summary.outline
             return row(
                 outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes,
-                query.ledger, query.tally)
+                query.ledger, query.tally, saved: query.tally.requestsSaved)
         }
         let total = row(
             nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger,
-            statistics.tally)
-        return ResultTable(columns: StatsRendering.columns, rows: rows + [total])
+            statistics.tally, saved: statistics.requestsSaved)
+        let keys = statistics.queries.map(\.summary.outline.record.key)
+        return ResultTable(columns: StatsRendering.columns(showsScope: List.hasTwins(keys)), rows: rows + [total])
     }
 
     private func row(
-        _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally
+        _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally, saved: Int
     ) -> [ResultTable.Cell] {
         func count(_ number: Int) -> ResultTable.Cell { .init(.int(number), SizeText.count(number)) }
         return [
-            .init(.optional(key?.shortID), key?.shortID ?? "in all"),
-            .init(.optional(key?.text), key?.text ?? ""),
+            .init(.optional(key?.shortID), key?.shortID ?? ""),
+            .init(.optional(key?.text), key?.text ?? "in all"),
             .init(.optional(key?.scope)),
             count(items),
             count(pages),
@@ -75,7 +78,7 @@ struct StatsRendering {
             .init(.time(tally.beganAt)),
             count(tally.runs),
             count(tally.requests),
-            count(tally.requestsSaved),
+            count(saved),
             count(tally.pagesFetched),
             count(tally.pagesUnchanged),
             count(tally.pagesKept),
@@ -85,7 +88,8 @@ struct StatsRendering {
     }
 
     private var json: JSONOutput {
-        let names = StatsRendering.columns.map(\.name)
+        let table = table
+        let names = table.columns.map(\.name)
         let rows = table.rows.map { row in Array(zip(names, row.map(\.value))) }
         let total = (rows.last ?? []).filter { !["query", "key", "scope"].contains($0.0) }
         return .object([
@@ -109,14 +113,14 @@ struct StatsRendering {
         let tally = statistics.tally
         let size = """
             store: \(SizeText.bytes(statistics.fileBytes)) in \(path), \(SizeText.bytes(statistics.logBytes)) of log, \
-            \(SizeText.bytes(statistics.freeBytes)) free to be used again
+            \(SizeText.bytes(statistics.freeBytes)) free
             """
         guard let since = tally.beganAt else { return [size, "no run was counted yet"] }
         return [
             size,
             """
             since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs, "run", "runs")) sent \
-            \(SizeText.count(tally.requests, "request", "requests")), and spared \(SizeText.count(tally.requestsSaved))
+            \(SizeText.count(tally.requests, "request", "requests")), and saved \(SizeText.count(statistics.requestsSaved))
             """,
         ]
     }

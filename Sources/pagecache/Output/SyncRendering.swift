@@ -111,12 +111,19 @@ struct SyncRendering {
                 "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing"
             )
         }
-        if let first = failing.first, let failure = first.failure {
-            parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
+        if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
+            parts.append("\(failing.count) failing, first at \(SizeText.count(first.offset)): \(failure.message)")
         }
+        if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
         if parts.isEmpty, report.list?.isComplete == true { return "the list kept changing while it was read" }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
+    }
+
+    /// The next step for pages that the origin refuses. `nil` when it refuses none.
+    private var credentialHint: String? {
+        let isRefused = report.list?.failures.contains { $0.failure?.failureClass == .forbidden } ?? false
+        return isRefused ? ToolFailure.credentialHint : nil
     }
 
     private func write(_ terminal: Terminal) {
@@ -124,7 +131,7 @@ struct SyncRendering {
         case .json, .ndjson: terminal.print(json.text)
         case .csv: SyncRendering.table([self]).render(.csv, to: terminal)
         case .table:
-            if !common.quiet || status != .done { terminal.print(sentence: sentence) }
+            if !common.quiet || status != .done { renderSentence(to: terminal) }
         }
     }
 
@@ -138,17 +145,43 @@ struct SyncRendering {
             })
     }
 
+    /// Prints the sentence, with the outcome in its colour.
+    func renderSentence(to terminal: Terminal) {
+        let colour =
+            switch report.outcome {
+            case _ where report.wasCancelled: Colour.stale
+            case .complete, .limited: Colour.fresh
+            case .incomplete, .unproven, .offline, .purged: Colour.stale
+            case .failed, .damaged: Colour.failing
+            }
+        terminal.print(sentence: sentence, state: (outcomeName, colour))
+    }
+
     var sentence: String {
         let total = report.list?.record.total.count
         let items =
             total.map { "\(SizeText.count(held)) of \(SizeText.count($0, "item", "items"))" }
             ?? SizeText.count(held, "item", "items")
-        return [
-            "\(key.shortID): \(outcomeName)", items, described(report.reconciliation),
-            SizeText.count(report.usage.requests, "request", "requests"),
-            "\(SizeText.count(report.pagesFetched, "page", "pages")) fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
-            SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
-        ].joined(separator: " · ")
+        let kept =
+            report.pagesKept > 0 ? ["\(SizeText.count(report.pagesKept, "page", "pages")) kept without a request"] : []
+        return
+            (["\(key.shortID): \(outcomeName)", items, described(report.reconciliation), requests] + kept + [
+                SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
+            ]).joined(separator: " · ")
+    }
+
+    /// The sent requests, and what they were for: `102 requests (101 pages fetched, 1 probe or failure)`. The parts add
+    /// up to the number of requests.
+    private var requests: String {
+        let sent = report.usage.requests
+        let rest = sent - report.pagesFetched - report.pagesUnchanged
+        let parts = [
+            (report.pagesFetched, "page fetched", "pages fetched"),
+            (report.pagesUnchanged, "page unchanged", "pages unchanged"),
+            (rest, "probe or failure", "probes or failures"),
+        ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }
+        let count = SizeText.count(sent, "request", "requests")
+        return parts.isEmpty ? count : "\(count) (\(parts.joined(separator: ", ")))"
     }
 
     /// `interrupted` for a run that a signal ended, which is an outcome of the tool and not of the library.
@@ -190,7 +223,7 @@ struct SyncRendering {
             ("total", .optional(list?.record.total.count)),
             ("total_kind", .string((list?.record.total ?? .unknown).kindName)),
             ("hidden_items", .int(report.hiddenItems)),
-            ("runs", .int(list?.coverage.runs.count ?? 0)),
+            ("segments", .int(list?.coverage.runs.count ?? 0)),
             (
                 "gaps",
                 .array(

@@ -13,7 +13,7 @@ struct SyncResults {
         let renderings = renderings
         switch common.outputFormat {
         case .table:
-            for one in renderings where !common.quiet || one.status != .done { terminal.print(sentence: one.sentence) }
+            for one in renderings where !common.quiet || one.status != .done { one.renderSentence(to: terminal) }
             if let summary { terminal.note(summary) }
         case .json: terminal.print(JSONOutput.array(renderings.map(\.json)).text)
         case .ndjson: for one in renderings { terminal.print(one.json.text) }

@@ -2,8 +2,8 @@
 /// Lays out rows of texts for people, within the columns of a terminal. Pure.
 ///
 /// A cut value must not mislead: numbers and ids stay whole, and only texts are cut, down to a minimum length. When the
-/// columns still do not fit, some are left out: empty columns first, then minor ones, then from the right. When even
-/// three columns do not fit, the table shows all columns uncut. Each value then has its own line or lines.
+/// columns still do not fit, some are left out: columns without news first, then the others by rank. When even the
+/// most important columns do not fit, the table shows all columns uncut. Each value then has its own line or lines.
 struct TableLayout {
     struct Column: Equatable {
         var heading: String
@@ -13,10 +13,15 @@ struct TableLayout {
         var isWhole = false
         /// The shortest length to which a text is cut.
         var least = TableLayout.narrowest
+        /// The shortest length to which a text is cut when only the most important columns are left.
+        var leastAlone: Int?
         /// Whether texts are cut in the middle.
         var isCutInside = false
-        /// Whether the column is left out before others.
-        var isMinor = false
+        /// The order in which columns are left out: the largest rank first, and the last of equal ranks. A column with
+        /// rank 0 is never left out while it has news.
+        var rank = 1
+        /// Whether a zero is no news, as for a number of failures.
+        var isCount = false
         /// Whether long texts continue on the next lines instead of being cut. Such a column is never left out.
         var isWrapped = false
     }
@@ -25,6 +30,8 @@ struct TableLayout {
     static let narrowest = 6
     /// The fewest columns of a table, unless it has fewer in all.
     private static let fewest = 3
+    /// The largest rank of the most important columns.
+    private static let important = 2
     /// The text of an empty value.
     static let nothing = "–"
 
@@ -47,24 +54,32 @@ struct TableLayout {
             max(TextWidth.columns(columns[index].heading), rows.map { TextWidth.columns($0[index]) }.max() ?? 0)
         }
         let natural = widths
-        let least = columns.indices.map { index in
-            columns[index].isNumber || columns[index].isWhole
-                ? natural[index] : min(natural[index], columns[index].least)
+        func least(_ column: Int, isAlone: Bool) -> Int {
+            let (column, width) = (columns[column], natural[column])
+            if column.isNumber || column.isWhole { return width }
+            return min(width, isAlone ? column.leastAlone ?? column.least : column.least)
+        }
+        func rank(_ column: Int) -> Int { columns[column].isWrapped ? 0 : columns[column].rank }
+        func leasts(_ shown: [Int]) -> [Int] {
+            let isAlone = shown.allSatisfy { rank($0) <= TableLayout.important }
+            return columns.indices.map { least($0, isAlone: isAlone) }
         }
         func sum(_ widths: [Int], _ shown: [Int]) -> Int {
             shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1)
         }
         var shown = Array(columns.indices)
-        while sum(least, shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
+        while sum(leasts(shown), shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
             let silent = shown.lastIndex { index in
-                rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty }
+                rows.allSatisfy {
+                    $0[index] == TableLayout.nothing || $0[index].isEmpty || columns[index].isCount && $0[index] == "0"
+                }
             }
-            guard
-                let removed = silent ?? shown.lastIndex(where: { columns[$0].isMinor })
-                    ?? shown.lastIndex(where: { !columns[$0].isWrapped })
-            else { break }
+            let ranks = shown.map(rank)
+            let most = ranks.max() ?? 0
+            guard let removed = silent ?? (most > 0 ? ranks.lastIndex(of: most) : nil) else { break }
             shown.remove(at: removed)
         }
+        let least = leasts(shown)
         isStacked = sum(least, shown) > width
         self.shown = isStacked ? Array(columns.indices) : shown
         // The widest text shrinks first, because it has the most to spare.

@@ -12,10 +12,9 @@ import Darwin
 // Messages on standard error: all output that is not a result.
 extension Terminal {
     /// Prints a note, unless `--quiet` is given.
-    /// - Parameter fitting: whether the line is cut to the width of the terminal.
-    func note(_ line: String, fitting: Bool = false) {
+    func note(_ line: String) {
         guard !state.withLock({ $0.isQuiet }) else { return }
-        say(fitting && errorIsTerminal ? TextWidth.cut(Printable.text(line), to: errorWidth) : line)
+        say(line)
     }
 
     /// Prints a detail, only with `--verbose`.
@@ -24,10 +23,15 @@ extension Terminal {
         say("pagecache: \(line)")
     }
 
-    func warn(_ line: String) { say("pagecache: warning: \(line)") }
+    func warn(_ line: String) { say("pagecache: warning: \(line)", state: ("warning", Colour.stale)) }
 
-    /// Prints the reason for an exit status other than 0 that has no error code of its own.
-    func complain(_ line: String) { say("pagecache: \(line)") }
+    /// Prints the reason for an exit status other than 0 that has no error code of its own. The state that it begins
+    /// with has a colour, as in `incomplete: 3 positions are missing`.
+    func complain(_ line: String) {
+        let state = line.prefixMatch(of: /(?:[0-9a-z]{8}: )?(incomplete|unproven|offline|interrupted|purged):/)?.output
+            .1
+        say("pagecache: \(line)", state: state.map { (String($0), Colour.stale) })
+    }
 
     func fail(_ failure: ToolFailure) {
         if state.withLock({ $0.isJSON }) {
@@ -37,15 +41,22 @@ extension Terminal {
             ])
             say(JSONOutput.object([("error", error)]).text, wrapping: false)
         } else {
-            say("pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")")
+            say(
+                "pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")",
+                state: ("pagecache:", Colour.failing))
         }
     }
 
-    /// - Parameter wrapping: whether a terminal breaks the line between words.
-    private func say(_ line: String, wrapping: Bool = true) {
+    /// - Parameters:
+    ///   - wrapping: whether a terminal breaks the line between words.
+    ///   - state: a part of the first line, and its colour.
+    private func say(_ line: String, wrapping: Bool = true, state mark: (text: String, colour: Int)? = nil) {
         if state.withLock({ $0.hasProgressLine }) { progress("") }
         let width = wrapping && errorIsTerminal ? errorWidth : .max
-        let lines = TableLayout.wrapped(Printable.text(line), width: width, breakingWords: false)
+        var lines = TableLayout.wrapped(Printable.text(line), width: width, breakingWords: false)
+        if let mark, state.withLock({ $0.hasErrorColour }), let range = lines[0].firstRange(of: mark.text) {
+            lines[0].replaceSubrange(range, with: "\u{1b}[\(mark.colour)m\(mark.text)\u{1b}[0m")
+        }
         put(Array((lines.joined(separator: "\n") + "\n").utf8), to: STDERR_FILENO)
     }
 }

@@ -54,8 +54,11 @@ extension Terminal {
         let question = lines.joined(separator: "\n") + " "
         put(Array(question.utf8), to: STDERR_FILENO)
         state.withLock { $0.question = question }
-        let answer = waiting { readLine() }?.lowercased() ?? ""
+        let line = waiting { readLine() }
         state.withLock { $0.question = nil }
+        // The end of the input (Ctrl-D) has no line break.
+        if line == nil { put([UInt8(ascii: "\n")], to: STDERR_FILENO) }
+        let answer = line?.lowercased() ?? ""
         return answer == "y" || answer == "yes"
     }
 

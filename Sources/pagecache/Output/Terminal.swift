@@ -31,6 +31,8 @@ final class Terminal: Sendable {
         var isVerbose = false
         var isJSON = false
         var hasColour = false
+        /// Whether messages on standard error have colours.
+        var hasErrorColour = false
         var mayAsk = true
     }
 
@@ -43,12 +45,17 @@ final class Terminal: Sendable {
     private let callsEnded = Atomic<Int>(0)
 
     /// Applies the options of the command.
-    /// - Parameter colour: whether results have colours.
-    func configure(quiet: Bool, json: Bool, colour: Bool, verbose: Bool = false, mayAsk: Bool = true) {
+    /// - Parameters:
+    ///   - colour: whether results have colours.
+    ///   - errorColour: whether messages have colours.
+    func configure(
+        quiet: Bool, json: Bool, colour: Bool, errorColour: Bool = false, verbose: Bool = false, mayAsk: Bool = true
+    ) {
         state.withLock {
             $0.isQuiet = quiet
             $0.isJSON = json
             $0.hasColour = colour
+            $0.hasErrorColour = errorColour
             $0.isVerbose = verbose && !quiet
             $0.mayAsk = mayAsk
         }
@@ -65,9 +72,18 @@ final class Terminal: Sendable {
     // MARK: Results
 
     /// Prints a sentence, on a terminal with line breaks between words.
-    func print(sentence: String) {
+    /// - Parameter state: a part of the sentence, and its colour (`Colour`). Its first occurrence is coloured.
+    func print(sentence: String, state: (text: String, colour: Int)? = nil) {
         let width = outputIsTerminal ? width : .max
-        for line in TableLayout.wrapped(Printable.text(sentence), width: width, breakingWords: false) { print(line) }
+        var state = state
+        for line in TableLayout.wrapped(Printable.text(sentence), width: width, breakingWords: false) {
+            guard let (text, code) = state, let range = line.firstRange(of: text) else {
+                print(line)
+                continue
+            }
+            state = nil
+            print(styled: line[..<range.lowerBound] + colour(code, text) + line[range.upperBound...])
+        }
     }
 
     /// Prints a line of results. Control characters are made visible (R46).
@@ -104,9 +120,9 @@ final class Terminal: Sendable {
         put(full, to: STDOUT_FILENO)
     }
 
-    /// The text in colour, where colours are enabled.
+    /// The text in colour, where colours are enabled. Reverse video is no colour: it marks the selected line of a view.
     func colour(_ code: Int, _ text: String) -> String {
-        guard !text.isEmpty, state.withLock({ $0.hasColour }) else { return text }
+        guard !text.isEmpty, code == Colour.reverse || state.withLock({ $0.hasColour }) else { return text }
         return "\u{1b}[\(code)m\(text)\u{1b}[0m"
     }
 

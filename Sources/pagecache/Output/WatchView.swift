@@ -9,8 +9,8 @@ struct WatchView {
         case lists
         /// The user types a filter.
         case finding
-        /// The items of the selected query, as lines.
-        case items([String])
+        /// The items of the selected query, one per line, from the line `top` on.
+        case items(key: String, lines: [String], top: Int)
     }
 
     /// The latest events, newest last.
@@ -29,6 +29,7 @@ struct WatchView {
     /// The largest number of kept events, more than fit on any screen.
     private static let memory = 200
     static let keys = "↑↓ select · r retry · p pin · s sweep · / find · ↵ items · q quit"
+    static let itemKeys = "↑↓ scroll · any other key returns"
 
     mutating func note(_ event: ListEventRendering) {
         log.append(event)
@@ -76,11 +77,14 @@ struct WatchView {
         } else if let message {
             footer.append(cut(message, columns))
         } else if takesKeys {
-            footer.append(colour(Colour.missing, cut(WatchView.keys, columns)))
+            let keys = if case .items = mode { WatchView.itemKeys } else { WatchView.keys }
+            footer.append(colour(Colour.missing, cut(keys, columns)))
         }
         var lines = [colour(Colour.bold, cut(title(lists, found), columns))]
-        if case .items(let items) = mode {
-            lines += items.prefix(max(0, rows - 1 - footer.count)).map { cut($0, columns) }
+        if case .items(let key, let items, let top) = mode {
+            lines.append(cut(key, columns))
+            lines += items.dropFirst(top).prefix(max(0, rows - 2 - footer.count)).map { cut($0, columns) }
+            lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count))
             return Array(lines.prefix(max(1, rows - footer.count)) + footer.prefix(max(0, rows - 1)))
         }
         // A map below each line needs twice the room. Six lines are left for events.
@@ -130,37 +134,63 @@ struct WatchView {
         "\(list?.record.key.shortID ?? "") at \(SizeText.count(failure.offset)): \(failure.failure?.message ?? "failed")"
     }
 
-    /// The line of a query. The state comes before the key, because long lines lose their end.
+    /// A part of a line.
+    private struct Part {
+        var text: String
+        /// The order in which parts are left out: the largest rank first. A part with rank 0 stays.
+        var rank: Int
+        var colour: Int?
+    }
+
+    /// The fewest columns of a key, whose beginning and end then stay.
+    private static let shortestKey = 16
+
+    /// The line of a query. When it is too long, the least important parts are left out. The id, the failures and the
+    /// key stay.
     private func line(
         _ list: ListOutline, _ now: Timestamp, _ columns: Int, isSelected: Bool, _ colour: (Int, String) -> String
     ) -> String {
         let record = list.record
         let inFlight = list.ledger.count { $0.state == .inFlight }
         let failures = list.failures
-        var parts: [(text: String, colour: Int?)] = [(record.key.shortID, nil)]
+        var parts = [Part(text: record.key.shortID, rank: 0)]
         let held = list.coverage.count
         if let share = list.coveredShare {
-            parts.append(("\(Int(share * 100)) % of \(SizeText.count(list.length))", nil))
+            parts.append(Part(text: "\(Int(share * 100)) % of \(SizeText.count(list.length))", rank: 2))
         } else {
-            parts.append((SizeText.count(held, "item", "items"), nil))
+            parts.append(Part(text: SizeText.count(held, "item", "items"), rank: 2))
         }
         if let rate = paces[record.id]?.rate(at: now), rate >= 1 {
-            parts.append(("\(SizeText.count(Int(rate)))/s", nil))
+            parts.append(Part(text: "\(SizeText.count(Int(rate)))/s", rank: 6))
             let missing = list.length - held
             if list.coveredShare != nil, missing > 0 {
-                parts.append(("\(TimeText.age(.milliseconds(Int64(Double(missing) / rate * 1_000)))) left", nil))
+                let left = TimeText.age(.milliseconds(Int64(Double(missing) / rate * 1_000)))
+                parts.append(Part(text: "\(left) left", rank: 5))
             }
         }
-        if inFlight > 0 { parts.append(("\(inFlight) in flight", nil)) }
+        if inFlight > 0 { parts.append(Part(text: "\(inFlight) in flight", rank: 7)) }
         if !failures.isEmpty {
-            let next =
-                failures.first?.nextAttemptAt.map { $0 > now ? ", next in \(TimeText.age($0 - now))" : ", due" } ?? ""
-            parts.append(("\(failures.count) failing\(next)", Colour.failing))
+            parts.append(Part(text: "\(failures.count) failing", rank: 0, colour: Colour.failing))
+            if let next = failures.first?.nextAttemptAt {
+                parts.append(Part(text: next > now ? "next in \(TimeText.age(next - now))" : "due", rank: 4))
+            }
         }
-        parts.append((list.freshnessText(now: now), Colour.of(list.freshness(FreshnessPolicy(), now: now))))
-        if record.isPinned { parts.append(("pinned", nil)) }
-        parts.append((record.key.text, nil))
-        return styled(parts, columns, isSelected: isSelected, colour)
+        parts.append(
+            Part(
+                text: list.freshnessText(now: now), rank: 3,
+                colour: Colour.of(list.freshness(FreshnessPolicy(), now: now))))
+        if record.isPinned { parts.append(Part(text: "pinned", rank: 8)) }
+        if !record.key.scope.isEmpty { parts.append(Part(text: record.key.scope, rank: 1)) }
+        let key = Printable.text(record.key.text)
+        let room = min(TextWidth.columns(key), WatchView.shortestKey)
+        func width() -> Int { parts.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + 3 } }
+        while width() + room > columns, let rank = parts.map(\.rank).max(), rank > 0,
+            let index = parts.lastIndex(where: { $0.rank == rank })
+        {
+            parts.remove(at: index)
+        }
+        parts.append(Part(text: TextWidth.cutInside(key, to: max(1, columns - width())), rank: 0))
+        return styled(parts.map { ($0.text, $0.colour) }, columns, isSelected: isSelected, colour)
     }
 
     /// Joins parts up to the width of the screen, with the colour of each.

@@ -43,7 +43,17 @@ extension Explanation {
     }
 
     private func page(_ entry: LedgerEntry) -> String {
-        entry.offset == 0 ? "Page one" : "The page at position \(SizeText.count(entry.offset))"
+        guard entry.offset == 0 else { return "The page at position \(SizeText.count(entry.offset))" }
+        // A run records every failed request of its search for changes at page one.
+        return isCheck(entry) ? "The check for changes" : "Page one"
+    }
+
+    /// Whether page one was confirmed after the failed attempt began, so that another request of that run failed.
+    private func isCheck(_ entry: LedgerEntry) -> Bool {
+        guard entry.offset == 0, entry.state.isFailure, let confirmedAt = list.record.validatedAt,
+            let begun = entry.lastAttemptAt
+        else { return false }
+        return confirmedAt >= begun
     }
 
     private func cause(of group: [LedgerEntry]) -> String {

@@ -6,6 +6,9 @@ extension Explanation {
     mutating func tell(_ position: Int) {
         let place = "Position \(SizeText.count(position))"
         if let page = list.pages.first(where: { $0.range.contains(position) }) { return tell(place, page) }
+        if let window = list.record.window, position >= window, let text = list.record.windowText {
+            return say(.holding, "\(place) is not available: \(text).")
+        }
         if let end = list.record.end ?? list.record.total.exactCount, position >= end {
             return say(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
         }

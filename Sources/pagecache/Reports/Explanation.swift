@@ -23,6 +23,22 @@ struct Explanation: Equatable {
     struct Sentence: Equatable {
         var topic: Topic
         var text: String
+
+        /// The word for the state, and its colour (`Colour`). `nil` for a sentence without one.
+        var state: (text: String, colour: Int)? {
+            let words: [(String, Int)] =
+                switch topic {
+                case .freshness:
+                    [
+                        ("expired", Colour.failing), ("is stale", Colour.stale), ("counts as stale", Colour.stale),
+                        ("is fresh", Colour.fresh),
+                    ]
+                case .failure: [("fails", Colour.failing), ("fail", Colour.failing)]
+                case .holding: [("missing", Colour.stale)]
+                case .fetching, .evidence, .next: []
+                }
+            return words.first { text.contains($0.0) }.map { ($0.0, $0.1) }
+        }
     }
 
     private(set) var sentences: [Sentence] = []
@@ -67,6 +83,8 @@ struct Explanation: Equatable {
             say(.holding, "The list was never fetched.")
         } else if list.isComplete {
             say(.holding, held == 0 ? "It was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
+        } else if list.isAtWindow, let window = record.windowText {
+            say(.holding, "All \(SizeText.count(held)) items that the origin returns are held: \(window).")
         } else if record.end == nil, record.total.count == nil {
             say(.holding, "\(SizeText.count(held)) items are held; the length of the list is not known yet.")
         } else {
@@ -88,7 +106,8 @@ struct Explanation: Equatable {
         if record.allowsDuplicates {
             say(
                 .holding,
-                "The origin repeats items in this list, so what lies behind a change is fetched anew and not inferred.")
+                "The origin repeats items in this list. After a change, sync therefore fetches every page behind it again."
+            )
         }
     }
 
@@ -106,8 +125,9 @@ struct Explanation: Equatable {
             say(
                 .evidence,
                 """
-                \(chained == 1 ? "1 page is" : "\(SizeText.count(chained)) pages are") joined to what comes before by the origin's \
-                own links or cursors alone: no answer of such an origin shows both sides.
+                \(chained == 1 ? "1 page follows" : "\(SizeText.count(chained)) pages follow") the page before by a link or \
+                cursor of the origin. No answer contains the end of one page and the start of the next, so a sweep cannot \
+                check their order.
                 """)
         }
         let seams = list.inferredSeams - chained
@@ -115,8 +135,8 @@ struct Explanation: Equatable {
         say(
             .evidence,
             """
-            \(seams == 1 ? "1 pair of neighbours in it is" : "\(SizeText.count(seams)) pairs of neighbours in it are") believed and \
-            not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.
+            At \(seams == 1 ? "1 place" : "\(SizeText.count(seams)) places"), no answer has shown yet that two stored pages \
+            follow each other. 'pagecache sync \(id) --sweep' checks \(seams == 1 ? "it" : "them").
             """)
     }
 
@@ -147,10 +167,12 @@ struct Explanation: Equatable {
             // The next attempt for page one was reported with its failure.
             break
         case (false, false):
-            if list.isComplete, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
+            if list.isComplete || list.isAtWindow, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
         }
         let failing = Set(list.failures.map(\.offset))
-        let untried = list.gaps.filter { gap in !failing.contains { gap.contains($0) } }
+        let untried = list.coverage.gaps(below: list.reachableLength).filter { gap in
+            !failing.contains { gap.contains($0) }
+        }
         if list.record.validatedAt != nil, !untried.isEmpty {
             say(
                 .next,

@@ -57,7 +57,7 @@ struct HTMLReport {
             ("file", SizeText.bytes(statistics.fileBytes + statistics.logBytes)),
             ("failing pages", SizeText.count(failing)),
             ("requests sent", SizeText.count(tally.requests)),
-            ("requests saved", SizeText.count(tally.requestsSaved)),
+            ("requests saved", SizeText.count(statistics.requestsSaved)),
             ("hit rate", tally.hitRate.map { "\(Int($0 * 100)) %" } ?? "–"),
         ]
         let tiles = numbers.map { "<div class=\"tile\"><b>\($0.1)</b><span>\($0.0)</span></div>" }

@@ -85,7 +85,7 @@ final class Child: Sendable {
 
         var items: Int
         var total: Int
-        var runs: Int
+        var segments: Int
         var gaps: [Gap]
     }
 }

@@ -67,7 +67,8 @@ struct CredentialOptions: ParsableArguments {
             let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
             let name = parts.first ?? ""
             credential.fields.append(
-                try CredentialOptions.field(name, try variable(parts.count > 1 ? parts[1] : ""), "--header-env"))
+                try CredentialOptions.field(
+                    name, try variable(parts.count > 1 ? parts[1] : "", of: "--header-env"), "--header-env"))
             // A value from a variable is always treated as a secret, whatever the name of its header (R45).
             credential.secretHeaders.append(name)
         }
@@ -79,7 +80,7 @@ struct CredentialOptions: ParsableArguments {
                 credential.secretHeaders.append(field.name)
             }
         }
-        if let token = try bearerEnv.map(variable) ?? bearerFile.map(token) {
+        if let token = try bearerEnv.map({ try variable($0, of: "--bearer-env") }) ?? bearerFile.map(token) {
             credential.fields.append(
                 try CredentialOptions.field("Authorization", "Bearer \(token)", bearerFile ?? "--bearer-env"))
         }
@@ -114,9 +115,11 @@ struct CredentialOptions: ParsableArguments {
         return token
     }
 
-    private func variable(_ name: String) throws -> String {
+    private func variable(_ name: String, of option: String) throws -> String {
         guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
-            throw ToolFailure(.usage, "usage", "the variable \(name) is not set")
+            throw ToolFailure(
+                .usage, "usage", "the variable \(Printable.text(name)) of \(option) is not set",
+                hint: "export it first, or name another variable")
         }
         return value
     }

@@ -26,8 +26,15 @@ struct FieldPointer: Hashable {
 
     /// Checks the argument of `--fields`.
     static func validate(_ text: String?) throws {
-        guard let text, list(text) == nil else { return }
-        throw ValidationError("--fields takes JSON Pointers as in /id,owner=/owner/name, not '\(text)'")
+        guard let text else { return }
+        guard let fields = list(text) else {
+            throw ValidationError("--fields takes JSON Pointers as in /id,owner=/owner/name, not '\(text)'")
+        }
+        // Readers of objects and of CSV find a field by its name.
+        let names = fields.map(\.text)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw ValidationError("--fields has the name '\(twice)' twice; write NAME=POINTER with another name")
+        }
     }
 
     /// The value in `payload`. Returns nil when there is none.

@@ -54,6 +54,7 @@ struct CommonOptions: ParsableArguments {
         Terminal.standard.configure(
             quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
             colour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.outputIsTerminal),
+            errorColour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.errorIsTerminal),
             verbose: verbose, mayAsk: !noInput)
         Terminal.standard.detail("the store is \(place.name)")
         if store != nil, place.hasPassword {

@@ -55,14 +55,17 @@ enum QueryCompletion {
     }
 
     /// The completions of a prefix, in the form of a shell. Keys come first, with their ids as descriptions where the
-    /// shell shows descriptions. Ids follow when the prefix begins one. Pure.
+    /// shell shows descriptions. Ids follow when the prefix begins one. A key of several scopes names no query, so its
+    /// ids are offered instead. Pure.
     static func candidates(_ keys: [QueryKey], prefix: String, shell: CompletionShell?) -> [String] {
-        // Keys without the scheme name queries, too. Bash splits words at colons.
+        // Keys without the scheme name queries, too.
         let prefix = prefix.filter { $0 != "\"" && $0 != "'" && $0 != "\\" }
         let isScheme = prefix.hasPrefix("http")
         let names = keys.map { key in
             let place = key.text.firstRange(of: "://").map { String(key.text[$0.upperBound...]) } ?? key.text
-            return (name: isScheme ? key.text : place, id: key.shortID, isPlain: isPlain(isScheme ? key.text : place))
+            let isUnique = keys.count { $0.text == key.text } == 1
+            let name = isUnique ? isScheme ? key.text : place : key.shortID
+            return (name: name, id: key.shortID, isPlain: isPlain(name))
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
         switch shell {
         case .zsh?:
@@ -73,7 +76,8 @@ enum QueryCompletion {
             return names.filter { $0.name.hasPrefix(prefix) }.map { "\($0.name)\t\($0.id)" }
                 + ids(names.map { ($0.id, $0.name) }, prefix).map { "\($0.0)\t\($0.1)" }
         default:
-            // Bash inserts candidates without quotes, so a name that needs quotes is completed by its id.
+            // The script expands candidates as the shell expands words, so a name that needs quotes is completed by
+            // its id.
             return names.filter { $0.isPlain && $0.name.hasPrefix(prefix) }.map(\.name)
                 + names.filter { ($0.isPlain ? !prefix.isEmpty : true) && $0.id.hasPrefix(prefix) }.map(\.id)
         }
@@ -90,7 +94,7 @@ enum QueryCompletion {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"):
                 true
-            default: "-_./%+,=@".utf8.contains(byte)
+            default: "-_./%+,=@:?&".utf8.contains(byte)
             }
         }
     }

@@ -73,11 +73,13 @@ struct SourceOptions: ParsableArguments {
 
     func validate() throws {
         if let pageSize, !(1...100_000).contains(pageSize) {
-            throw ValidationError("--page-size must be from 1 to 100000")
+            throw ValidationError("--page-size must be from 1 to 100000, and is \(pageSize)")
         }
-        if let firstPage, firstPage != 0, firstPage != 1 { throw ValidationError("--first-page must be 0 or 1") }
+        if let firstPage, firstPage != 0, firstPage != 1 {
+            throw ValidationError("--first-page must be 0 or 1, and is \(firstPage)")
+        }
         if let timeout, timeout.duration < .milliseconds(1) {
-            throw ValidationError("--timeout must be more than nothing")
+            throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }
         if method != .post, body != nil || cursorIn != nil {
             throw ValidationError("--body and --cursor-in go with --method POST")

@@ -65,6 +65,8 @@ struct ToolFailure: Error {
         self.init(status, error.code.description, error.message, hint: hint)
     }
 
+    static let credentialHint = "give a credential with --bearer-env or --header-env"
+
     /// The failure of a fetch. The status of a retryable one depends on whether the list is cached.
     init(fetching url: String, _ failure: FetchFailure, cached: Bool) {
         let status: ExitStatus =
@@ -77,7 +79,12 @@ struct ToolFailure: Error {
             }
         let hint: String? =
             switch failure.failureClass {
-            case .forbidden: "give a credential with --bearer-env or --header-env"
+            case .forbidden: ToolFailure.credentialHint
+            case .transport:
+                cached
+                    ? "'pagecache show' reads the stored items without the network"
+                    : "check the host and the port of the URL, and the network"
+            case .timeout: "try again later, or with a longer --timeout"
             case .undecodable: "name the place of the items with --items and the style with --paging, or check the URL"
             case .refused: "check the URL"
             case .throttled, .server: "try again later"

@@ -47,6 +47,10 @@ struct UsageMessage: Equatable {
             message = "unexpected argument '\(match.output.1)'"
         } else {
             message = line.isEmpty ? "wrong arguments" : line
+            // A message of the tool itself: `--limit must not be negative, and is -3`.
+            if let match = line.firstMatch(of: /(--[a-z-]+) must .*, and is -?\d/) {
+                hint = UsageMessage.numbers[String(match.output.1)]
+            }
         }
     }
 
@@ -66,6 +70,7 @@ struct UsageMessage: Equatable {
         "--max-pages": "give a whole number, 1 or more", "--concurrency": "give a whole number from 1 to 64",
         "--retries": "give a whole number, 1 or more", "--overlap": "give a whole number, 0 or more",
         "--page-size": "give a whole number from 1 to 100000", "--first-page": "give 0 or 1",
+        "--timeout": "durations are written 30s, 5m, 2h, 7d, 1w or 1h30m",
     ]
 
     /// `a, b or c` from the parser's `'a', 'b' or 'c'`, or from its list of lines `- a - b`.

@@ -26,8 +26,15 @@ struct WatchDeeds {
             case .up, .down: break
             }
             return true
-        case .items:
-            view.mode = .lists
+        case .items(let title, let lines, let top):
+            let step =
+                switch key {
+                case .up, .character("k"): -1
+                case .down, .character("j"): 1
+                default: 0
+                }
+            let next = min(max(0, top + step), max(0, lines.count - 1))
+            view.mode = step == 0 ? .lists : .items(key: title, lines: lines, top: next)
             return true
         case .lists:
             view.message = nil
@@ -42,7 +49,10 @@ struct WatchDeeds {
         case .character("q"): return false
         case .character("/"): view.mode = .finding
         case .escape: view.filter = ""
-        case .enter: if let list = view.current(lists) { view.mode = .items(try await items(of: list)) }
+        case .enter:
+            if let list = view.current(lists) {
+                view.mode = .items(key: list.record.key.text, lines: try await items(of: list), top: 0)
+            }
         case .character("p"):
             guard let list = view.current(lists) else { break }
             try await store.setPinned(!list.record.isPinned, list.record.id)
@@ -87,7 +97,7 @@ struct WatchDeeds {
                 return "\(SizeText.count(part.offset + index))  \(text)"
             }
         }
-        return ["\(list.record.key.text) (any key returns)"] + (lines.isEmpty ? ["no item is stored"] : lines)
+        return lines.isEmpty ? ["no item is stored"] : lines
     }
 }
 #endif

@@ -84,6 +84,9 @@ final class Watching {
             terminal.print(names.joined(separator: ","))
         }
         terminal.flush()
+        if showsChanges, format == .table, terminal.outputIsTerminal {
+            terminal.note("waiting for changed items of \(SizeText.count(seen.count, "query", "queries")); Ctrl-C ends")
+        }
         draw()
         let listener = listen(to: notices, todo)
         let ticker = tick(todo)
@@ -161,14 +164,15 @@ final class Watching {
         // A list that is new in the store is compared with its first version, which has no items.
         if start == nil { start = try await store.version(of: id, at: Timestamp(milliseconds: 0)) }
         guard let start else { return warnOfTruncation(new.record.key) }
-        var changes: [ItemChange] = []
+        var changes = ItemChanges()
         var reached = start
         while true {
             switch try await store.changes(of: id, since: reached, limit: 1_000) {
             case .entries(let entries, let version, let hasMore)?:
                 // Commits after the read belong to the next look.
-                changes += ItemChange.all(
-                    in: entries.filter { $0.version.counter <= new.record.contentVersion.counter })
+                let count = entries.prefix { $0.version.counter <= new.record.contentVersion.counter }.count
+                changes.add(Array(entries.prefix(count)))
+                changes.follow(Array(entries.dropFirst(count)))
                 reached = version
                 if hasMore { continue }
             case .truncated?: return warnOfTruncation(new.record.key)
@@ -176,8 +180,8 @@ final class Watching {
             }
             break
         }
-        try await changes.readItems(of: id, in: store)
-        for change in changes { tell(ItemChangeRendering(change: change), new.record.key) }
+        try await changes.readItems(of: id, in: store, at: reached)
+        for change in changes.all { tell(ItemChangeRendering(change: change), new.record.key) }
     }
 
     private func warnOfTruncation(_ key: QueryKey) {

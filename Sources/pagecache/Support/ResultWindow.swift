@@ -1,0 +1,22 @@
+#if Tool
+import PageModel
+
+extension QueryRecord {
+    /// The sentence about an origin that returns fewer items than it counts. `nil` when its result window does not cut
+    /// the list off.
+    var windowText: String? {
+        guard let window, isCutOff else { return nil }
+        let first = SizeText.count(window, "item", "items")
+        guard let counted = total.count, counted > window else {
+            return "the origin returns only the first \(first) (its result window)"
+        }
+        return
+            "the origin counts \(SizeText.count(counted)) items and returns only the first \(first) (its result window)"
+    }
+}
+
+extension ListOutline {
+    /// The number of positions that the origin returns items for, as far as it is known.
+    var reachableLength: Int { record.isCutOff ? min(length, record.window ?? length) : length }
+}
+#endif
