@@ -11,7 +11,10 @@ extension HTTPPageSource {
         if configuration.paging != .none {
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
-                response: contact.answer.response)
+                response: contact.answer.response, paging: configuration.paging)
+            if end != nil, let detail = state.withLock({ $0.unreadable }) {
+                end = OpenEnd.unreadable(detail)
+            }
             if draft.isInterrupted, draft.evidence.count > 0, draft.evidence.hasMore != false {
                 end = end ?? OpenEnd.interrupted
             }
@@ -28,7 +31,7 @@ extension HTTPPageSource {
 
     /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that
     /// the answer states.
-    private func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
+    func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
         let url = contact.answer.url
         let inURL = (ParameterNames.limit + [configuration.limitParameter].compactMap(\.self)).compactMap { name in
             url.value(of: name).flatMap { Int($0) }
@@ -59,16 +62,11 @@ extension HTTPPageSource {
     /// stores nothing (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
-        let isGuess = draft.description.reasons?.contains { $0.ground == .assumed } ?? false
         let lacksItems = contact.content.isEmpty && stored.style != .none
-        let isAlone = ![.auto, .none].contains(configuration.paging) && draft.description.style == .none
-        let lacksWay =
-            switch configuration.paging {
-            case .cursor: draft.evidence.token == nil
-            case .link, .nextURL: draft.evidence.next == nil
-            case .auto, .offset, .page, .keyset, .none: false
-            }
-        guard isGuess || lacksItems || isAlone || lacksWay else { return }
+        let isAlone =
+            ![.auto, .none].contains(configuration.paging) && draft.description.style == .none
+            && stored.style != .none
+        guard lacksItems || isAlone else { return }
         throw FetchFailure(
             .refused,
             "the settings (\(configuration.saying ?? "")) do not prove themselves on page one; the list stays as it is",

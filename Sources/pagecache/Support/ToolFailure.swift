@@ -77,8 +77,7 @@ struct ToolFailure: Error {
         let hint: String? =
             switch failure.failureClass {
             case .forbidden: "give a credential with --bearer-env or --header-env"
-            case .undecodable: "name the place of the items with --items and the style with --paging, or check the URL"
-            case .refused: "check the URL"
+            case .refused where failure.httpStatus ?? 0 >= 400: "check the URL"
             case .throttled, .server: "try again later"
             default: nil
             }
