@@ -12,6 +12,7 @@ extension HTTPPageSource {
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
                 response: contact.answer.response, paging: configuration.paging)
+            end = end ?? unproved(draft)
             if end != nil, let detail = state.withLock({ $0.unreadable }) {
                 end = OpenEnd.unreadable(detail)
             }
@@ -27,6 +28,17 @@ extension HTTPPageSource {
             most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
             isDoubtful: draft.hadTrouble ? true : nil)
         return end
+    }
+
+    /// A style that the caller named, and whose parameters all brought page one again or were refused. No answer shows
+    /// that the list ends.
+    private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
+        guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
+            !PagingChoice.isWhole(draft.evidence)
+        else { return nil }
+        let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        let hasEnded = attempts.contains { isOpen($0.detail ?? "", false) }
+        return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging)
     }
 
     /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that

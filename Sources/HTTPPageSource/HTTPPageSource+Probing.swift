@@ -25,7 +25,9 @@ extension HTTPPageSource {
                 return .page(
                     try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
             case 408, 425, 429, 502, 503, 504:
-                guard try await isWaitedFor(response) else { return .silent("answered \(response.status)") }
+                guard left(contact) > 0, try await isWaitedFor(response) else {
+                    return .silent("answered \(response.status)")
+                }
                 return try await ask(url, contact)
             // Some origins fail with a server error on unknown parameters.
             case _: return .refused("answered \(response.status)", response.status)

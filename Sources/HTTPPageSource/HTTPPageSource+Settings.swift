@@ -19,8 +19,13 @@ extension HTTPPageSource {
         }
         try confirmHeld(draft)
         let mayEnd = mayBeWhole(draft, size, contact)
-        if let next = configuration.next, !isPresent(next, answer), !mayEnd {
-            throw unconfirmed("--next \(next)", "page one has nothing there, and is not the whole list")
+        if let next = configuration.next, !isPresent(next, answer) {
+            guard mayEnd else {
+                throw unconfirmed("--next \(next)", "page one has nothing there, and is not the whole list")
+            }
+            if !PagingChoice.isWhole(evidence) {
+                draft.warnings.append("--next \(next) is not confirmed yet: page one has nothing there")
+            }
         }
         if let place = configuration.hasMore {
             let value = answer.document.value(at: place)
@@ -129,7 +134,7 @@ extension HTTPPageSource {
     }
 
     /// Whether the answer to a probe leaves open that the parameter is right: nothing follows page one.
-    private func isOpen(_ detail: String, _ mayEnd: Bool) -> Bool {
+    func isOpen(_ detail: String, _ mayEnd: Bool) -> Bool {
         if detail == ProbeFinding.lastItem.detail || detail == ProbeFinding.nothing.detail { return true }
         if detail.hasSuffix("404") || detail.hasSuffix("416") { return true }
         return mayEnd && (detail.hasPrefix("answered") || detail == ProbeFinding.unreadable)

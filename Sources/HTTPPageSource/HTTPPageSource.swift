@@ -230,7 +230,10 @@ public final class HTTPPageSource: PageSource {
             answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst,
             limits: configuration.limits)
         var page = try reader.page()
-        if !isFirst, page.content.isEmpty { try rejectEndOfPart() }
+        if !isFirst {
+            if reader.isPart { state.withLock { $0.isPart = true } }
+            if page.content.isEmpty { try rejectEndOfPart() }
+        }
         if isFirst {
             note(answer, description)
             var latest = description

@@ -120,6 +120,18 @@ struct FirstContactTests {
         #expect(clock.now() - begun == .seconds(2))
     }
 
+    @Test("An origin that asks for pauses without end interrupts detection, within the budget")
+    func endlessPause() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            url.parameters.isEmpty
+                ? .json("[\(objects(0..<7))]") : HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "0")])
+        }
+        let source = try HTTPPageSource(
+            HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
+        #expect(try await source.first().hasMore == true, "nothing is known of the rest")
+        #expect(origin.requests.count <= 8)
+    }
+
     @Test("A pause that is too long for detection is named in the message of page one")
     func longPause() async throws {
         let origin = ScriptedOrigin { _, _ in

@@ -101,6 +101,15 @@ struct SettingsTests {
         await #expect(throws: FetchFailure.self) { _ = try await wrong.first() }
     }
 
+    @Test("A place of the next page that a short page one lacks is reported, and is examined again")
+    func shortWithoutNext() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
+        let source = try scripted("http://h/api", origin) { $0.next = .init("/nextt") }
+        let page = try await source.first()
+        #expect(page.lesson?.warnings.contains { $0.hasPrefix("--next /nextt is not confirmed yet") } == true)
+        #expect(page.lesson?.source.contains("isProvisional") == true)
+    }
+
     // MARK: Styles that the caller names
 
     @Test(
@@ -123,13 +132,21 @@ struct SettingsTests {
         }
     }
 
-    @Test("A list shorter than a page may be whole under every style")
+    @Test("A list shorter than a page may be whole, unless the parameters of its style all bring page one again")
     func namedStyleShort() async throws {
         for style in HTTPSourceConfiguration.Paging.allCases {
             let source = try scripted(
                 "http://h/api", ScriptedOrigin { _, _ in .json(#"{"data":[\#(objects(0..<7))]}"#) }
             ) { $0.paging = style }
-            #expect(try await source.first().hasMore != true)
+            let isOpen = [.offset, .page, .keyset].contains(style)
+            #expect(try await source.first().hasMore == (isOpen ? true : nil), "\(style)")
+            let ended = try scripted(
+                "http://h/api",
+                ScriptedOrigin { url, _ in
+                    .json(#"{"data":[\#(url.parameters.isEmpty ? objects(0..<7) : "")]}"#)
+                }
+            ) { $0.paging = style }
+            #expect(try await ended.first().hasMore != true, "nothing follows page one")
         }
     }
 

@@ -45,7 +45,7 @@ extension Answer {
     func failure(withoutItemsAt items: JSONPointer?) -> FetchFailure? {
         statedFailure(items: items).map { place in
             FetchFailure(
-                .refused, "the origin answered \(response.status) with an error (\(place))", isRetryable: false,
+                .undecodable, "the origin answered \(response.status) with an error (\(place))", isRetryable: false,
                 httpStatus: response.status)
         }
     }

@@ -86,7 +86,9 @@ extension Detector {
         let others = ["total", "count", "page", "limit", "size", "date", "time", "request", "has", "is"]
         let found = members.first { member in
             let name = member.plainName
-            guard [.string, .number].contains(member.kind), holder.starts(with: member.pointer.tokens.dropLast()),
+            // The position of this page leads to no other one.
+            guard [.string, .number].contains(member.kind), !ParameterNames.offset.contains(member.name),
+                holder.starts(with: member.pointer.tokens.dropLast()),
                 document.scalarText(member.value).map({ !$0.isEmpty && $0 != "0" }) ?? false
             else { return false }
             return words.contains { name.contains($0) } && !others.contains { name.hasPrefix($0) || name.hasSuffix($0) }

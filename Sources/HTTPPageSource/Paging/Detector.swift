@@ -1,7 +1,7 @@
 import PageModel
 
 /// Detects the layout of an answer, and its evidence of how the list continues, from an origin's first answer.
-/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller are not questioned.
+/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller come first, and are confirmed later.
 /// Every finding is recorded with its reason.
 struct Detector {
     let answer: Answer

@@ -19,6 +19,11 @@ struct OpenEnd {
             "page one is not the whole list, and the answer to a request for the next page cannot be used: \(detail)")
     }
 
+    /// No parameter of the style that the caller named brought anything but page one.
+    static func unproved(_ paging: HTTPSourceConfiguration.Paging) -> OpenEnd {
+        OpenEnd("no answer shows that the list ends; \(advice(paging)), or say --paging none", isSuspicion: true)
+    }
+
     private init(_ reason: String, isSuspicion: Bool = false) {
         self.reason = reason
         self.isSuspicion = isSuspicion

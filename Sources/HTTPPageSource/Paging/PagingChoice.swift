@@ -51,7 +51,7 @@ enum PagingChoice {
     /// The parameters that the caller names, as candidates. Page one confirms a parameter of its next URL, so that no
     /// probe is needed. A list that ends with page one needs none.
     static func said(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
-        guard !isWhole(draft.evidence), configuration.paging != .none else { return [] }
+        guard !isWhole(draft.evidence), ![.none, .link, .nextURL].contains(configuration.paging) else { return [] }
         func isShown(_ name: String) -> Bool { draft.evidence.next?.value(of: name) != nil }
         var found: [Candidate] = []
         if let name = configuration.offsetParameter, !isShown(name) {
@@ -176,6 +176,10 @@ enum PagingChoice {
 
     /// Completes the description with the values that its style needs besides the parameters.
     static func complete(_ draft: inout DetectionDraft) {
+        // A token that the last page may have as well shows nothing where pages are requested by number.
+        if !draft.description.isChain, draft.description.style != .none, draft.evidence.token?.isWeak == true {
+            draft.description.next = nil
+        }
         if draft.description.style == .page {
             draft.description.firstPage = draft.description.firstPage ?? 1
             draft.description.gridSize = max(draft.evidence.count, 1)
