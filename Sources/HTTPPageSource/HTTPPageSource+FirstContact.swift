@@ -22,7 +22,13 @@ extension HTTPPageSource {
             answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
         try await askForSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
-        state.withLock { $0.hasAskedTwice = false }
+        state.withLock { state in
+            state.hasAskedTwice = false
+            state.patience = .seconds(5)
+            state.unreadable = nil
+        }
+        try confirmPlaces(&draft, size, contact)
+        try await confirmSize(&draft, contact)
         if size != nil, draft.description.limitParameter == nil, contact.answer.url == url {
             // The origin ignored the usual parameter name, and its answer shows no other name.
             draft.description.ignoresSize = true
@@ -35,24 +41,31 @@ extension HTTPPageSource {
         for name in places.compactMap(\.parameter) {
             draft.warnings.append("\(name) in the URL leads to a later page; the list is fetched from its beginning")
         }
+        let said = PagingChoice.said(draft, configuration, url: contact.answer.url)
         var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
-        if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body) }
+        if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body, configuration) }
+        if !said.isEmpty { candidates = [] }
         if !candidates.isEmpty, try await isWholeByLargerSize(draft, contact) {
             candidates = []
             draft.isProvenWhole = true
             draft.description.isProvisional = true
             draft.explain("paging", "none", .proved, "a larger size brought the same items")
         }
-        if !candidates.isEmpty, hasSearched(draft, contact) {
+        if !said.isEmpty {
+            try await proveSaid(said, &draft, size, contact)
+            PagingChoice.complete(&draft)
+        } else if !candidates.isEmpty, hasSearched(draft, contact) {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
-            PagingChoice.giveUp(&draft, configuration)
+            PagingChoice.giveUp(&draft)
         } else {
             try await prove(candidates, &draft, contact)
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
         }
+        try confirmFirstPage(draft)
         try await askHead(&draft, contact)
+        try confirmHeader(draft, contact)
         let openEnd = try await openEnd(&draft, size, contact)
         try rejectUnproven(draft, contact)
         if let body {
@@ -69,13 +82,8 @@ extension HTTPPageSource {
             // A total that the open end contradicts counts the page.
             if page.total.count ?? .max <= page.content.count { page.total = .unknown }
         }
-        if draft.description.isChain, page.next == nil, page.hasMore == nil,
-            draft.evidence.exactTotal ?? 0 > page.content.count
-        {
-            // The caller's style has no way to the rest that the origin counts.
-            page.hasMore = true
-        }
         let description = draft.description
+        note(contact.answer, description)
         state.withLock { state in
             state.description = description
             state.earlier = nil

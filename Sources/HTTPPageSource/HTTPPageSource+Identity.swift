@@ -74,7 +74,10 @@ extension HTTPPageSource {
         guard configuration.rebinds || isBound(stored: list.source) else {
             throw FetchFailure(.refused, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
         }
-        state.withLock { $0.check = known.credential ?? $0.check }
+        state.withLock { state in
+            state.check = known.credential ?? state.check
+            state.heldEnd = list.end
+        }
         takeUp(known)
     }
 

@@ -11,7 +11,11 @@ extension HTTPPageSource {
         if configuration.paging != .none {
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
-                response: contact.answer.response)
+                response: contact.answer.response, paging: configuration.paging)
+            end = end ?? unproved(draft)
+            if end != nil, let detail = state.withLock({ $0.unreadable }) {
+                end = OpenEnd.unreadable(detail)
+            }
             if draft.isInterrupted, draft.evidence.count > 0, draft.evidence.hasMore != false {
                 end = end ?? OpenEnd.interrupted
             }
@@ -26,9 +30,20 @@ extension HTTPPageSource {
         return end
     }
 
+    /// A style that the caller named, and whose parameters all brought page one again or were refused. No answer shows
+    /// that the list ends.
+    private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
+        guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
+            !PagingChoice.isWhole(draft.evidence)
+        else { return nil }
+        let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        let hasEnded = attempts.contains { isOpen($0.detail ?? "", false) }
+        return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging)
+    }
+
     /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that
     /// the answer states.
-    private func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
+    func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
         let url = contact.answer.url
         let inURL = (ParameterNames.limit + [configuration.limitParameter].compactMap(\.self)).compactMap { name in
             url.value(of: name).flatMap { Int($0) }
@@ -59,16 +74,11 @@ extension HTTPPageSource {
     /// stores nothing (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
-        let isGuess = draft.description.reasons?.contains { $0.ground == .assumed } ?? false
         let lacksItems = contact.content.isEmpty && stored.style != .none
-        let isAlone = ![.auto, .none].contains(configuration.paging) && draft.description.style == .none
-        let lacksWay =
-            switch configuration.paging {
-            case .cursor: draft.evidence.token == nil
-            case .link, .nextURL: draft.evidence.next == nil
-            case .auto, .offset, .page, .keyset, .none: false
-            }
-        guard isGuess || lacksItems || isAlone || lacksWay else { return }
+        let isAlone =
+            ![.auto, .none].contains(configuration.paging) && draft.description.style == .none
+            && stored.style != .none
+        guard lacksItems || isAlone else { return }
         throw FetchFailure(
             .refused,
             "the settings (\(configuration.saying ?? "")) do not prove themselves on page one; the list stays as it is",

@@ -24,13 +24,18 @@ extension HTTPPageSource {
             case 200, 203, 206:
                 return .page(
                     try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
-            case 408, 425, 429, 502, 503, 504: return .silent("answered \(response.status)")
+            case 408, 425, 429, 502, 503, 504:
+                guard left(contact) > 0, try await isWaitedFor(response) else {
+                    return .silent("answered \(response.status)")
+                }
+                return try await ask(url, contact)
             // Some origins fail with a server error on unknown parameters.
             case _: return .refused("answered \(response.status)", response.status)
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
             let failure = error as? FetchFailure
+            if failure?.failureClass == .undecodable { state.withLock { $0.unreadable = failure?.message } }
             return failure?.isRetryable == false
                 ? .refused(failure?.message ?? "no answer") : .silent(failure?.message ?? "no answer")
         }
@@ -92,7 +97,7 @@ extension HTTPPageSource {
                 return interrupt(&draft, detail)
             }
         }
-        if !candidates.isEmpty { PagingChoice.giveUp(&draft, configuration) }
+        PagingChoice.giveUp(&draft)
     }
 
     enum ProbeVerdict {
@@ -102,7 +107,7 @@ extension HTTPPageSource {
         case interrupted(String)
     }
 
-    private func judge(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+    func judge(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeVerdict
     {
         var url = contact.answer.url
@@ -153,7 +158,8 @@ extension HTTPPageSource {
         var url = contact.answer.url
         url.set(name, String((count > 1 ? count - 1 : count) + first))
         var overlap = 0
-        let verdict = try await compare(url, &draft, contact) { one, two in
+        var second: Answer?
+        let verdict = try await compare(url, &draft, contact, answer: &second) { one, two in
             overlap = ProbeFinding.overlap(one, two)
             return ProbeFinding.offset(one, two)
         }
@@ -169,7 +175,11 @@ extension HTTPPageSource {
             }
         }
         if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
-        guard case .proved = verdict, first == 0, overlap == 2 else { return verdict }
+        guard case .proved = verdict, overlap > 1 else { return verdict }
+        guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
+            return .failed(ProbeFinding.sameAgain)
+        }
+        guard first == 0, overlap == 2 else { return verdict }
         url.set(name, "1")
         for again in [contact.answer.url, url] {
             guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
@@ -199,7 +209,7 @@ extension HTTPPageSource {
             case .proved:
                 return try await isSettled(answer, name, first + 2, &draft, contact)
                     ? .proved(first: first) : .failed("\(first + 2) brought the same items as \(first + 1)")
-            case .failed: return .failed("\(first + 1) brought no other page")
+            case .failed(let detail): return .failed(detail)
             case .interrupted(let detail): return .interrupted(detail)
             }
         }
@@ -227,7 +237,7 @@ extension HTTPPageSource {
         }
     }
 
-    private func name(of candidate: Candidate) -> String {
+    func name(of candidate: Candidate) -> String {
         switch candidate {
         case .offset(let name, _): "\(name) as an offset"
         case .page(let name, _): "\(name) as a page number"

@@ -31,7 +31,7 @@ extension HTTPPageSource {
         for known in [content, contact.content]
         where ProbeFinding.following(known.identities.map(\.key), items.identities.map(\.key)) != .proved {
             draft.isRestless = true
-            return .failed("brought the same items again")
+            return .failed(ProbeFinding.sameAgain)
         }
         return verdict
     }
@@ -72,6 +72,41 @@ extension HTTPPageSource {
         return ProbeFinding.following(known, found) == .proved
     }
 
+    /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that ignores
+    /// the parameter, and whose list has lost an item, gives the same items again.
+    func isFarther(
+        _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> Bool {
+        let description = draft.description
+        func items(_ answer: Answer) -> [UInt64]? {
+            let reader = PageReader(
+                answer: answer, description: description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
+            return (try? reader.content())?.identities.map(\.key)
+        }
+        guard left(contact) > 0, let known = second.flatMap(items) else { return true }
+        var url = contact.answer.url
+        url.set(name, String(offset))
+        let reply = try await ask(url, contact)
+        if case .silent = reply { draft.wantsQuiet = true }
+        guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty else { return true }
+        return ProbeFinding.following(known, found) == .proved
+    }
+
+    /// Waits as long as the origin asks for, where that is short, and returns whether it did.
+    func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
+        let now = clock.now()
+        guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
+            state.withLock({ state in
+                guard pause <= state.patience else { return false }
+                state.patience -= pause
+                return true
+            })
+        else { return false }
+        try await clock.sleep(until: now + pause)
+        return true
+    }
+
     /// Requests `url`, and compares the answer with page one.
     /// - Parameters:
     ///   - trial: how to read the next page from the answer. An answer without items that leads to another page than
@@ -99,7 +134,10 @@ extension HTTPPageSource {
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
                 limits: configuration.limits)
-            guard let content = try? reader.content() else { return .failed("brought no items") }
+            guard let content = try? reader.content() else {
+                state.withLock { $0.unreadable = "it has no items" }
+                return .failed(ProbeFinding.unreadable)
+            }
             let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
             if finding == .nothing, let trial, trial.isTokenWeak != true,
                 try leads(answer, on: trial, from: next, contact)

@@ -21,6 +21,15 @@ public final class HTTPPageSource: PageSource {
         var usage = SourceUsage()
         /// A stored description that the caller's settings contradict.
         var contradicted: SourceDescription?
+        /// The end of the stored list, for settings that contradict its description.
+        var heldEnd: Int?
+        /// Whether the last page one calls its list a part, or its total a lower bound.
+        var isPart = false
+        var isLowerBound = false
+        /// The time that this first contact may still wait for an origin that asks for it.
+        var patience = Duration.seconds(5)
+        /// The message about an answer to a probe that could not be read.
+        var unreadable: String?
         /// Whether this first contact has repeated a probe that was answered with 404.
         var hasAskedTwice = false
         /// The fields of page one that state a limit of requests.
@@ -189,8 +198,16 @@ public final class HTTPPageSource: PageSource {
         case .page:
             break
         case .empty:
+            if request.target != .first { try rejectEndOfPart() }
             return .page(try sealed(FetchedPage(content: PageContent()), response))
         case .pastEnd:
+            try rejectEndOfPart()
+            if response.status == 400, state.withLock({ $0.isLowerBound }) {
+                // The origin has more items than it counts. A refusal is then no end, but the end of its window.
+                throw FetchFailure(
+                    .refused, "the origin answered 400, and counts at least the items before", isRetryable: false,
+                    httpStatus: 400)
+            }
             return .pastEnd
         case .notFound:
             return .notFound
@@ -215,7 +232,12 @@ public final class HTTPPageSource: PageSource {
             answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst,
             limits: configuration.limits)
         var page = try reader.page()
+        if !isFirst {
+            if reader.isPart { state.withLock { $0.isPart = true } }
+            if page.content.isEmpty { try rejectEndOfPart() }
+        }
         if isFirst {
+            note(answer, description)
             var latest = description
             if page.total == .unknown {
                 page.total =
@@ -226,6 +248,22 @@ public final class HTTPPageSource: PageSource {
             adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
         return .page(try sealed(page, response))
+    }
+
+    /// Remembers what page one states about the end of its list.
+    func note(_ answer: Answer, _ description: SourceDescription) {
+        state.withLock { state in
+            state.isPart = PageReader.isPart(answer, description)
+            state.isLowerBound = PageReader.isLowerBound(answer, description)
+        }
+    }
+
+    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is incomplete.
+    private func rejectEndOfPart() throws(FetchFailure) {
+        guard state.withLock({ $0.isPart }) else { return }
+        let place = state.withLock { $0.description?.part?.description } ?? "its answer"
+        throw FetchFailure(
+            .undecodable, "the origin says that its results are a part of the list (\(place))", isRetryable: false)
     }
 
     /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong

@@ -14,7 +14,8 @@ struct BindingTests {
         switch url.path {
         case "/one":
             let start = url.number("offset") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))],"extra":[{"id":900}]}"#)
+            return .json(
+                #"{"total":45,"size":20,"items":[\#(objects(start..<min(start + 20, 45)))],"extra":[{"id":900}]}"#)
         case _: return .json(#"{"total":2,"items":[\#(objects(100..<102))]}"#)
         }
     }
@@ -57,7 +58,7 @@ struct BindingTests {
 
     @Test(
         "A setting that contradicts the stored list and does not prove itself changes nothing",
-        arguments: ["page", "keyset", "items", "cursor"])
+        arguments: ["page", "keyset", "items", "cursor", "id", "total", "page-param", "next"])
     func unprovenSetting(setting: String) async throws {
         _ = try await run("http://h/one")
         let wrong = try await run("http://h/one") {
@@ -65,6 +66,10 @@ struct BindingTests {
             case "page": $0.paging = .page
             case "keyset": $0.paging = .keyset
             case "cursor": $0.paging = .cursor
+            case "id": $0.id = JSONPointer("/nope")
+            case "total": $0.total = .init("/size")
+            case "page-param": $0.pageParameter = "p"
+            case "next": $0.next = .init("/nextt")
             case _: $0.items = JSONPointer("/nothing")
             }
         }

@@ -80,6 +80,69 @@ struct FirstContactTests {
         #expect(page.hasMore == true)
     }
 
+    @Test("A deletion between two answers does not prove an offset that the origin ignores (Spring Data)")
+    func deletionBetweenProbes() async throws {
+        for deletion in 2...5 {
+            let asked = Mutex(0)
+            let origin = ScriptedOrigin { url, _ in
+                let count = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                let all = (0..<47).filter { count < deletion || $0 != 2 }, start = (url.number("page") ?? 0) * 10
+                let items = all.dropFirst(start).prefix(10).map { objects($0..<$0 + 1) }.joined(separator: ",")
+                return .json(#"{"content":[\#(items)],"totalElements":\#(all.count),"number":\#(start / 10)}"#)
+            }
+            let source = try scripted("http://h/api?size=10", origin)
+            _ = try await source.first()
+            #expect(source.access != .offsets, "\(source.summary ?? "")")
+        }
+    }
+
+    @Test("A short pause that the origin asks for during detection is waited for")
+    func shortPause() async throws {
+        let asked = Mutex(0)
+        let origin = ScriptedOrigin { url, _ in
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            if count == 2 || count == 3 {
+                return HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "1")])
+            }
+            let start = min(((url.number("page") ?? 1) - 1) * 20, 45)
+            return .json(#"{"items":[\#(objects(start..<min(start + 20, 45)))],"total":45}"#)
+        }
+        let clock = ManualClock(), begun = clock.now()
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: clock)
+        _ = try await source.first()
+        #expect(source.access == .grid(size: 20))
+        #expect(clock.now() - begun == .seconds(2))
+    }
+
+    @Test("An origin that asks for pauses without end interrupts detection, within the budget")
+    func endlessPause() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            url.parameters.isEmpty
+                ? .json("[\(objects(0..<7))]") : HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "0")])
+        }
+        let source = try HTTPPageSource(
+            HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
+        #expect(try await source.first().hasMore == true, "nothing is known of the rest")
+        #expect(origin.requests.count <= 8)
+    }
+
+    @Test("A pause that is too long for detection is named in the message of page one")
+    func longPause() async throws {
+        let origin = ScriptedOrigin { _, _ in
+            HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "120")])
+        }
+        let failure = await #expect(throws: FetchFailure.self) {
+            _ = try await scripted("http://h/api", origin).first()
+        }
+        #expect(failure?.message == "the origin answered 429, and asks to wait 120 s")
+    }
+
     @Test("An item that is another one at each call proves no offset")
     func restlessItem() async throws {
         let asked = Mutex(0)

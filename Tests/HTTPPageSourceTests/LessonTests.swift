@@ -27,7 +27,9 @@ struct LessonTests {
 
     @Test("Configured values override detection")
     func overrides() async throws {
-        let origin = ScriptedOrigin { _, _ in .json(#"{"a":[{"k":"x"}],"b":[{"id":1},{"id":2}],"n":7}"#) }
+        let origin = ScriptedOrigin { url, _ in
+            .json(#"{"a":[{"k":"x\#(url.number("from") ?? 0)"}],"b":[{"id":1},{"id":2}],"n":7}"#)
+        }
         let source = try scripted("http://h/api", origin) {
             $0.paging = .offset
             $0.items = JSONPointer("/a")
@@ -37,10 +39,14 @@ struct LessonTests {
             $0.limitParameter = "size"
         }
         let page = try await source.first(size: 1)
-        #expect(page.content.ids == ["x"])
+        #expect(page.content.ids == ["x0"])
         #expect(page.total == .exact(7))
         _ = try await source.page(.offset(1), size: 1)
-        #expect(origin.urls == ["http://h/api?size=1", "http://h/api?from=1&size=1"])
+        #expect(
+            origin.urls == [
+                "http://h/api?size=1", "http://h/api?size=1&from=1", "http://h/api?size=1",
+                "http://h/api?from=1&size=1",
+            ])
         #expect(
             source.explanation.filter { $0.ground == .said }.map(\.field) == [
                 "items", "id", "total", "offset", "size", "paging",

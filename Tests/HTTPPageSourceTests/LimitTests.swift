@@ -25,7 +25,7 @@ struct LimitTests {
         #expect(tally.receive(4) == nil)
         #expect(tally.receive(6) == nil)
         let failure = tally.receive(1)
-        #expect(failure?.message == "the body is larger than 10 bytes")
+        #expect(failure?.message == "the body is larger than 10 bytes; request smaller pages with --page-size")
         #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
     }
 
@@ -36,7 +36,7 @@ struct LimitTests {
         }
         #expect(tally.receive(10) == nil)
         #expect(tally.inflate(20) == nil)
-        #expect(tally.inflate(1)?.message == "the decompressed body is larger than 20 bytes")
+        #expect(tally.inflate(1)?.message.hasPrefix("the decompressed body is larger than 20 bytes") == true)
     }
 
     @Test("A decompression bomb ends early: more than 200 times the received bytes, beyond one megabyte")
@@ -79,8 +79,8 @@ struct LimitTests {
         #expect(AnswerTally.refusal(ofHeader: small, announced: 100, limits) == nil)
         #expect(AnswerTally.refusal(ofHeader: small, announced: nil, limits) == nil)
         #expect(
-            AnswerTally.refusal(ofHeader: small, announced: 101, limits)?.message == "the body is larger than 100 bytes"
-        )
+            AnswerTally.refusal(ofHeader: small, announced: 101, limits)?.message.hasPrefix(
+                "the body is larger than 100 bytes") == true)
         let large = AnswerTally.refusal(ofHeader: small + [HTTPField("", "")], announced: nil, limits)
         #expect(large?.message.contains("larger than 20 bytes") == true)
         #expect(large?.failureClass == .hostile && large?.isRetryable == false)

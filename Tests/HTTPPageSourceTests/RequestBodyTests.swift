@@ -78,6 +78,87 @@ struct RequestBodyTests {
         #expect(report.list?.coverage.count == 45)
     }
 
+    @Test("GraphQL: a connection without endCursor continues behind the cursor of its last edge")
+    func edges() async throws {
+        let origin = ScriptedOrigin { _, request in
+            let start = Self.number(Self.member("/variables/c", of: request)).map { $0 + 1 } ?? 0
+            let end = min(start + 20, 45)
+            let edges = (start..<end).map { #"{"cursor":"c\#($0)","node":{"id":"i\#($0)"}}"# }.joined(separator: ",")
+            return .json(
+                #"{"data":{"shop":{"products":{"edges":[\#(edges)],"pageInfo":{"hasNextPage":\#(end < 45)}}}}}"#)
+        }
+        let report = try await run(
+            #"{"query":"query($c: String) { shop { products(first: 20, after: $c) }}","variables":{"c":null}}"#, origin)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("DynamoDB: an object that is the last key goes into the body as an object", arguments: [false, true])
+    func objectCursor(isSaid: Bool) async throws {
+        let origin = ScriptedOrigin { _, request in
+            let last = Self.number(Self.member("/ExclusiveStartKey/pk/S", of: request))
+            guard last != nil || Self.member("/ExclusiveStartKey", of: request) == nil else {
+                return HTTPPageResponse(status: 400)
+            }
+            let start = last.map { $0 + 1 } ?? 0, end = min(start + 20, 45)
+            let items = (start..<end).map { #"{"pk":{"S":"k\#($0)"}}"# }.joined(separator: ",")
+            let key = end < 45 ? #","LastEvaluatedKey":{"pk":{"S":"k\#(end - 1)"}}"# : ""
+            return .json(#"{"Items":[\#(items)],"Count":\#(end - start)\#(key)}"#)
+        }
+        let report = try await run(#"{"TableName":"t"}"#, origin) {
+            guard isSaid else { return }
+            $0.next = .init("/LastEvaluatedKey")
+            $0.cursorIn = JSONPointer("/ExclusiveStartKey")
+        }
+        #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("Elasticsearch: search_after takes all sort values of the last hit", arguments: [false, true])
+    func severalSortValues(isSaid: Bool) async throws {
+        let origin = ScriptedOrigin { _, request in
+            let last = Self.member("/search_after/0", of: request).flatMap { Int($0) }
+            guard Self.member("/from", of: request) == nil,
+                last == nil || Self.member("/search_after/1", of: request) == "\"s\(last ?? 0)\""
+            else { return HTTPPageResponse(status: 400) }
+            let start = last.map { $0 + 1 } ?? 0
+            let hits = (start..<min(start + 20, 45)).map { #"{"_id":"\#($0)","sort":[\#($0),"s\#($0)"]}"# }
+            return .json(#"{"hits":{"total":{"value":45,"relation":"eq"},"hits":[\#(hits.joined(separator: ","))]}}"#)
+        }
+        let report = try await run(#"{"size":20,"sort":["a","b"]}"#, origin) {
+            if isSaid { $0.cursorIn = JSONPointer("/search_after") }
+        }
+        #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("A place of the cursor that the origin ignores is refused")
+    func ignoredPlace() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"results":[\#(objects(0..<20))]}"#) }
+        let report = try await run(#"{"limit":20}"#, origin) { $0.cursorIn = JSONPointer("/afterr") }
+        #expect(report.headFailure?.message.hasPrefix("--cursor-in /afterr is not confirmed") == true)
+    }
+
+    @Test("HubSpot: a token inside an object named next, and Plaid: an offset inside an object of options")
+    func nested() async throws {
+        let hubspot = ScriptedOrigin { _, request in
+            let start = Self.number(Self.member("/after", of: request)) ?? 0, end = min(start + 20, 45)
+            let paging = end < 45 ? #","paging":{"next":{"after":"\#(end)"}}"# : ""
+            return .json(#"{"total":45,"results":[\#(objects(start..<end))]\#(paging)}"#)
+        }
+        let plaid = ScriptedOrigin { _, request in
+            let start = min(Self.number(Self.member("/options/offset", of: request)) ?? 0, 45)
+            return .json(#"{"transactions":[\#(objects(start..<min(start + 20, 45)))],"total_transactions":45}"#)
+        }
+        for (body, origin) in [
+            (#"{"limit":20}"#, hubspot), (#"{"options":{"count":20,"offset":0}}"#, plaid),
+        ] {
+            let report = try await run(body, origin)
+            #expect(report.outcome == .complete, "\(report.warnings)")
+            #expect(report.list?.coverage.count == 45)
+        }
+    }
+
     @Test("GraphQL: errors beside no data are no items")
     func graphQLErrors() async throws {
         let report = try await run(

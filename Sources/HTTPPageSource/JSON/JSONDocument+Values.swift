@@ -34,6 +34,12 @@ extension JSONDocument {
         return String(decoding: raw(value), as: UTF8.self)
     }
 
+    /// An array as it is written. `nil` for other kinds, and for an array without elements.
+    func arrayText(_ value: JSONValue) -> String? {
+        guard kind(of: value) == .array, !elements(of: value, atMost: 1).isEmpty else { return nil }
+        return String(decoding: raw(value), as: UTF8.self)
+    }
+
     /// The id of an item: `scalarText`, but nil for a string with an escaped lone surrogate. Two such strings can have
     /// the same text, and one item would replace the other (R5).
     func identifier(_ value: JSONValue) -> (text: String, type: IDType)? {

@@ -97,8 +97,8 @@ struct Answer {
 
     private static func whatCame(_ response: HTTPPageResponse, _ position: Int) -> String {
         let start = response.body.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
-        if start.isEmpty { return "the answer is empty, not JSON" }
-        if start.first == UInt8(ascii: "<") { return "the answer is HTML or XML, not JSON" }
+        if start.isEmpty { return "the answer is empty, not JSON; check the URL" }
+        if start.first == UInt8(ascii: "<") { return "the answer is HTML or XML, not JSON; check the URL" }
         return "the answer is not JSON (byte \(position))"
     }
 }

@@ -2,7 +2,21 @@ import PageModel
 
 /// The places in the body of a POST search that may take the position of a page, best first.
 enum BodyCandidates {
-    static func find(_ draft: DetectionDraft, _ body: RequestBody) -> [Candidate] {
+    static func find(_ draft: DetectionDraft, _ body: RequestBody, _ configuration: HTTPSourceConfiguration)
+        -> [Candidate]
+    {
+        let all = all(draft, body)
+        // A style that the caller named keeps its own candidates.
+        let own = all.filter { candidate in
+            switch (configuration.paging, candidate) {
+            case (.offset, .offset), (.page, .page), (.cursor, .cursor), (.keyset, .keyset), (.auto, _): true
+            case _: false
+            }
+        }
+        return own
+    }
+
+    private static func all(_ draft: DetectionDraft, _ body: RequestBody) -> [Candidate] {
         guard let token = draft.evidence.token, !token.isMerged else { return byPosition(draft, body) }
         let places = variables(of: body) + named(token, body)
         var seen: Set<String> = []
@@ -42,16 +56,23 @@ enum BodyCandidates {
     }
 
     private static func byPosition(_ draft: DetectionDraft, _ body: RequestBody) -> [Candidate] {
-        func has(_ name: String) -> Bool { body.document.member(name, of: body.document.root) != nil }
-        let sorted = draft.evidence.hints.compactMap { hint -> Candidate? in
-            if case .keyset("search_after", let key) = hint { .keyset("/search_after", key: key) } else { nil }
+        let places = body.document.envelope()
+        let behindItems = draft.evidence.hints.flatMap { hint -> [Candidate] in
+            guard case .keyset(let name, let key) = hint else { return [] }
+            if name == "search_after" { return [.keyset("/search_after", key: key)] }
+            let own = places.filter { $0.name == name }.map { Candidate.keyset($0.pointer.description, key: key) }
+            return variables(of: body).map { .keyset($0, key: key) } + own
         }
         let offsets = ["offset", "from", "skip", "start", "startAt"]
         let pages = ["page", "pageNumber", "page_number", "pageIndex"]
-        let own =
-            offsets.filter(has).map { Candidate.offset("/" + $0) }
-            + pages.filter(has).map { Candidate.page("/" + $0, first: nil) }
+        // The nearest to the top first, also inside an object of options.
+        let own = places.flatMap { place -> [Candidate] in
+            guard [.number, .null].contains(place.kind) else { return [] }
+            let pointer = place.pointer.description
+            if offsets.contains(place.name) { return [.offset(pointer)] }
+            return pages.contains(place.name) ? [.page(pointer, first: nil)] : []
+        }
         let guesses: [Candidate] = [.offset("/offset"), .page("/page", first: nil), .offset("/from"), .offset("/skip")]
-        return CandidateOrder.unique(own + sorted + guesses)
+        return CandidateOrder.unique(own + behindItems + guesses)
     }
 }

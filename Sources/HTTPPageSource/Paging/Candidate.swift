@@ -69,6 +69,11 @@ enum ProbeFinding: Equatable {
         return after < before / 2
     }
 
+    /// A second answer with the items of the first one, in a few words.
+    static let sameAgain = "brought the same items again"
+    /// An answer that holds no items, in a few words.
+    static let unreadable = "brought no items"
+
     /// The result in a few words.
     var detail: String {
         switch self {

@@ -8,8 +8,11 @@ extension CandidateOrder {
         names += nested(token)
         switch EnvelopeMember.plain(token.name) {
         case "endcursor", "nextkey", "nextid": names += ["after", "cursor"]
+        // A moment in time: the next page holds what is older.
+        case "next" where token.number ?? 0 >= 1_000_000_000: names += ["until", "before", "cursor", "after"]
         case "next", "nextpage": names += ["cursor", "page", "after", "next"]
         case "lastevaluatedkey", "lastkey": names += behindKey(token.name)
+        case "end": names += ["from", "start", "since"]
         case let name where name.contains("seq") || name.contains("batch"): names += ["since", "from"] + derived(token)
         case _: names += derived(token)
         }
@@ -47,7 +50,11 @@ extension CandidateOrder {
         } else if name.hasPrefix("_"), name.count > 1 {
             bare = name.dropFirst()
         }
-        return [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
+        // `vid-offset` suggests `vidOffset`, and `NextMarker` suggests `Marker`.
+        let camel = token.name.contains("-") ? [TokenName.camelCase(token.name)] : []
+        let plain =
+            bare.first?.isUppercase == true && bare.count < name.count && name.hasPrefix("Next") ? [String(bare)] : []
+        return plain + camel + [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
             + siblings(of: String(bare), like: token.name)
     }
 
@@ -62,7 +69,12 @@ extension CandidateOrder {
         }
         let bare = own.first == "next" && own.count > 1 ? own.dropFirst() : own
         let names = [own, bare].map { $0.joined(separator: "_") }.filter { !$0.isEmpty }
-        return (start ?? 0 > 1 ? names : names.reversed()) + [own.joined(separator: "-")]
+        // `x-ms-continuationtoken` suggests `continuationToken`: header names have no capitals.
+        let last = own.last.map { String($0) } ?? "", stem = "continuation"
+        let joined =
+            last.hasPrefix(stem) && last.count > stem.count
+            ? [stem + last.dropFirst(stem.count).prefix(1).uppercased() + last.dropFirst(stem.count + 1)] : []
+        return joined + (start ?? 0 > 1 ? names : names.reversed()) + [own.joined(separator: "-")]
     }
 
     /// Longer names for a bare `cursor` or `token`: some origins return the short name and expect the long one.

@@ -41,7 +41,7 @@ enum CandidateOrder {
     static func forNothing(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL)
         -> [Candidate]
     {
-        let key = draft.description.key ?? draft.evidence.sortKey ?? draft.description.id
+        let key = key(draft)
         func keyset(_ names: [String]) -> [Candidate] { key.map { key in names.map { .keyset($0, key: key) } } ?? [] }
         func offsets(_ names: [String]) -> [Candidate] { names.map { .offset($0) } }
         let said = keyset(
@@ -79,6 +79,15 @@ enum CandidateOrder {
             parameters + [.offset("offset")] + behindLast
                 + [page, .offset("skip"), fashionable, .offset("_start")]
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
+    }
+
+    /// The place of the key that a keyset continues behind: the caller's, one beside every item, the one that the URL
+    /// sorts by, or the id.
+    static func key(_ draft: DetectionDraft) -> JSONPointer? {
+        let beside = draft.evidence.hints.lazy.compactMap { hint -> JSONPointer? in
+            if case .keyset(_, let key) = hint { key } else { nil }
+        }.first
+        return draft.description.key ?? beside ?? draft.evidence.sortKey ?? draft.description.id
     }
 
     static func keysets(_ url: OriginURL) -> [String] {

@@ -40,8 +40,12 @@ struct Evidence {
     /// The next URL that the answer holds.
     var next: OriginURL?
     var token: ContinuationToken?
+    /// Whether the place that the caller names holds a text that is no URL.
+    var hasBrokenNext = false
     /// The origin's statement whether more items follow.
     var hasMore: Bool?
+    /// The member that calls the answers a part of the list, whatever their paging says.
+    var part: JSONPointer?
     var pageCount: Int?
     /// The number that the body states for page one. `nil` when it states none.
     var pageNumber: Int?
@@ -59,6 +63,8 @@ struct Evidence {
     var sortKey: JSONPointer?
     /// The page sizes that the answer states.
     var sizes: [Int] = []
+    /// A full command for a member of page one that may lead to the next page. `nil` when no member looks like it.
+    var suggestion: String?
     /// Ways to continue that the answer or the URL suggests without using them.
     var hints: [Candidate] = []
 

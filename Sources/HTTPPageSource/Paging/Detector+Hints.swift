@@ -5,6 +5,7 @@ import PageModel
 extension Detector {
     func findHints(_ draft: inout DetectionDraft, _ elements: [JSONValue]) {
         draft.evidence.hints = echoes() + partners() + ownKeys(elements)
+        draft.evidence.suggestion = suggestion(draft)
     }
 
     /// Parameters that the answer repeats, with their default values: `start: 0`, `page: 1`, `pagination: {page: 1}`.
@@ -25,6 +26,9 @@ extension Detector {
                 number == 0 || ParameterNames.countedFromOne.contains(member.name)
             {
                 found += [member.name, nested].compactMap(\.self).map { .offset($0, first: number) }
+            } else if ParameterNames.offset.contains(member.name) {
+                // `offset: 1` on page one numbers pages.
+                found.append(.page(member.name, first: 1))
             } else if Detector.pageNames.contains(member.plainName) {
                 let own = ParameterNames.page.contains(member.name) ? member.name : nil
                 found += [own, nested].compactMap(\.self).map { .page($0, first: configuration.firstPage) }
@@ -75,14 +79,35 @@ extension Detector {
         }
     }
 
+    /// A command that tries a member beside the items whose name or value may lead to the next page.
+    private func suggestion(_ draft: DetectionDraft) -> String? {
+        let holder = draft.description.items.tokens.dropLast()
+        let words = ["last", "end", "next", "offset", "cursor", "token", "marker", "bookmark", "iterator", "position"]
+        let others = ["total", "count", "page", "limit", "size", "date", "time", "request", "has", "is"]
+        let found = members.first { member in
+            let name = member.plainName
+            // The position of this page leads to no other one.
+            guard [.string, .number].contains(member.kind), !ParameterNames.offset.contains(member.name),
+                holder.starts(with: member.pointer.tokens.dropLast()),
+                document.scalarText(member.value).map({ !$0.isEmpty && $0 != "0" }) ?? false
+            else { return false }
+            return words.contains { name.contains($0) } && !others.contains { name.hasPrefix($0) || name.hasSuffix($0) }
+        }
+        guard let member = draft.evidence.token == nil ? found : nil else { return nil }
+        let parameter = configuration.method == .post ? "--cursor-in /NAME" : "--cursor-param NAME"
+        return "\(member.pointer) may lead to it: --paging cursor --next \(member.pointer) \(parameter)"
+    }
+
     /// Candidates from a key inside each item: its sort value, or a cursor of its own.
     private func ownKeys(_ elements: [JSONValue]) -> [Candidate] {
         let sortValue = JSONPointer(tokens: ["sort", "0"]), second = JSONPointer(tokens: ["sort", "1"]),
             cursor = JSONPointer(tokens: ["cursor"])
         guard elements.count > 1 else { return [] }
-        // With several sort values, no single one tells where the list continues.
-        if isUnique(sortValue, elements), elements.allSatisfy({ document.value(at: second, below: $0) == nil }) {
-            return [.keyset("search_after", key: sortValue)]
+        // With several sort values, no single one tells where the list continues. A body takes all of them.
+        let isSingle = elements.allSatisfy { document.value(at: second, below: $0) == nil }
+        if isSingle, isUnique(sortValue, elements) { return [.keyset("search_after", key: sortValue)] }
+        if configuration.method == .post, elements.allSatisfy({ document.value(at: second, below: $0) != nil }) {
+            return [.keyset("search_after", key: JSONPointer(tokens: ["sort"]))]
         }
         return isUnique(cursor, elements) ? [.keyset("after", key: cursor), .keyset("cursor", key: cursor)] : []
     }

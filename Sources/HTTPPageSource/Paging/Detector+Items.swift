@@ -28,16 +28,22 @@ extension Detector {
         var rival: JSONPointer?
         for member in members where member.kind == .array {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
-            // Twice the rank leaves room for the paging beside an array, which decides among arrays of one rank.
+            // Four times the rank leaves room for the paging beside an array, which decides among arrays of one rank.
             let plain = rank(of: elements, named: member.name)
-            let rank = plain > 0 ? 2 * plain + (isBesidePaging(member) ? 1 : 0) : plain
+            // So does the name of the list in the path of the URL.
+            let isNamed =
+                plain == 3
+                && answer.url.path.lowercased().split(separator: "/").contains {
+                    $0 == member.name.lowercased()
+                }
+            let rank = plain > 0 ? 4 * plain + (isNamed ? 2 : 0) + (isBesidePaging(member) ? 1 : 0) : plain
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
                 continue
             }
             // Two arrays of objects with unusual names are equally plausible.
-            if rank / 2 == 3, known.rank / 2 == 3 {
+            if rank / 4 == 3, known.rank / 4 == 3 {
                 let isBetter = (rank, elements.count) > (known.rank, known.count)
                 rival = isBetter ? known.member.pointer : rival ?? member.pointer
             }
@@ -46,7 +52,7 @@ extension Detector {
             }
         }
         if let best, best.rank > 0 {
-            return ItemsPlace(pointer: best.member.pointer, rival: best.rank / 2 == 3 ? rival : nil)
+            return ItemsPlace(pointer: best.member.pointer, rival: best.rank / 4 == 3 ? rival : nil)
         }
         for pointer in keyedObjects {
             if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }

@@ -3,14 +3,6 @@ import PageModel
 // The answer's statements on its own place in the list: whether more items follow, the page number, and the number of
 // pages (R24).
 extension Detector {
-    private static let moreNames: Set<String> = [
-        "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable",
-        "moreitems",
-        "istruncated", "truncated", "exceededtransferlimit",
-    ]
-    private static let lastNames: Set<String> = [
-        "islast", "islastpage", "last", "lastpage", "done", "endoflist", "endofstream", "endofresults",
-    ]
     private static let pageCountNames: Set<String> = [
         "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages",
         "numberofpages",
@@ -21,8 +13,10 @@ extension Detector {
 
     func findMore(_ draft: inout DetectionDraft) {
         findHasMore(&draft)
+        findPart(&draft)
         let counts = members.filter {
-            Detector.pageCountNames.contains($0.plainName) && ($0.kind == .number || $0.kind == .string)
+            (Detector.pageCountNames.contains($0.plainName) || isCountOfPages($0))
+                && ($0.kind == .number || $0.kind == .string)
         }
         let count =
             counts.lazy.compactMap { member in
@@ -39,6 +33,40 @@ extension Detector {
         }
         .flatMap { document.integer($0.value) }
     }
+
+    /// `of` beside the number of the page: `page: {current: 1, of: 4}`.
+    private func isCountOfPages(_ member: EnvelopeMember) -> Bool {
+        guard member.plainName == "of" else { return false }
+        let holder = member.pointer.tokens.dropLast()
+        return members.contains { Detector.pageNames.contains($0.plainName) && $0.pointer.tokens.dropLast() == holder }
+    }
+
+    /// A statement that the answers are a part of the list, beside the items or in an object of paging. It is kept with
+    /// a value that says nothing as well, because a later answer may have the other one.
+    private func findPart(_ draft: inout DetectionDraft) {
+        let items = draft.description.items.tokens.dropLast()
+        let found = members.filter { member in
+            guard document.truth(member.value) != nil, let statement = MoreStatement.named(member.plainName),
+                statement.hasMore(true) == nil
+            else { return false }
+            return items.starts(with: member.pointer.tokens.dropLast())
+                || Detector.envelopeNames.contains(EnvelopeMember.plain(member.parent ?? ""))
+        }
+        let isPart = found.first { member in
+            document.truth(member.value).flatMap { MoreStatement.named(member.plainName)?.isPart($0) } ?? false
+        }
+        guard let member = isPart ?? found.first else { return }
+        draft.description.part = member.pointer
+        guard isPart != nil else { return }
+        draft.evidence.part = member.pointer
+        draft.evidence.hasMore = true
+        draft.explain("more", member.pointer.description, .seen, "the answers are a part of the list")
+    }
+
+    /// Objects whose members speak of the list, wherever the items are.
+    static let envelopeNames: Set<String> = [
+        "meta", "metadata", "pagination", "paging", "page", "pages", "pageinfo", "info", "response", "result",
+    ]
 
     private func pageCountHeader() -> (place: HTTPSourceConfiguration.Place, number: Int)? {
         for field in answer.response.headers {
@@ -92,12 +120,10 @@ extension Detector {
             return
         }
         for member in members {
-            let name = member.plainName
             guard let truth = document.truth(member.value) else { continue }
-            let isMore =
-                Detector.moreNames.contains(name) || name.hasPrefix("hasmore") || name.hasPrefix("hasnext")
-            guard isMore || Detector.lastNames.contains(name) else { continue }
-            let hasMore = isMore ? truth : !truth
+            guard let statement = MoreStatement.named(member.plainName), let hasMore = statement.hasMore(truth) else {
+                continue
+            }
             // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
@@ -107,7 +133,11 @@ extension Detector {
                 draft.explain("more", member.pointer.description, .failed, "it contradicts the next page that is named")
                 continue
             }
-            if isMore { draft.description.hasMore = member.pointer } else { draft.description.isLast = member.pointer }
+            if case .more = statement {
+                draft.description.hasMore = member.pointer
+            } else {
+                draft.description.isLast = member.pointer
+            }
             draft.evidence.hasMore = hasMore
             draft.explain("more", member.pointer.description, .seen)
             return

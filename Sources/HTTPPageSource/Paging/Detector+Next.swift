@@ -17,6 +17,12 @@ extension Detector {
             draft.explain("next", said.description, .said)
             return
         }
+        if answer.response.header("Link").map({ LinkHeader.hasEmptyNext(in: $0) }) ?? false {
+            draft.description.next = .header("Link")
+            draft.evidence.hasMore = false
+            draft.explain("next", "header:Link", .seen, "its next page has no items")
+            return
+        }
         let ways = [linkHeader, ownHeader, nextMember, linkArray]
         for way in ways {
             guard let place = way() else { continue }
@@ -46,7 +52,7 @@ extension Detector {
         case .body(let pointer):
             name = pointer.tokens.last ?? ""
             if let value = document.value(at: pointer), document.kind(of: value) == .object {
-                if configuration.cursorParameter != nil {
+                if configuration.cursorParameter != nil || configuration.method == .post {
                     draft.evidence.token = document.objectText(value).map {
                         ContinuationToken(place: place, name: name, text: $0)
                     }
@@ -55,20 +61,31 @@ extension Detector {
                 }
                 return
             }
+            if let value = document.value(at: pointer), let text = document.arrayText(value) {
+                draft.evidence.token = ContinuationToken(place: place, name: name, text: text)
+                return
+            }
         }
         guard let text = answer.text(at: place), !text.isEmpty else { return }
         switch configuration.paging {
         case .cursor, .keyset:
-            draft.evidence.token = ContinuationToken(place: place, name: name, text: text)
+            draft.evidence.token = said(text, place, name)
         case .link, .nextURL:
             draft.evidence.next = answer.url.resolving(text)
+            draft.evidence.hasBrokenNext = draft.evidence.next == nil
         case .auto, .offset, .page, .none:
             if looksLikeURL(text, named: name) {
                 draft.evidence.next = answer.url.resolving(text)
             } else {
-                draft.evidence.token = ContinuationToken(place: place, name: name, text: text)
+                draft.evidence.token = said(text, place, name)
             }
         }
+    }
+
+    /// The token at the place that the caller named. Some names are known for tokens that the last page has as well.
+    private func said(_ text: String, _ place: HTTPSourceConfiguration.Place, _ name: String) -> ContinuationToken {
+        let known = TokenName(name)
+        return ContinuationToken(place: place, name: name, text: text, isWeak: known.isToken && !known.isStrong)
     }
 
     // MARK: URLs
@@ -96,7 +113,15 @@ extension Detector {
                 if let place = link(at: member.pointer, named: name) { return .body(place) }
             }
         }
-        return members.first(where: isNextLink).map { .body($0.pointer) }
+        if let member = members.first(where: isNextLink) { return .body(member.pointer) }
+        // `nextByOffset: {href: …}`: an object with a link under another name.
+        return members.lazy.compactMap { member in
+            guard member.kind == .object, member.plainName.hasPrefix("next") || member.plainName.hasSuffix("next")
+            else {
+                return nil
+            }
+            return self.link(at: member.pointer, named: member.plainName).map { .body($0) }
+        }.first
     }
 
     /// The place of the URL at `pointer`: a string, an object with one, or an array that starts with either.
@@ -176,7 +201,9 @@ extension Detector {
     ]
 
     private func objectToken() -> ContinuationToken? {
-        members.first { member in
+        // A body takes the token itself, not the object around it.
+        guard configuration.method == .get else { return nil }
+        return members.first { member in
             member.kind == .object && ["continue", "continuation", "next", "nextpage"].contains(member.plainName)
                 && isParameters(member.value)
         }.map { ContinuationToken(place: .body($0.pointer), name: $0.name, text: nil) }
@@ -200,7 +227,10 @@ extension Detector {
         for name in Detector.tokenNames {
             for member in members where member.plainName == name {
                 // As a number, `offset` is the position of this page, not of the next one.
-                if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text(member)) != nil {
+                let isInNext = member.parent.map { EnvelopeMember.plain($0) == "next" } ?? false
+                if !isInNext, ["offset", "cursor", "after"].contains(name),
+                    member.kind == .number || Int(text(member)) != nil
+                {
                     continue
                 }
                 if let token = token(member) { return token }
@@ -208,6 +238,38 @@ extension Detector {
         }
         let others = members.filter { TokenName($0.name).isToken && [.string, .number].contains($0.kind) }
         return (others.filter { TokenName($0.name).isStrong } + others).lazy.compactMap { self.token($0) }.first
+            ?? endOfRange() ?? echoOfLast()
+    }
+
+    /// The end of the page beside its start, as two tokens: `start: "t0", end: "t10"`.
+    private func endOfRange() -> ContinuationToken? {
+        members.first { member in
+            guard member.plainName == "end", member.kind == .string else { return false }
+            let holder = member.pointer.tokens.dropLast()
+            return members.contains { other in
+                other.plainName == "start" && other.kind == .string && other.pointer.tokens.dropLast() == holder
+                    && text(other) != text(member)
+            }
+        }.flatMap { token($0) }
+    }
+
+    /// A member beside the items that repeats a key of the last item: `last_appid: 37` beside items with an `appid`.
+    private func echoOfLast() -> ContinuationToken? {
+        guard let list = itemsPointer()?.pointer, let value = document.value(at: list) else { return nil }
+        let elements = document.elements(of: value, atMost: configuration.limits.itemsPerPage)
+        guard elements.count > 1, let last = elements.last, document.kind(of: last) == .object else { return nil }
+        let keys = document.members(of: last).filter { isUnique(JSONPointer(tokens: [$0.name]), elements) }
+        let texts = Set(keys.compactMap { document.scalarText($0.value) })
+        let holder = list.tokens.dropLast()
+        return members.first { member in
+            guard [.string, .number].contains(member.kind), holder.starts(with: member.pointer.tokens.dropLast()),
+                Detector.rank(member.name) == nil, !ParameterNames.limit.contains(member.name),
+                !Detector.pageNames.contains(member.plainName), texts.contains(text(member))
+            else { return false }
+            let name = member.plainName
+            return ["last", "offset", "max", "min", "until", "end", "id", "key"].contains { name.contains($0) }
+                && !["total", "count", "prev", "first"].contains { name.contains($0) }
+        }.flatMap { token($0) }
     }
 
     private func token(_ member: EnvelopeMember) -> ContinuationToken? {

@@ -69,6 +69,13 @@ extension Detector {
                 return (name, value - 1)
             }
         }
+        // `offset: 1` in the answer and `offset=2` in its next URL number pages.
+        for name in ParameterNames.offset {
+            guard let value = next?.value(of: name).flatMap({ Int($0) }), value == 2,
+                members.contains(where: { $0.name == name && document.integer($0.value) == 1 })
+            else { continue }
+            return (name, 1)
+        }
         guard next == nil else { return nil }
         return ["page", "_page", "page_number", "pageNumber", "page[number]", "pagination[page]"].lazy.compactMap {
             name in

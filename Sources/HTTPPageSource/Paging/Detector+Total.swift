@@ -17,6 +17,7 @@ extension Detector {
         if let said = configuration.total {
             draft.description.total = said
             if case .body(let pointer) = said { draft.description.estimateMark = estimateMark(beside: pointer) }
+            draft.evidence.isTotalWeak = isWeak(said, draft)
             draft.explain("total", said.description, .said)
         } else if let found = bestTotal(&draft) {
             draft.description.total = found.place
@@ -178,11 +179,13 @@ extension Detector {
         if [
             "total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects",
             "totalhits", "totalsize", "numbermatched", "totalmatched",
-            "odata.count",
+            "odata.count", "nbresults", "numresults", "numberofresults", "numberofitems",
         ].contains(plain) {
             return 4
         }
-        if ["count", "itemscount", "numfound", "hits", "nbhits", "matched"].contains(plain) { return 3 }
+        if ["count", "itemscount", "numfound", "hits", "nbhits", "matched", "found", "countall"].contains(plain) {
+            return 3
+        }
         if plain.hasSuffix("count") { return 2 }
         return plain.contains("total") || ["items", "results", "records", "rows", "entries"].contains(plain) ? 1 : nil
     }
@@ -192,20 +195,43 @@ extension Detector {
         return plain.contains("estimat") || plain.contains("approx")
     }
 
+    /// Whether a number that equals the length of the page may count the page. The place that the caller names is not
+    /// weak when its name is plain.
+    private func isWeak(_ place: HTTPSourceConfiguration.Place, _ draft: DetectionDraft) -> Bool {
+        let name =
+            switch place {
+            case .body(let pointer): pointer.tokens.last ?? ""
+            case .header(let name): name
+            }
+        guard name.lowercased() != "content-range" else { return false }
+        return Detector.rank(name) ?? 0 < 4 && answer.number(at: place) == draft.evidence.count
+            && draft.evidence.looksFull
+    }
+
     /// The member beside the total, or beside its object, that states whether the total is an estimate.
     private func estimateMark(beside total: JSONPointer) -> JSONPointer? {
         let names: Set<String> = [
             "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate",
             "totalisestimate", "totalisestimated",
-            "totalrelation", "countrelation", "counttruncated", "totaltruncated",
+            "totalrelation", "countrelation", "counttruncated", "totaltruncated", "exact", "isexact", "totalisexact",
+            "exhaustive", "exhaustivenbhits",
         ]
+        // `total_is_capped`, `approximate_total`: any boolean whose name says so.
+        let words = ["estimat", "approx", "capped", "lowerbound"]
+        func isMark(_ member: EnvelopeMember) -> Bool {
+            switch member.kind {
+            case .string: names.contains(member.plainName)
+            case .boolean:
+                names.contains(member.plainName) || words.contains { member.plainName.contains($0) }
+            case .object, .array, .number, .null: false
+            }
+        }
         let places = [
             JSONPointer(tokens: Array(total.tokens.dropLast())), JSONPointer(tokens: Array(total.tokens.dropLast(2))),
         ]
         return places.lazy.compactMap { place in
             self.members.first { member in
-                names.contains(member.plainName) && member.pointer.tokens.dropLast() == place.tokens[...]
-                    && (member.kind == .string || member.kind == .boolean)
+                isMark(member) && member.pointer.tokens.dropLast() == place.tokens[...]
             }?.pointer
         }.first
     }

@@ -1,7 +1,7 @@
 import PageModel
 
 /// Detects the layout of an answer, and its evidence of how the list continues, from an origin's first answer.
-/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller are not questioned.
+/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller come first, and are confirmed later.
 /// Every finding is recorded with its reason.
 struct Detector {
     let answer: Answer
@@ -45,6 +45,7 @@ struct Detector {
             document.value(at: list.pointer).map {
                 document.entries(of: $0, atMost: configuration.limits.itemsPerPage + 1)
             } ?? []
+        if elements.isEmpty, let failure = answer.failure(withoutItemsAt: list.pointer) { throw failure }
         draft.evidence.count = elements.count
         draft.evidence.isBare = list.pointer.tokens.isEmpty
 
@@ -66,16 +67,22 @@ struct Detector {
 
     /// The draft for an answer without an array. The list is empty when a total of 0 or the origin's statement says so.
     private func withoutItems() throws(FetchFailure) -> DetectionDraft {
+        if let failure = answer.failure(withoutItemsAt: nil) { throw failure }
         var draft = DetectionDraft(
             description: SourceDescription(style: .none, url: answer.url.text, items: JSONPointer(tokens: ["items"])))
         draft.description.said = configuration.saying
         findMore(&draft)
         findTotal(&draft)
         guard draft.evidence.total == .exact(0) || draft.evidence.hasMore == false else {
-            let keyed = keyedObjects.first.map { " (the members of \($0.description) look like items)" } ?? ""
+            let keyed = keyedObjects.first.map { pointer in
+                pointer.tokens.isEmpty
+                    ? "the members of the answer itself look like items: --items ''"
+                    : "the members of \(pointer.description) look like items: --items \(pointer.description)"
+            }
             throw FetchFailure(
-                .undecodable, "the answer has no array of items; name it with --items\(keyed)", isRetryable: false,
-                httpStatus: answer.response.status)
+                .undecodable,
+                "the answer has no array of items; \(keyed ?? "name the place of the items with --items, or check the URL")",
+                isRetryable: false, httpStatus: answer.response.status)
         }
         draft.explain("items", "none", .seen, "the list is empty, and the answer has no array")
         draft.description.isProvisional = true

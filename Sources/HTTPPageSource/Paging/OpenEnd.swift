@@ -13,6 +13,17 @@ struct OpenEnd {
     /// Detection was interrupted, so the page may be a part of the list.
     static let interrupted = OpenEnd("how the list goes on is not known yet")
 
+    /// An answer to a probe could not be read, so the page may be a part of the list.
+    static func unreadable(_ detail: String) -> OpenEnd {
+        OpenEnd(
+            "page one is not the whole list, and the answer to a request for the next page cannot be used: \(detail)")
+    }
+
+    /// No parameter of the style that the caller named brought anything but page one.
+    static func unproved(_ paging: HTTPSourceConfiguration.Paging) -> OpenEnd {
+        OpenEnd("no answer shows that the list ends; \(advice(paging)), or say --paging none", isSuspicion: true)
+    }
+
     private init(_ reason: String, isSuspicion: Bool = false) {
         self.reason = reason
         self.isSuspicion = isSuspicion
@@ -22,8 +33,14 @@ struct OpenEnd {
     /// - Parameters:
     ///   - sizes: sizes that the URL, the caller or the answer states.
     ///   - most: the largest number of items that page one had before.
-    static func find(_ draft: DetectionDraft, sizes: Set<Int>, most: Int?, response: HTTPPageResponse) -> OpenEnd? {
+    ///   - response: the answer that is page one.
+    ///   - paging: the style that the caller named.
+    static func find(
+        _ draft: DetectionDraft, sizes: Set<Int>, most: Int?, response: HTTPPageResponse,
+        paging: HTTPSourceConfiguration.Paging
+    ) -> OpenEnd? {
         let evidence = draft.evidence
+        let way = evidence.suggestion ?? advice(paging)
         guard evidence.count > 0 || evidence.goesOn, evidence.hasMore != false else { return nil }
         if isRanged(response), evidence.exactTotal.map({ $0 > evidence.count }) ?? true {
             return OpenEnd(
@@ -33,13 +50,17 @@ struct OpenEnd {
         if let place = evidence.token?.place, evidence.hasStrongToken {
             return OpenEnd("no parameter takes the token at \(place); name one with --cursor-param")
         }
+        if let part = evidence.part {
+            return OpenEnd(
+                "the origin says that its answer is a part of the list (\(part)), and shows no way to the rest; \(way)")
+        }
         if evidence.hasMore == true {
-            return OpenEnd("the origin says that there is more, and shows no way to it; name one with --paging")
+            return OpenEnd("the origin says that there is more, and shows no way to it; \(way)")
         }
         if let total = evidence.total.count, total > evidence.count {
             let number = evidence.exactTotal == nil ? "about \(total)" : "\(total)"
             return OpenEnd(
-                "the origin counts \(number) items and shows \(evidence.count), and no way to the rest; name one with --paging"
+                "the origin counts \(number) items and shows \(evidence.count), and no way to the rest; \(way)"
             )
         }
         if evidence.exactTotal != nil { return nil }
@@ -50,13 +71,26 @@ struct OpenEnd {
         }
         if let remaining = evidence.remaining, remaining > 0 {
             return OpenEnd(
-                "the origin counts \(remaining) more items, and shows no way to them; name one with --paging")
+                "the origin counts \(remaining) more items, and shows no way to them; \(way)")
         }
         let isFull = sizes.contains(evidence.count) || usualSizes.contains(evidence.count)
         guard isFull, !evidence.deniesNext, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
         return OpenEnd(
-            "the answer is a full page of \(evidence.count) items, and shows no way to another; name one with --paging, or say --paging none",
+            "the answer is a full page of \(evidence.count) items, and shows no way to another; \(way), or say --paging none",
             isSuspicion: true)
+    }
+
+    /// The flag that may help, by the style that the caller named.
+    private static func advice(_ paging: HTTPSourceConfiguration.Paging) -> String {
+        switch paging {
+        case .auto, .none: "name one with --paging"
+        case .offset: "no parameter for --paging offset proved itself, name one with --offset-param"
+        case .page: "no parameter for --paging page proved itself, name one with --page-param"
+        case .keyset: "no parameter for --paging keyset proved itself, name one with --cursor-param"
+        case .cursor: "page one has no token for --paging cursor, name its place with --next"
+        case .link: "page one has no link for --paging link, name its header with --next header:NAME"
+        case .nextURL: "page one has no URL for --paging next-url, name its place with --next"
+        }
     }
 
     /// Whether an answer is a part of a list by its headers: a range of items (RFC 9110, 14), or a header for the next

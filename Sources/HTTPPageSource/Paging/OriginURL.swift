@@ -72,6 +72,9 @@ struct OriginURL: Hashable, Sendable {
     var hasUsualPort: Bool { port == usualPort }
     private var usualPort: Int { scheme == "https" ? 443 : 80 }
 
+    /// Scheme, host and port, for people.
+    var originText: String { "\(scheme)://\(host)\(hasUsualPort ? "" : ":\(port)")" }
+
     /// User and password in front of the host. A secret.
     var userInfo: String? {
         get { components.user.map { user in components.password.map { "\(user):\($0)" } ?? user } }

@@ -6,6 +6,8 @@ extension PageReader {
     /// The origin's own statement: a boolean, else the number of pages.
     var saysMore: Bool? {
         let document = answer.document
+        if isPart { return true }
+        if isEndOfLinks { return false }
         if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
             return said
         }
@@ -27,6 +29,22 @@ extension PageReader {
         return number - first < pages - 1
     }
 
+    /// Whether the answer calls itself a part of the list, whatever its paging says.
+    var isPart: Bool { PageReader.isPart(answer, description) }
+
+    static func isPart(_ answer: Answer, _ description: SourceDescription) -> Bool {
+        guard let pointer = description.part, let name = pointer.tokens.last,
+            let truth = answer.document.value(at: pointer).flatMap({ answer.document.truth($0) })
+        else { return false }
+        return MoreStatement.named(EnvelopeMember.plain(name))?.isPart(truth) ?? false
+    }
+
+    /// Whether the `Link` header says that its next page has no items.
+    private var isEndOfLinks: Bool {
+        guard case .header(let name) = description.next, name.lowercased() == "link" else { return false }
+        return answer.response.header(name).map { LinkHeader.hasEmptyNext(in: $0) } ?? false
+    }
+
     /// Whether the answer names a next page, in any form.
     var isNextLive: Bool {
         guard let place = description.next else { return false }
@@ -34,6 +52,11 @@ extension PageReader {
             answer.document.kind(of: value) == .object
         {
             return !answer.document.members(of: value).isEmpty
+        }
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer),
+            answer.document.kind(of: value) == .array
+        {
+            return answer.document.arrayText(value) != nil
         }
         return answer.text(at: place).map { !$0.isEmpty && $0 != "0" } ?? false
     }
@@ -57,7 +80,7 @@ extension PageReader {
                 let name = description.cursorParameter, let key = key(ofItemAt: content.count - 1)
             else { return nil }
             var next = base
-            next.set(name, key)
+            next.set(key.hasPrefix("[") || key.hasPrefix("{") ? RequestBody.jsonPlace(name) : name, key)
             // The next URL equals this one: the origin ignores the parameter now, or the list ends with this item.
             return next.text == answer.url.text ? nil : PageCursor(next.text)
         }
@@ -76,7 +99,7 @@ extension PageReader {
             answer.document.kind(of: value) == .object
         {
             if let name = description.cursorParameter, let text = answer.document.objectText(value) {
-                next.set(name, text)
+                next.set(RequestBody.jsonPlace(name), text)
                 return next
             }
             for (name, value) in answer.document.members(of: value) {
@@ -86,6 +109,12 @@ extension PageReader {
                 else { continue }
                 next.set(name, text)
             }
+            return next
+        }
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer),
+            let name = description.cursorParameter, let text = answer.document.arrayText(value)
+        {
+            next.set(RequestBody.jsonPlace(name), text)
             return next
         }
         guard let name = description.cursorParameter, let text = answer.text(at: place) else { return nil }
@@ -107,7 +136,9 @@ extension PageReader {
         let policy = answer.policy ?? OriginPolicy(home: answer.url, allowed: [])
         if case .refused = policy.verdict(on: next, from: origin) {
             throw FetchFailure(
-                .hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
+                .hostile,
+                "the next link leads to another origin, \(next.originText), and is not followed; a page style or a URL of that origin may work (--paging)",
+                isRetryable: false)
         }
         next.userInfo = nil
         // Only the caller's own secrets are removed: a continuation may be called `token` as well.

@@ -28,7 +28,12 @@ struct PageReader {
 
     func content() throws(FetchFailure) -> PageContent {
         let document = answer.document
-        guard let list = document.value(at: description.items) else {
+        let list = document.value(at: description.items)
+        // An error is neither an empty list nor the end of one.
+        if list.map({ isEmpty($0) }) ?? true, let failure = answer.failure(withoutItemsAt: description.items) {
+            throw failure
+        }
+        guard let list else {
             // Some origins omit the member when the list has no items. On page one, a total of 0 or the origin's
             // statement must confirm it. On later pages, an answer without the words of an error is the end of the
             // list.
@@ -45,17 +50,22 @@ struct PageReader {
                 return PageContent()
             }
             throw FetchFailure(
-                .undecodable, "the answer has nothing at \(described(description.items))", isRetryable: false,
-                httpStatus: answer.response.status)
+                .undecodable, "the answer has nothing at \(described(description.items)); --items names another place",
+                isRetryable: false, httpStatus: answer.response.status)
         }
         if document.kind(of: list) == .null { return PageContent() }
         guard document.kind(of: list) == .array || isKeyed(list) else {
             throw FetchFailure(
-                .undecodable, "what the answer has at \(described(description.items)) is not an array",
+                .undecodable,
+                "what the answer has at \(described(description.items)) is not an array; --items names another place",
                 isRetryable: false,
                 httpStatus: answer.response.status)
         }
         return try document.items(of: list, id: description.id, limits: limits)
+    }
+
+    private func isEmpty(_ list: JSONValue) -> Bool {
+        answer.document.kind(of: list) == .null || answer.document.entries(of: list, atMost: 1).isEmpty
     }
 
     /// Whether an object holds the items by their keys, as it did on page one. Every member is an item then.
@@ -82,15 +92,32 @@ struct PageReader {
             return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is no number of items; the total is unknown")
         }
         let total = Total(claimed: number)
-        guard description.isEstimate == true || isMarked(answer, description.estimateMark) else { return (total, nil) }
+        guard
+            description.isEstimate == true || isMarked(answer, description.estimateMark)
+                || PageReader.isPart(answer, description)
+        else { return (total, nil) }
         return (total.count.map { .estimate($0) } ?? .unknown, nil)
     }
 
     /// `relation: "gte"`, `isEstimate: true`: every value that does not clearly state an exact total.
     private static func isMarked(_ answer: Answer, _ mark: JSONPointer?) -> Bool {
         guard let value = mark.flatMap({ answer.document.value(at: $0) }) else { return false }
-        if let truth = answer.document.truth(value) { return truth }
+        if let truth = answer.document.truth(value) {
+            // `exhaustiveNbHits`, `isExact`: the opposite.
+            let name = EnvelopeMember.plain(mark?.tokens.last ?? "")
+            return ["exact", "exhaustive"].contains { name.contains($0) } ? !truth : truth
+        }
         return answer.document.string(value).map { !["eq", "exact", "equal", ""].contains($0.lowercased()) } ?? false
+    }
+
+    /// Whether the origin says that its list has more items than it counts: `relation: "gte"`, `total_is_capped`.
+    static func isLowerBound(_ answer: Answer, _ description: SourceDescription) -> Bool {
+        guard let mark = description.estimateMark, let value = answer.document.value(at: mark) else { return false }
+        if let text = answer.document.string(value), answer.document.truth(value) == nil {
+            return text.lowercased().hasPrefix("gt") || text.hasPrefix(">")
+        }
+        let name = EnvelopeMember.plain(mark.tokens.last ?? "")
+        return ["capped", "truncated", "lowerbound"].contains { name.contains($0) } && isMarked(answer, mark)
     }
 
     // MARK: The rest
@@ -110,7 +137,10 @@ struct PageReader {
         else { return nil }
         let elements = answer.document.entries(of: list, atMost: index + 1)
         guard index < elements.count else { return nil }
-        return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0)?.text }
+        guard let value = answer.document.value(at: key, below: elements[index]) else { return nil }
+        // Several sort values go into the body of a search as they are.
+        let isInBody = RequestBody.isPlace(description.cursorParameter ?? "")
+        return answer.document.identifier(value)?.text ?? (isInBody ? answer.document.arrayText(value) : nil)
     }
 
     private func described(_ pointer: JSONPointer) -> String {

@@ -7,45 +7,37 @@ enum PagingChoice {
         -> [Candidate]
     {
         let evidence = draft.evidence
+        // A style that proves itself takes its place. Without one, page one is all that is known of the list.
+        draft.description.style = .none
         switch configuration.paging {
         case .offset:
-            draft.description.style = .offset
-            if draft.description.offsetParameter != nil { return [] }
-            draft.description.offsetParameter = "offset"
+            if draft.description.offsetParameter != nil {
+                draft.description.style = .offset
+                return []
+            }
             let hints = CandidateOrder.hinted(draft) { if case .offset = $0 { true } else { false } }
             return evidence.count > 0 ? CandidateOrder.unique(hints + CandidateOrder.offsets.map { .offset($0) }) : []
         case .page:
-            draft.description.style = .page
-            let name = draft.description.pageParameter
-            draft.description.pageParameter = name ?? "page"
-            if name != nil {
+            if draft.description.pageParameter != nil {
+                draft.description.style = .page
                 draft.description.firstPage =
                     draft.description.firstPage ?? evidence.pageNumber.map { min(max($0, 0), 1) }
+                return []
             }
             let hints = CandidateOrder.hinted(draft) { if case .page = $0 { true } else { false } }
             let usual = CandidateOrder.pages.map { Candidate.page($0, first: configuration.firstPage) }
-            return name == nil && evidence.count > 0 ? CandidateOrder.unique(hints + usual) : []
+            return evidence.count > 0 ? CandidateOrder.unique(hints + usual) : []
         case .cursor:
-            draft.description.style = .cursor
-            if evidence.token == nil {
-                draft.warnings.append("the first answer has no token; taken for the whole list")
-            }
-            guard let token = evidence.token, configuration.cursorParameter == nil else { return [] }
-            return token.isMerged ? [] : CandidateOrder.cursors(token, url).map { .cursor($0) }
+            guard let token = evidence.token else { return [] }
+            return token.isMerged ? [.merge] : CandidateOrder.cursors(token, url).map { .cursor($0) }
         case .keyset:
-            draft.description.style = .keyset
-            draft.description.key = draft.description.key ?? evidence.sortKey ?? draft.description.id
-            guard configuration.cursorParameter == nil else { return [] }
-            draft.description.cursorParameter = "after"
-            return draft.description.key.map { key in CandidateOrder.keysets(url).map { .keyset($0, key: key) } } ?? []
-        case .link:
-            draft.description.style = .link
-            draft.description.next = draft.description.next ?? .header("Link")
-            return []
-        case .nextURL:
-            draft.description.style = .nextURL
-            if evidence.next == nil {
-                draft.warnings.append("the first answer has no next URL; taken for the whole list")
+            let key = CandidateOrder.key(draft)
+            draft.description.key = key
+            return key.map { key in CandidateOrder.keysets(url).map { .keyset($0, key: key) } } ?? []
+        case .link, .nextURL:
+            // A next URL is followed wherever it is. Without one, the list has no way on.
+            if evidence.next != nil || evidence.hasBrokenNext {
+                draft.description.style = configuration.paging == .link ? .link : .nextURL
             }
             return []
         case .none:
@@ -54,6 +46,28 @@ enum PagingChoice {
         case .auto:
             return byEvidence(&draft, configuration, url)
         }
+    }
+
+    /// The parameters that the caller names, as candidates. Page one confirms a parameter of its next URL, so that no
+    /// probe is needed. A list that ends with page one needs none.
+    static func said(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
+        guard !isWhole(draft.evidence), ![.none, .link, .nextURL].contains(configuration.paging) else { return [] }
+        func isShown(_ name: String) -> Bool { draft.evidence.next?.value(of: name) != nil }
+        var found: [Candidate] = []
+        if let name = configuration.offsetParameter, !isShown(name) {
+            found.append(.offset(name, first: draft.description.firstOffset ?? 0))
+        }
+        if let name = configuration.pageParameter, !isShown(name) {
+            found.append(.page(name, first: configuration.firstPage))
+        }
+        if let name = configuration.cursorParameter, !isShown(name) {
+            if draft.evidence.token != nil, configuration.paging != .keyset {
+                found.append(.cursor(name))
+            } else if let key = CandidateOrder.key(draft), configuration.paging != .cursor {
+                found.append(.keyset(name, key: key))
+            }
+        }
+        return found
     }
 
     /// Whether the list ends with page one, or page one has no evidence at all. The way of paging cannot be seen then,
@@ -97,12 +111,6 @@ enum PagingChoice {
         }
         draft.description.style = .none
         if let token = evidence.token {
-            if let said = configuration.cursorParameter {
-                draft.description.style = .cursor
-                draft.description.cursorParameter = said
-                draft.description.isTokenWeak = token.isWeak ? true : nil
-                return byOffset
-            }
             let candidates = CandidateOrder.forToken(token, byOffset, draft, url)
             guard token.isWeak else { return candidates }
             // A weak token may be none: other ways are tried as well.
@@ -160,40 +168,26 @@ enum PagingChoice {
         draft.evidence.total = .unknown
     }
 
-    /// No candidate was proved. The description keeps what is known, and a warning names the rest.
-    static func giveUp(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration) {
-        switch configuration.paging {
-        case .offset, .page, .keyset:
-            let name =
-                draft.description.offsetParameter ?? draft.description.pageParameter ?? draft.description
-                .cursorParameter ?? ""
-            draft.explain(configuration.paging.rawValue, name, .assumed)
-            draft.warnings.append(
-                "no parameter for --paging \(configuration.paging.rawValue) proved itself; '\(name)' is taken: name it")
-            return
-        case .cursor:
-            draft.warnings.append(
-                "no parameter takes the token at \(draft.description.next?.description ?? "?"); name one with --cursor-param"
-            )
-            draft.description.style = .none
-            return
-        case .auto, .link, .nextURL, .none:
-            break
-        }
+    /// No candidate was proved. Page one is all that is known of the list, and the next page one is examined again.
+    static func giveUp(_ draft: inout DetectionDraft) {
         guard draft.description.style == .none else { return }
-        // The next run detects again when page one looks different.
         draft.description.isProvisional = true
     }
 
     /// Completes the description with the values that its style needs besides the parameters.
     static func complete(_ draft: inout DetectionDraft) {
+        // A token that the last page may have as well shows nothing where pages are requested by number.
+        if !draft.description.isChain, draft.description.style != .none, draft.evidence.token?.isWeak == true {
+            draft.description.next = nil
+        }
         if draft.description.style == .page {
             draft.description.firstPage = draft.description.firstPage ?? 1
             draft.description.gridSize = max(draft.evidence.count, 1)
         }
         draft.explain(
             "paging", draft.description.style.rawValue,
-            draft.description.said?.hasPrefix("paging=") == true ? .said : ground(draft))
+            draft.description.said?.hasPrefix("paging=\(draft.description.style.rawValue)") == true
+                ? .said : ground(draft))
     }
 
     private static func ground(_ draft: DetectionDraft) -> Explained.Ground {

@@ -16,15 +16,24 @@ struct RequestBody: Sendable {
     }
 
     /// Whether a parameter is a place in the body.
-    static func isPlace(_ name: String) -> Bool { name.hasPrefix("/") }
+    static func isPlace(_ name: String) -> Bool { name.hasPrefix("/") || name.hasPrefix(jsonMark) }
+
+    /// In front of a place whose value is JSON itself: an object or an array that goes into the body as it is.
+    private static let jsonMark = "json:/"
+
+    /// The parameter for a value that is an object or an array. Outside a body, such a value is text.
+    static func jsonPlace(_ name: String) -> String { name.hasPrefix("/") ? "json:" + name : name }
 
     /// The body with the values of these parameters, and the URL without them.
     func request(for url: OriginURL) -> (url: OriginURL, body: [UInt8]) {
         var url = url
         var body = document
         for parameter in url.parameters where RequestBody.isPlace(parameter.plainName) {
-            guard let pointer = JSONPointer(parameter.plainName) else { continue }
-            let value = value(parameter.plainValue, at: pointer)
+            let isJSON = parameter.plainName.hasPrefix(RequestBody.jsonMark)
+            guard let pointer = JSONPointer(String(parameter.plainName.dropFirst(isJSON ? 5 : 0))) else { continue }
+            let text = parameter.plainValue
+            let isValid = isJSON && (try? JSONDocument(Array(text.utf8), depthLimit: 128)) != nil
+            let value = isValid ? text : value(text, at: pointer)
             body = body.setting(pointer, to: value).flatMap { try? JSONDocument($0, depthLimit: 128) } ?? body
         }
         url.removeParameters { RequestBody.isPlace($0.plainName) }

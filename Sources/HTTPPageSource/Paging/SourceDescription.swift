@@ -58,6 +58,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var hasMore: JSONPointer?
     /// A boolean that is true on the last page.
     var isLast: JSONPointer?
+    /// A boolean that calls the answers a part of the list; see `MoreStatement`.
+    var part: JSONPointer?
     /// The place of the number of pages (R24).
     var pageCount: HTTPSourceConfiguration.Place?
     var limitParameter: String?

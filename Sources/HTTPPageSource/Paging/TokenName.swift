@@ -14,6 +14,14 @@ struct TokenName {
         "hasnext", "hasmore", "hash", "etag",
     ]
 
+    /// The name with capitals instead of hyphens: `vid-offset` becomes `vidOffset`.
+    static func camelCase(_ name: String) -> String {
+        let words = name.split(separator: "-")
+        return
+            (words.prefix(1).map { String($0) } + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() })
+            .joined()
+    }
+
     /// Whether the name can be that of a token.
     var isToken: Bool {
         (TokenName.strongWords + TokenName.weakWords).contains { plain.contains($0) }

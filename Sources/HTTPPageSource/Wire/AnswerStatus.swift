@@ -52,7 +52,12 @@ enum AnswerStatus: Equatable {
         case 407:
             self = refusal(.forbidden, "a proxy wants to know who is asking (407)")
         default:
-            var failure = FetchFailure.status(response.status, retryAfter: AnswerStatus.pause(response, now))
+            let pause = AnswerStatus.pause(response, now)
+            var failure = FetchFailure.status(
+                response.status, retryAfter: pause,
+                message: pause.map { pause in
+                    "the origin answered \(response.status), and asks to wait \(pause.components.seconds) s"
+                })
             if response.status == 403, let pause = AnswerStatus.pause(response, now) {
                 // Some origins answer 403 for too many requests, with a time to wait or a remaining count of 0.
                 failure = FetchFailure(

@@ -43,11 +43,15 @@ extension FetchFailure {
     }
 
     static func bodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
-        FetchFailure(.hostile, "the body is larger than \(limits.body) bytes", isRetryable: false)
+        FetchFailure(
+            .hostile, "the body is larger than \(limits.body) bytes; request smaller pages with --page-size",
+            isRetryable: false)
     }
 
     static func decompressedBodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
-            .hostile, "the decompressed body is larger than \(limits.decompressedBody) bytes", isRetryable: false)
+            .hostile,
+            "the decompressed body is larger than \(limits.decompressedBody) bytes; request smaller pages with --page-size",
+            isRetryable: false)
     }
 }

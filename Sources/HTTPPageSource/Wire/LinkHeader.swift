@@ -1,23 +1,37 @@
 /// The `Link` header field (RFC 8288).
 enum LinkHeader {
-    /// The target of the first link with this relation, as it is written. It may be a relative reference.
+    /// The target of the first link with this relation, as it is written. It may be a relative reference. A link whose
+    /// own parameter says that nothing is behind it (`results="false"`) does not count.
     static func target(rel wanted: String, in field: String) -> String? {
+        links(rel: wanted, in: field).first { !$0.isEmpty }?.target
+    }
+
+    /// Whether the links to the next page all say that nothing is behind them: `rel="next"; results="false"`.
+    static func hasEmptyNext(in field: String) -> Bool {
+        let found = links(rel: "next", in: field)
+        return !found.isEmpty && found.allSatisfy(\.isEmpty)
+    }
+
+    private static func links(rel wanted: String, in field: String) -> [(target: String, isEmpty: Bool)] {
+        var found: [(target: String, isEmpty: Bool)] = []
         var rest = Substring(field)
         while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
             let target = rest[rest.index(after: open)..<close]
             rest = rest[rest.index(after: close)...]
             var relations: [Substring] = []
+            var isEmpty = false
             while let parameter = nextParameter(&rest) {
                 // Only the first `rel` counts, and it may hold several relations (RFC 8288, 3.3).
                 if parameter.name == "rel", relations.isEmpty {
                     relations = parameter.value.split(separator: " ")
                 }
+                if parameter.name == "results" { isEmpty = parameter.value.lowercased() == "false" }
             }
             if relations.contains(where: { $0.lowercased() == wanted }) {
-                return target.trimmingSpaces()
+                found.append((target.trimmingSpaces(), isEmpty))
             }
         }
-        return nil
+        return found
     }
 
     /// Removes `; name=value` or `; name="value"` from the front. Returns nil at the comma before the next link, or at

@@ -39,6 +39,7 @@ struct OriginPolicy: Sendable {
             return .refused("the origin redirects from https to http")
         }
         if isHome(next) { return .home }
-        return admits(next) ? .elsewhere : .refused("the origin redirects to another origin")
+        if admits(next) { return .elsewhere }
+        return .refused("the origin redirects to another origin, \(next.originText); if it is right, give its URL")
     }
 }

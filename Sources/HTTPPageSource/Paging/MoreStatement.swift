@@ -1,0 +1,70 @@
+/// What a member of the envelope states about the rest of the list, by its name (R24).
+///
+/// Some statements hold in both directions: `has_more: false` ends the list. Others hold in one: `incomplete_results:
+/// true` calls the answer a part, while `false` only says that the search behind it ended.
+enum MoreStatement {
+    /// True while more items follow, false on the last page.
+    case more
+    /// True on the last page, false while more items follow.
+    case last
+    /// True: the answers are a part of the list, whatever the paging says. False says nothing.
+    case part
+    /// False: the answers are a part of the list, whatever the paging says. True says nothing.
+    case whole
+
+    /// The names, in lower case and without `_`, `-`, `@` and `$`.
+    private static let names: [String: MoreStatement] = {
+        let all: [(MoreStatement, [String])] = [
+            (
+                .more,
+                [
+                    "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "havemore",
+                    "havemoreresults",
+                    "havenext", "more", "moreresults", "moreavailable", "moreitems", "morepages", "istruncated",
+                    "truncated", "exceededtransferlimit",
+                ]
+            ),
+            (
+                .last,
+                [
+                    "islast", "islastpage", "last", "lastpage", "done", "endoflist", "endofstream", "endofresults",
+                    "isend", "eof", "exhausted", "isexhausted", "nomore", "nomoreresults", "nomoreitems", "reachedend",
+                    "endreached", "atend",
+                ]
+            ),
+            (
+                .part,
+                [
+                    "incompleteresults", "incomplete", "isincomplete", "partial", "ispartial", "partialresults",
+                    "limitreached", "limitexceeded", "overflow", "overflowed", "resultslimited",
+                ]
+            ),
+            (.whole, ["complete", "iscomplete", "finished", "isfinished", "allresults", "allreturned"]),
+        ]
+        return Dictionary(uniqueKeysWithValues: all.flatMap { kind, names in names.map { ($0, kind) } })
+    }()
+
+    /// The statement of a member with this plain name. Returns nil for any other name.
+    static func named(_ plain: String) -> MoreStatement? {
+        if let known = names[plain] { return known }
+        return ["hasmore", "hasnext", "havemore"].contains { plain.hasPrefix($0) } ? .more : nil
+    }
+
+    /// Whether more items follow, by the value of the member. `nil` when the value says nothing about it.
+    func hasMore(_ truth: Bool) -> Bool? {
+        switch self {
+        case .more: truth
+        case .last: !truth
+        case .part, .whole: nil
+        }
+    }
+
+    /// Whether the value calls the answers a part of the list.
+    func isPart(_ truth: Bool) -> Bool {
+        switch self {
+        case .part: truth
+        case .whole: !truth
+        case .more, .last: false
+        }
+    }
+}

@@ -1,0 +1,188 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("The caller's settings: each is confirmed, or refused in one line that names it")
+struct SettingsTests {
+    /// Pages of ten by `page`, with everything around the items that a setting may name.
+    private static let numbered = ScriptedOrigin { url, _ in
+        let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = min((page - 1) * size, 45)
+        return .json(
+            #"{"items":[\#(objects(start..<min(start + size, 45)))],"page":\#(page),"per_page":\#(size),"total":45}"#)
+    }
+    /// The same as a bare array.
+    private static let bare = ScriptedOrigin { url, _ in
+        let start = min(((url.number("page") ?? 1) - 1) * 10, 45)
+        return .json("[\(objects(start..<min(start + 10, 45)))]")
+    }
+    private static let tokens = ScriptedOrigin { url, _ in
+        let start = url.number("cursor") ?? 0, end = min(start + 10, 45)
+        return .json(#"{"items":[\#(objects(start..<end))],"next_cursor":\#(end < 45 ? "\(end)" : "null")}"#)
+    }
+
+    private static func set(_ option: String, _ value: String, _ configuration: inout HTTPSourceConfiguration) {
+        switch option {
+        case "--id": configuration.id = JSONPointer(value)
+        case "--total": configuration.total = .init(value)
+        case "--next": configuration.next = .init(value)
+        case "--has-more": configuration.hasMore = JSONPointer(value)
+        case "--page-param": configuration.pageParameter = value
+        case "--offset-param": configuration.offsetParameter = value
+        case "--cursor-param": configuration.cursorParameter = value
+        case "--limit-param": configuration.limitParameter = value
+        case _: configuration.firstPage = Int(value)
+        }
+    }
+
+    @Test(
+        "A mistyped setting is refused in one line that names it, and nothing is stored",
+        arguments: [
+            ("--id", "/idd"), ("--total", "/totall"), ("--total", "header:X-Foo"), ("--next", "/nextt"),
+            ("--has-more", "/foo"), ("--page-param", "pag"), ("--offset-param", "foo"), ("--cursor-param", "curs"),
+            ("--limit-param", "foo"), ("--first-page", "0"),
+        ])
+    func mistyped(option: String, value: String) async throws {
+        for origin in [Self.numbered, Self.bare, Self.tokens] {
+            let source = try scripted("http://h/api", origin) { Self.set(option, value, &$0) }
+            let failure = await #expect(throws: FetchFailure.self) {
+                _ = try await source.first(size: option == "--limit-param" ? 5 : nil)
+            }
+            #expect(failure?.failureClass == .refused && failure?.isRetryable == false)
+            #expect(
+                failure?.message.hasPrefix("\(option) \(value) is not confirmed: ") == true, "\(failure?.message ?? "")"
+            )
+            #expect(source.summary == nil, "nothing is remembered")
+        }
+    }
+
+    @Test(
+        "A setting that page one or a second answer confirms is used",
+        arguments: [
+            ("--id", "/id"), ("--total", "/total"), ("--page-param", "page"), ("--limit-param", "per_page"),
+            ("--first-page", "1"),
+        ])
+    func confirmed(option: String, value: String) async throws {
+        let source = try scripted("http://h/api", Self.numbered) { Self.set(option, value, &$0) }
+        #expect(try await walk(source) == fortyFive)
+        #expect(source.access == .grid(size: 10))
+    }
+
+    @Test("A total that counts the page is refused where more items follow")
+    func totalOfThePage() async throws {
+        let source = try scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<10))],"count":10,"has_more":true}"#) }
+        ) { $0.total = .init("/count") }
+        await #expect(throws: FetchFailure.self) { _ = try await source.first() }
+    }
+
+    @Test("A size that the caller names as the total makes no full page a whole list")
+    func sizeAsTotal() async throws {
+        let source = try scripted(
+            "http://h/api", ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<10))],"limit":10}"#) }
+        ) { $0.total = .init("/limit") }
+        #expect(try await source.first().hasMore == true)
+    }
+
+    @Test("A parameter for the next page is right when the list ends with page one, and nothing follows it")
+    func short() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(((url.number("seite") ?? 1) - 1) * 10, 7)
+            return .json("[\(objects(start..<min(start + 10, 7)))]")
+        }
+        let source = try scripted("http://h/api", origin) { $0.pageParameter = "seite" }
+        let page = try await source.first()
+        #expect(page.content.count == 7 && page.hasMore != true)
+        let wrong = try scripted("http://h/api", origin) { $0.pageParameter = "page" }
+        await #expect(throws: FetchFailure.self) { _ = try await wrong.first() }
+    }
+
+    @Test("A place of the next page that a short page one lacks is reported, and is examined again")
+    func shortWithoutNext() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
+        let source = try scripted("http://h/api", origin) { $0.next = .init("/nextt") }
+        let page = try await source.first()
+        #expect(page.lesson?.warnings.contains { $0.hasPrefix("--next /nextt is not confirmed yet") } == true)
+        #expect(page.lesson?.source.contains("isProvisional") == true)
+    }
+
+    // MARK: Styles that the caller names
+
+    @Test(
+        "A style without its parameter, token or link makes no full page the whole list",
+        arguments: HTTPSourceConfiguration.Paging.allCases)
+    func namedStyle(style: HTTPSourceConfiguration.Paging) async throws {
+        let answers: [@Sendable (OriginURL) -> HTTPPageResponse] = [
+            { _ in .json(#"{"data":[\#(objects(0..<10))]}"#) },
+            { _ in .json(#"{"data":[\#(objects(0..<10))],"total":45}"#) },
+            { url in url.parameters.isEmpty ? .json(#"{"data":[\#(objects(0..<10))]}"#) : HTTPPageResponse(status: 400)
+            },
+            { url in .json(#"{"data":[\#(url.parameters.isEmpty ? objects(0..<10) : "")]}"#) },
+        ]
+        for (index, answer) in answers.enumerated() {
+            let source = try scripted("http://h/api", ScriptedOrigin { url, _ in answer(url) }) { $0.paging = style }
+            let page = try await source.first()
+            #expect(source.access == .single)
+            let isPart = page.hasMore == true || page.total.count ?? 0 > page.content.count
+            #expect(isPart == (style != .none || index == 1), "\(page.lesson?.warnings ?? [])")
+        }
+    }
+
+    @Test("A list shorter than a page may be whole, unless the parameters of its style all bring page one again")
+    func namedStyleShort() async throws {
+        for style in HTTPSourceConfiguration.Paging.allCases {
+            let source = try scripted(
+                "http://h/api", ScriptedOrigin { _, _ in .json(#"{"data":[\#(objects(0..<7))]}"#) }
+            ) { $0.paging = style }
+            let isOpen = [.offset, .page, .keyset].contains(style)
+            #expect(try await source.first().hasMore == (isOpen ? true : nil), "\(style)")
+            let ended = try scripted(
+                "http://h/api",
+                ScriptedOrigin { url, _ in
+                    .json(#"{"data":[\#(url.parameters.isEmpty ? objects(0..<7) : "")]}"#)
+                }
+            ) { $0.paging = style }
+            #expect(try await ended.first().hasMore != true, "nothing follows page one")
+        }
+    }
+
+    @Test("A stored full page that was unproven is whole once the caller says so")
+    func none() async throws {
+        let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<10))]") }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        var outcomes: [SyncReport.Outcome] = []
+        for style in [HTTPSourceConfiguration.Paging.auto, .keyset, .none] {
+            let source = try scripted("http://h/api", origin) { $0.paging = style }
+            outcomes.append(
+                try await ListSync(
+                    storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
+                    chance: { 0.5 }
+                ).run().outcome)
+        }
+        #expect(outcomes == [.unproven, .unproven, .complete])
+    }
+
+    @Test("A total that the caller names for a stored list is no smaller than the list")
+    func smallerTotal() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 45), end = min(start + 20, 45)
+            return .json(#"{"items":[\#(objects(start..<end))],"limit":26,"total":45}"#)
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        func run(_ change: @Sendable (inout HTTPSourceConfiguration) -> Void) async throws -> SyncReport {
+            try await ListSync(
+                storage: storage, source: try scripted("http://h/api", origin, change), key: QueryKey("k"),
+                options: SyncOptions(), clock: clock, chance: { 0.5 }
+            ).run()
+        }
+        #expect(try await run { _ in }.outcome == .complete)
+        let wrong = try await run { $0.total = .init("/limit") }
+        #expect(
+            wrong.headFailure?.message.contains("45 items are stored") == true, "\(wrong.headFailure?.message ?? "")")
+    }
+}
+#endif

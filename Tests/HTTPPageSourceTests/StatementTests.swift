@@ -1,0 +1,197 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Statements of an answer on the rest of its list, and on its own failure")
+struct StatementTests {
+    private func first(_ members: String, count: Int = 13) async throws -> FetchedPage {
+        try await scripted(
+            "http://h/api", ScriptedOrigin { _, _ in .json(#"{"data":[\#(objects(0..<count))],\#(members)}"#) }
+        ).first()
+    }
+
+    private func run(_ origin: ScriptedOrigin, url: String = "http://h/api") async throws -> SyncReport {
+        let clock = ManualClock()
+        return try await ListSync(
+            storage: MemoryStorage(clock: clock), source: try scripted(url, origin), key: QueryKey("k"),
+            options: SyncOptions(), clock: clock, chance: { 0.5 }
+        ).run()
+    }
+
+    @Test(
+        "A member that states that more follows, or that the answer is a part, opens the end of the list (R24)",
+        arguments: [
+            #""have_more_results":true"#, #""incomplete_results":true"#, #""partial":true"#, #""complete":false"#,
+            #""finished":false"#, #""eof":false"#, #""exhausted":false"#, #""no_more":false"#, #""is_end":false"#,
+            #""limitReached":true"#, #""overflow":true"#, #""page":{"current":1,"of":4}"#, #""found":47"#,
+            #""nbResults":47"#, #""meta":{"partial":true}"#,
+        ])
+    func more(members: String) async throws {
+        let page = try await first(members)
+        #expect(page.hasMore == true || page.total.count == 47, "\(page)")
+    }
+
+    @Test(
+        "A statement of one direction says nothing with its other value, and others end the list",
+        arguments: [
+            (#""incomplete_results":false"#, nil), (#""complete":true"#, nil), (#""finished":true"#, nil),
+            (#""eof":true"#, false), (#""is_end":true"#, false), (#""no_more":true"#, false),
+        ] as [(String, Bool?)])
+    func directions(members: String, hasMore: Bool?) async throws {
+        #expect(try await first(members).hasMore == hasMore)
+        // A full page is open without a statement on its end.
+        #expect(try await first(members, count: 10).hasMore == (hasMore ?? true))
+    }
+
+    @Test("A search that calls its results incomplete is not complete, although every page is fetched")
+    func incompleteResults() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(((url.number("page") ?? 1) - 1) * 10, 20)
+            return .json(
+                #"{"total_count":20,"incomplete_results":true,"items":[\#(objects(start..<min(start + 10, 20)))]}"#)
+        }
+        let report = try await run(origin, url: "http://h/api?q=x&per_page=10")
+        #expect(report.outcome != .complete && report.outcome != .limited, "\(report.outcome)")
+        #expect(report.list?.coverage.count == 20)
+    }
+
+    @Test(
+        "A member beside the total makes it an estimate",
+        arguments: [
+            #""total":47,"total_is_capped":true"#, #""total":47,"isEstimate":true"#, #""total":47,"approximate":true"#,
+            #""total":{"value":47,"relation":"gte"}"#, #""nbHits":47,"exhaustiveNbHits":false"#,
+        ])
+    func estimates(members: String) async throws {
+        #expect(try await first(members).total == .estimate(47))
+    }
+
+    @Test("A lower bound of the total ends no list: a refusal behind it is the end of a window, not of the list")
+    func lowerBound() async throws {
+        func origin(_ relation: String) -> ScriptedOrigin {
+            ScriptedOrigin { url, _ in
+                let start = url.number("from") ?? 0
+                guard start + 10 <= 40 else { return HTTPPageResponse(status: 400) }
+                return .json(
+                    #"{"hits":{"total":{"value":40,"relation":"\#(relation)"},"hits":[\#(objects(start..<start + 10))]}}"#
+                )
+            }
+        }
+        #expect(try await run(origin("gte"), url: "http://h/api?size=10").outcome == .incomplete)
+    }
+
+    // MARK: Failures
+
+    @Test(
+        "An error with a status of success is a failure, and no empty list",
+        arguments: [
+            #"{"success":false,"errors":[{"code":1}],"messages":[],"result":null}"#,
+            #"{"errors":[{"message":"no"}],"data":[]}"#, #"{"ok":false,"error":"no","items":[]}"#,
+            #"{"status":"error","data":[]}"#, #"{"error":{"message":"no"},"items":null}"#,
+        ])
+    func failures(body: String) async throws {
+        let report = try await run(ScriptedOrigin { _, _ in .json(body) })
+        #expect(report.outcome == .failed)
+        #expect(
+            report.headFailure?.message.contains("with an error (/") == true, "\(report.headFailure?.message ?? "")")
+    }
+
+    @Test(
+        "An empty list without an error is empty, whatever it is called",
+        arguments: [
+            #"{"success":true,"errors":[],"result":[]}"#, #"{"error":null,"data":[]}"#,
+            #"{"error":{"code":0,"message":""},"data":[]}"#, #"{"errors":{},"data":[],"status":"ok"}"#,
+        ])
+    func empty(body: String) async throws {
+        #expect(try await run(ScriptedOrigin { _, _ in .json(body) }).outcome == .complete)
+    }
+
+    @Test("A list of errors is a list")
+    func listOfErrors() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"errors":[{"id":1}]}"#) }
+        #expect(try await run(origin, url: "http://h/errors").outcome == .complete)
+    }
+
+    @Test("An error in place of a known page one keeps the list")
+    func laterFailure() async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        for body in [#"{"data":[{"id":1},{"id":2}]}"#, #"{"errors":[{"message":"timeout"}],"data":[]}"#] {
+            let report = try await ListSync(
+                storage: storage, source: try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }),
+                key: QueryKey("k"), options: SyncOptions(), clock: clock, chance: { 0.5 }
+            ).run()
+            #expect(report.list?.coverage.count == 2)
+            #expect((report.outcome == .failed) == body.contains("timeout"))
+        }
+    }
+
+    // MARK: Links
+
+    @Test("A next link that says that it has no results is the end (Sentry)")
+    func emptyLink() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.value(of: "cursor").flatMap { Int($0.split(separator: ":")[1]) } ?? 0,
+                end = min(start + 20, 45)
+            let link = #"<http://h/api?cursor=0:\#(end):0>; rel="next"; results="\#(end < 45)""#
+            return .json("[\(objects(start..<end))]", [HTTPField("Link", link)])
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await walk(source) == fortyFive)
+        #expect(!origin.urls.contains { $0.contains("0:45:0") })
+        let short = try scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in
+                .json("[\(objects(0..<10))]", [HTTPField("Link", #"</api?cursor=1>; rel="next"; results="false""#)])
+            })
+        #expect(try await short.first().hasMore == false)
+    }
+
+    // MARK: Messages
+
+    @Test("Objects by their keys at the top are named with a setting that reads them")
+    func keyedRoot() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"-N1":{"name":"a","v":1},"-N2":{"name":"b","v":2}}"#) }
+        let failure = await #expect(throws: FetchFailure.self) {
+            _ = try await scripted("http://h/rdb", origin).first()
+        }
+        #expect(failure?.message.contains("--items ''") == true, "\(failure?.message ?? "")")
+        let source = try scripted("http://h/rdb", origin) { $0.items = JSONPointer("") }
+        #expect(try await source.first().content.count == 2)
+    }
+
+    @Test("A second page that cannot be read is named in the warning")
+    func unreadable() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let page = url.number("page") ?? 1
+            return page == 1
+                ? .json(#"{"data":[\#(objects(0..<10))],"total":23}"#) : .json(#"{"data":[{"id":10},{"id"#)
+        }
+        let page = try await scripted("http://h/api", origin).first()
+        #expect(page.lesson?.warnings.contains { $0.contains("not JSON") } == true, "\(page.lesson?.warnings ?? [])")
+    }
+
+    @Test("A member that may lead on is named with a full command")
+    func suggestion() async throws {
+        let page = try await first(#""stream_position":5,"last_thing":"x7""#, count: 10)
+        #expect(
+            page.lesson?.warnings.contains { $0.contains("--paging cursor --next /") && $0.contains("--cursor-param") }
+                == true, "\(page.lesson?.warnings ?? [])")
+    }
+
+    @Test("A redirect or a next link to another origin is named with its port")
+    func otherOrigin() async throws {
+        for answer in [
+            HTTPPageResponse.redirect(to: "http://other:8081/api"),
+            .json(#"{"items":[\#(objects(0..<10))],"next":"http://other:8081/api?page=2"}"#),
+        ] {
+            let failure = await #expect(throws: FetchFailure.self) {
+                _ = try await scripted("http://h/api", ScriptedOrigin { _, _ in answer }).first()
+            }
+            #expect(failure?.message.contains("http://other:8081") == true, "\(failure?.message ?? "")")
+        }
+    }
+}
+#endif
