@@ -51,7 +51,9 @@ extension ToolTests {
             // Page one confirms a walk without a total.
             let confirmations = path == "linked" ? 1 : 0
             #expect(asked.count == 1 + (30 - stored) + confirmations)
-            #expect(Set(asked.dropFirst().dropLast(confirmations)).isDisjoint(with: answered), "a committed page was fetched again")
+            #expect(
+                Set(asked.dropFirst().dropLast(confirmations)).isDisjoint(with: answered),
+                "a committed page was fetched again")
             #expect(second.json["pages_kept"] as? Int == stored - 1)
             #expect(try await shownIDs(folder, url) == origin.ids)
         }
