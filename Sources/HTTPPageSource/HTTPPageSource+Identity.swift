@@ -40,7 +40,7 @@ extension HTTPPageSource {
         configuration.body = known.body.map { Array($0.utf8) }
     }
 
-    /// What is wrong with a URL, in words for people. Returns nil when a source can be made for it.
+    /// The fault of a URL, for people. Returns nil when a source can be made for it.
     public static func refusal(of url: String) -> String? {
         OriginURL(url) == nil ? OriginURL.refusal(of: url) ?? "not an http or https URL" : nil
     }

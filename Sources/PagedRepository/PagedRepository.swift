@@ -14,7 +14,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     private let world: ListWorld<Value>
     private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
-    /// What a list has instead of the repository's source and options.
+    /// The source and the options of a list that differ from the repository's.
     private struct Own {
         var source: any PageSource
         var world: ListWorld<Value>

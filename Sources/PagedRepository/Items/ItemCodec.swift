@@ -24,7 +24,7 @@ public protocol ItemCodec<Value>: Sendable {
     /// Returns the value of a payload. An error makes only that item a cache miss (R7).
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
 
-    /// What lists do with items that do not decode. Defaults to `skip`.
+    /// The treatment of items that do not decode. Defaults to `skip`.
     var undecodable: UndecodableItems<Value> { get }
 
     /// Returns the values of all items of a page, in order. For codecs that decode many items faster at once than one
@@ -61,7 +61,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     ///     the encoder afterwards.
     ///   - decoder: decodes values. It has to fit the encoder, and must not be changed afterwards.
     ///   - version: the version of the shape of `Value`. Defaults to 1.
-    ///   - undecodable: what lists do with items that do not decode. Defaults to `skip`.
+    ///   - undecodable: the treatment of items that do not decode. Defaults to `skip`.
     public init(
         encoder: JSONEncoder, decoder: JSONDecoder, version: Int = 1, undecodable: UndecodableItems<Value> = .skip
     ) {
@@ -75,7 +75,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// - Parameters:
     ///   - version: the version of the shape of `Value`. Raise it when old items would decode to wrong values. Defaults
     ///     to 1.
-    ///   - undecodable: what lists do with items that do not decode. Defaults to `skip`.
+    ///   - undecodable: the treatment of items that do not decode. Defaults to `skip`.
     public init(version: Int = 1, undecodable: UndecodableItems<Value> = .skip) {
         name = "json/\(version)"
         self.undecodable = undecodable

@@ -1,4 +1,4 @@
-/// What a list does with stored items whose bytes do not decode. Their positions stay occupied, so that no other item
+/// The treatment of stored items whose bytes do not decode. Their positions stay occupied, so that no other item
 /// changes its position, and `ListSnapshot.undecodable` lists them.
 public enum UndecodableItems<Value: Sendable>: Sendable {
     /// `ListSnapshot.items` leaves the items out, and continues behind them.

@@ -3,7 +3,7 @@ import PageModel
 /// Answers that reach beyond the origin's own exact total. Some origins return the last full page for a position close
 /// to the end, and some begin again with the first items (R24).
 extension SyncRun {
-    /// What such an answer says about the list.
+    /// The meaning of such an answer for the list.
     enum BeyondTotal {
         /// These items belong to the positions from `start` on.
         case page(FetchedPage, start: Int)

@@ -1,7 +1,7 @@
 #if PostgreSQL
 import PageModel
 
-/// What a commit will probably read: a pure function of its plan, so that it can read with the same round trip that
+/// The rows that a commit will probably read: a pure function of its plan, so that it can read with the same round trip that
 /// locks the list. What it leaves out is read later, with one more round trip.
 struct CommitReads: Equatable {
     /// Positions whose page rows are needed.
