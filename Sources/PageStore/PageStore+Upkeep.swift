@@ -25,7 +25,7 @@ extension PageStore {
     /// Writers wait until the repair has ended.
     ///
     /// Where rows cannot be read at all, the readable rows are written to a new file. That file replaces the old one,
-    /// which is kept as `….corrupt-<time>` (``RepairReport/replacedFile``), and this store is closed. A new file needs
+    /// which is kept as `….corrupt-<time>` (`RepairReport.replacedFile`), and this store is closed. A new file needs
     /// twice the space of the old one, and no other process may have the store open. A process that is killed during
     /// the repair leaves either the old store or the new one.
     /// - Returns: the findings, the repairs, and the damage that remains. If any remains, set the store aside.
