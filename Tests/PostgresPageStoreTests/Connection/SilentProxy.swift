@@ -1,0 +1,89 @@
+#if PostgreSQL && canImport(Glibc)
+import Glibc
+import Synchronization
+
+/// A TCP proxy on loopback that can drop the bytes of the server, stop, or reset. One thread per direction.
+final class SilentProxy: Sendable {
+    private struct State {
+        var descriptors: [Int32] = []
+        var isDropping = false
+        var isStopped = false
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    init(port target: UInt16) throws {
+        (listener, port) = try OwnServer.silentListener()
+        SilentProxy.thread { [self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                guard let server = SilentProxy.connect(target) else { continue }
+                state.withLock { $0.descriptors += [client, server] }
+                SilentProxy.thread { [self] in copy(client, server, isAnswer: false) }
+                SilentProxy.thread { [self] in copy(server, client, isAnswer: true) }
+            }
+        }
+    }
+
+    /// Reads the answers of the server, and delivers no more of them.
+    func dropAnswers() { state.withLock { $0.isDropping = true } }
+
+    /// Ends all connections and accepts no more.
+    func close() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        state.withLock { state in
+            for descriptor in state.descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    private func copy(_ source: Int32, _ target: Int32, isAnswer: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            guard count > 0 else { break }
+            if isAnswer, state.withLock({ $0.isDropping }) { continue }
+            var sent = 0
+            while sent < count {
+                let written = buffer.withUnsafeBytes {
+                    send(target, $0.baseAddress.map { $0 + sent }, count - sent, Int32(MSG_NOSIGNAL))
+                }
+                guard written > 0 else { break }
+                sent += written
+            }
+        }
+        shutdown(target, Int32(SHUT_RDWR))
+    }
+
+    private static func connect(_ port: UInt16) -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return code == 0 ? descriptor : nil
+    }
+
+    private static func thread(_ body: @escaping @Sendable () -> Void) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+                return nil
+            }, Unmanaged.passRetained(Box(body)).toOpaque())
+        pthread_detach(thread)
+    }
+}
+#endif
