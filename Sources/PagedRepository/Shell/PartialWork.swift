@@ -57,28 +57,33 @@ extension SyncRun {
     /// Ends such a run. Cleans up a list that has become complete.
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         isPartDone = isDone(list) || list.isComplete
-        if case .positions(let range) = options.work { try await forgetWhatIsMoot(in: range, list) }
+        if case .positions(let range) = options.work {
+            try await forgetWhatIsMoot(in: range, list, keepsUnchecked: false)
+        }
         if list.isComplete { _ = try await finish([], list) }
         return ending
     }
 }
 
 extension SyncRun {
-    /// Deletes ledger entries that no longer matter. They are failures of pages that were checked since, and failures at
-    /// positions that do not exist. They are also due retries without a planned request, because pages begin at other positions by now. The
-    /// entry of page one is kept.
-    func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
+    /// Deletes ledger entries that no longer matter: failures of held pages, failures at positions that do not exist, and
+    /// due retries at positions where no page begins by now. The entry of page one is kept.
+    /// - Parameter keepsUnchecked: whether failures of held pages are kept until the page is confirmed. A run for single
+    ///   positions requests no held page.
+    func forgetWhatIsMoot(
+        in range: Range<Int>, _ list: ListOutline, keepsUnchecked: Bool
+    ) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         let moot = list.ledger.filter { entry in
-            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil,
-                entry.state != .inFlight
-            else { return false }
-            guard entry.state.isFailure || entry.nextAttemptAt != nil else { return false }
+            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil, entry.awaitsRetry
+            else {
+                return false
+            }
             if entry.offset >= end { return true }
             if known.gaps(in: entry.offset..<entry.offset + 1).isEmpty {
-                return list.record.allowsDuplicates || list.isChecked(since: entry)
+                return !keepsUnchecked || list.record.allowsDuplicates || list.isChecked(since: entry)
             }
             return entry.nextAttemptAt.map { $0 <= now } ?? false
         }
@@ -94,6 +99,11 @@ extension ListOutline {
         guard let page = heldPages.first(where: { $0.range.contains(failure.offset) }) else { return false }
         return failure.lastAttemptAt.map { page.validatedAt > $0 } ?? true
     }
+}
+
+extension LedgerEntry {
+    /// Whether the page has failed, or was about to be fetched again when its run ended.
+    var awaitsRetry: Bool { state.isFailure || nextAttemptAt != nil && state != .inFlight }
 }
 
 extension FetchTarget {

@@ -46,7 +46,7 @@ extension SyncRun {
             !list.record.allowsDuplicates
         else { return [] }
         let failures = list.ledger.filter { entry in
-            entry.state.isFailure && entry.offset > 0 && attempts[entry.offset] == nil && !list.isChecked(since: entry)
+            entry.awaitsRetry && entry.offset > 0 && attempts[entry.offset] == nil && !list.isChecked(since: entry)
                 && (!options.honorsLedger || entry.nextAttemptAt.map { $0 <= list.readAt } ?? false)
         }
         return list.heldPages.filter { page in failures.contains { page.range.contains($0.offset) } }
@@ -107,7 +107,7 @@ extension SyncRun {
         }
         var edits = edits
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
-        let failures = list.ledger.filter { $0.state.isFailure && range.contains($0.offset) }
+        let failures = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }
         guard try await commit(edits, failures.map { .forgotten(offset: $0.offset) }, list) else {
             return sweeping.isDone = true
         }
