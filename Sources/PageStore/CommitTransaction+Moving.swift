@@ -1,6 +1,6 @@
 import PageModel
 
-/// Edits that move positions or change what is known about them: cuts, shifts and joins.
+/// Edits that move positions, or change the records at them: cuts, shifts and joins.
 extension CommitTransaction {
     mutating func rearrange(_ rearrangement: Rearrangement) throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {

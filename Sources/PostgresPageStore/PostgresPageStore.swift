@@ -89,8 +89,9 @@ extension PostgresPageStore {
         /// milliseconds or more. Defaults to 1 second.
         public var pollInterval: Duration = .seconds(1)
 
-        /// Whether opening the store waits until notices of other replicas arrive, for a tenth of the busy budget at most. Otherwise the
-        /// first observer begins to listen, and is told to read again once the server listens. Defaults to true.
+        /// Whether opening the store waits until notices of other replicas arrive, for a tenth of the busy budget at
+        /// most. Otherwise the first observer begins to listen, and receives a notice to read again once the server
+        /// listens. Defaults to true.
         public var listensAtOnce = true
 
         /// Creates settings with the default values.

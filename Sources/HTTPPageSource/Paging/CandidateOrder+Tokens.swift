@@ -8,7 +8,7 @@ extension CandidateOrder {
         names += nested(token)
         switch EnvelopeMember.plain(token.name) {
         case "endcursor", "nextkey", "nextid": names += ["after", "cursor"]
-        // A moment in time: the next page holds what is older.
+        // A moment in time: the next page holds older items.
         case "next" where token.number ?? 0 >= 1_000_000_000: names += ["until", "before", "cursor", "after"]
         case "next", "nextpage": names += ["cursor", "page", "after", "next"]
         case "lastevaluatedkey", "lastkey": names += behindKey(token.name)

@@ -32,8 +32,8 @@ extension SyncRun {
     /// Returns the answer of an origin without a total that goes behind the end of its list, in the form in which it can
     /// be stored (R24). Returns nil for every other answer.
     ///
-    /// - An answer may hold the last full page instead of the requested position: known items to the end of what is
-    ///   held, and then new ones. An insert looks the same. The position of the first known item is therefore requested
+    /// - An answer may hold the last full page instead of the requested position: known items to the last held
+    ///   one, and then new ones. An insert looks the same. The position of the first known item is therefore requested
     ///   once, and the list continues from that answer.
     /// - An answer may continue with the first items of the list behind the last one. These are cut off.
     func behindEnd(

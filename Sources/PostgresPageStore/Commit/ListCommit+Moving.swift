@@ -1,7 +1,7 @@
 #if PostgreSQL
 import PageModel
 
-/// Edits that move positions or change what is known about them: cuts, shifts and joins.
+/// Edits that move positions, or change the records at them: cuts, shifts and joins.
 extension ListCommit {
     func rearrange(_ rearrangement: Rearrangement) async throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {

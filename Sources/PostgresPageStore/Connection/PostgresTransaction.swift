@@ -64,7 +64,7 @@ package final class PostgresTransaction: Sendable {
         }
     }
 
-    /// Rolls back what has not been committed. The cancellation of the task does not stop the rollback.
+    /// Rolls back the uncommitted statements. The cancellation of the task does not stop the rollback.
     func rollBack() async {
         switch phase.withLock({ $0 }) {
         case .fresh, .ended: return

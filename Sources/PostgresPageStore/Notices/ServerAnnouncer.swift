@@ -173,8 +173,8 @@ final class ServerAnnouncer: Sendable {
     private func received(_ event: Notification) async {
         switch event {
         case .listening, .reconnected:
-            // A test of the channel: the notice to oneself. What was announced before is read again; without observers
-            // nobody missed a notice.
+            // A test of the channel: the notice to oneself. Observers then read again, because earlier notices may
+            // have been missed.
             state.withLock { $0.isDelivered = false }
             let test = "\(name) test"
             _ = try? await server.write([(ServerAnnouncer.notify, [.text(channel), .text(test)])])
