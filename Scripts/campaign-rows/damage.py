@@ -58,7 +58,9 @@ def served_unchecked(path):
     """What SQLite alone serves of a store's pages, with no checksum looked at: position, count, and the bytes of the items."""
     try:
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1) as connection:
-            if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            # The text of a damaged file is not always UTF-8: the check may quote it.
+            connection.text_factory = bytes
+            if connection.execute("PRAGMA integrity_check").fetchone() != (b"ok",):
                 return []
             return connection.execute(
                 "SELECT page.offset, page.count, payload FROM page JOIN body ON body.id = page.body"
