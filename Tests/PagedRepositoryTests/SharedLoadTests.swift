@@ -36,10 +36,62 @@ private final class CrowdedStorage: RelayedStorage {
     }
 }
 
+/// An origin whose paging is known only after its first answer, or from the record of a list that was fetched before.
+private final class LearningSource: PageSource {
+    private let origin: ListOrigin
+    private let isKnown = Mutex(false)
+    private let beforeFirst: @Sendable () async -> Void
+
+    /// - Parameter beforeFirst: runs before the answer to a request for page one.
+    init(_ origin: ListOrigin, beforeFirst: @escaping @Sendable () async -> Void = {}) {
+        self.origin = origin
+        self.beforeFirst = beforeFirst
+    }
+
+    var access: PagingAccess { isKnown.withLock { $0 } ? origin.access : .single }
+    var usage: SourceUsage { origin.usage }
+
+    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+        if list.validatedAt != nil { isKnown.withLock { $0 = true } }
+    }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        if request.target == .first { await beforeFirst() }
+        let answer = try await origin.fetch(request)
+        isKnown.withLock { $0 = true }
+        return answer
+    }
+}
+
 @Suite("Several processes load one list")
 struct SharedLoadTests {
     private let clock = ManualClock()
     private let key = QueryKey("https://example.com/items")
+
+    @Test("A run that uses page one of another run learns from its record how the other pages are requested (R30)")
+    func learned() async throws {
+        let origin = ListOrigin((0..<30).map { "i\($0)" })
+        let store = MemoryStorage(clock: clock)
+        _ = try await store.register(key)
+        let (started, start) = AsyncStream<Void>.makeStream()
+        let (opened, open) = AsyncStream<Void>.makeStream()
+        let first = LearningSource(origin) {
+            start.finish()
+            for await _ in opened {}
+        }
+        var onlyPageOne = SyncOptions()
+        onlyPageOne.work = .refresh
+        let (key, options) = (key, onlyPageOne)
+        async let one = ListSync(storage: store, source: first, key: key, options: options).run()
+        for await _ in started {}
+        async let other = ListSync(storage: store, source: LearningSource(origin), key: key).run()
+        // The second run finds page one in flight, and waits.
+        try await Task.sleep(for: .milliseconds(20))
+        open.finish()
+        _ = try await one
+        #expect(try await other.outcome == .complete)
+        #expect(origin.requests.count { $0.target == .first } == 1)
+    }
 
     @Test(
         "A neighbour's page stored between a look and a commit is no conflict, and no item is fetched twice (R21, R30)"

@@ -119,11 +119,13 @@ extension SyncRun {
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
+            // The other owner may have been the first to learn how the origin's pages are requested.
+            guard isOurs(list.record) else { return ending }
             // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
             // run must know its length. An answer from before an invalidation does not suffice.
             if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
                 !list.record.isInvalidated, options.work != .sweep,
-                list.record.total.exactCount != nil || access == .chain
+                list.record.total.exactCount != nil || access == .chain, access != .single || list.isComplete
             {
                 if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }
                 reconciled(.unchanged, list)
