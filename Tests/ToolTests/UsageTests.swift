@@ -23,6 +23,36 @@ struct UsageTests {
     }
 
     @Test(
+        "An address that hides a part of its password, or is none, is refused without being shown, and creates no file",
+        arguments: [
+            "postgres://app:p@ssS3cr3t@127.0.0.1/db", "postgres://app:p/S3cr3t@127.0.0.1/db",
+            "postgres://app:p?S3cr3t@127.0.0.1/db", "postgress://app:S3cr3t@127.0.0.1/db",
+            "mysql://app:S3cr3t@127.0.0.1/db", "postgres:/app:S3cr3t@127.0.0.1/db",
+            "host=127.0.0.1 password=S3cr3t dbname=db",
+        ])
+    func refusedAddress(address: String) async throws {
+        for arguments in [["--store", address], []] {
+            let ended = try await Tool.run(["list"] + arguments, environment: ["PAGECACHE_STORE": address])
+            #expect(ended.status == 64)
+            #expect(!(ended.output + ended.errors).contains("S3cr3t"))
+            #expect(ended.errors.contains("postgres://") || ended.errors.contains("%40"))
+        }
+    }
+
+    @Test("The scheme of an address is understood in capital letters")
+    func capitalScheme() {
+        guard case .server(let address) = StorePlace("POSTGRES://app@h/db") else {
+            Issue.record("not a server")
+            return
+        }
+        #expect(address == "postgres://app@h/db")
+        guard case .file = StorePlace("/tmp/a=b/store.sqlite") else {
+            Issue.record("not a file")
+            return
+        }
+    }
+
+    @Test(
         "An error names the option, the value, and what would be right",
         arguments: [
             (["lst"], "unknown command 'lst' (did you mean 'list'?)"),

@@ -48,6 +48,10 @@ struct CommonOptions: ParsableArguments {
     /// The format that the user named. `nil` when none was named.
     var namedFormat: OutputFormat? { json ? .json : format }
 
+    func validate() throws {
+        if case .refused(let reason) = place { throw ValidationError(reason) }
+    }
+
     /// Applies the options to the terminal. Must be called before any output.
     func apply() {
         let environment = ProcessInfo.processInfo.environment

@@ -46,8 +46,8 @@ struct ToolFailure: Error {
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
             case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
-            case .cannotCreate: (.cannotCreate, "use another path with --store")
-            case .notAStore: (.unusableData, "the file is unchanged; use another path with --store")
+            case .cannotCreate: (.cannotCreate, "use another store with --store")
+            case .notAStore: (.unusableData, "nothing was changed; use another store with --store")
             case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
                 (.unusableData, "'pagecache verify' lists the damage, 'pagecache verify --repair' repairs it")
@@ -56,10 +56,10 @@ struct ToolFailure: Error {
             case .tooLarge: (.unusableData, nil)
             case .moved: (.incomplete, "run the command again on the store that is there now")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")
-            case .busy: (.incomplete, "another process is writing; try again")
+            case .busy: (.incomplete, "another process may be writing; try again")
             case .full: (.inputOutput, "free some space; stored pages are safe")
             case .inputOutput: (.inputOutput, nil)
-            case .permission: (.permission, "check the permissions of the file and its folder")
+            case .permission: (.permission, "check the permissions of the store")
             default: (.internal, nil)
             }
         self.init(status, error.code.description, error.message, hint: hint)

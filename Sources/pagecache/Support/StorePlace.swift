@@ -1,0 +1,124 @@
+#if Tool
+import PageModel
+import PageStore
+
+#if PostgreSQL
+import PostgresPageStore
+#endif
+
+/// The place of a store: a file, or a server.
+enum StorePlace {
+    case file(String)
+    case server(String)
+    /// A text that is neither, with the reason. The text may contain a password, so that no message shows it.
+    case refused(String)
+
+    private static let schemes = ["postgres://", "postgresql://"]
+
+    init(_ text: String) {
+        let start = text.prefix(16).lowercased()
+        if let scheme = StorePlace.schemes.first(where: { start.hasPrefix($0) }) {
+            let rest = text.dropFirst(scheme.count)
+            self = StorePlace.isAmbiguous(rest) ? .refused(StorePlace.encoding) : .server(scheme + rest)
+        } else if text.contains("://") || ["postgres:", "postgresql:"].contains(where: { start.hasPrefix($0) }) {
+            self = .refused("the address of a store begins with 'postgres://' or 'postgresql://'")
+        } else if ["password=", "host=", "dbname="].contains(where: { text.contains($0) }) {
+            self = .refused("the address of a store on a server has the form postgres://USER@HOST/DATABASE")
+        } else {
+            self = .file(text)
+        }
+    }
+
+    private static let encoding =
+        "a user or a password in the address has a character that must be encoded: '@' as %40, '/' as %2F, '?' as %3F"
+
+    /// Whether a delimiter inside a password makes libpq take a part of the password for the host, which its messages
+    /// show (RFC 3986, section 3.2).
+    private static func isAmbiguous(_ rest: Substring) -> Bool {
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let path = rest.prefix { $0 != "?" }
+        let signs = path.count { $0 == "@" }
+        return signs > 1 || signs == 1 && !authority.contains("@")
+            || !authority.contains("@") && authority.contains(":") && rest.contains("@")
+    }
+
+    /// The place for people, without a password.
+    var name: String {
+        switch self {
+        case .file(let path): path
+        case .server(let address): StorePlace.shown(address)
+        case .refused: "the given address"
+        }
+    }
+
+    /// The path of the store's file; `nil` for a store on a server.
+    var path: String? { if case .file(let path) = self { path } else { nil } }
+
+    /// The address without user, password and parameters. A password may contain "@".
+    private static func shown(_ address: String) -> String {
+        let parts = address.prefix { $0 != "?" }
+        guard let start = parts.firstRange(of: "://")?.upperBound, let end = parts[start...].lastIndex(of: "@") else {
+            return String(parts)
+        }
+        return String(parts[..<start] + parts[parts.index(after: end)...])
+    }
+
+    /// Whether the address has a password that other users of this machine could read in the list of processes.
+    var hasPassword: Bool {
+        guard case .server(let address) = self else { return false }
+        if address.contains("password=") { return true }
+        guard let start = address.firstRange(of: "://")?.upperBound,
+            let end = address[start...].prefix(while: { $0 != "?" }).lastIndex(of: "@")
+        else { return false }
+        return address[start..<end].contains(":")
+    }
+
+    func open(_ access: StoreAccess) async throws(StorageError) -> any ToolStore {
+        switch self {
+        case .refused(let reason): throw StorageError(.cannotCreate, reason)
+        case .file(let path):
+            let mode: PageStore.Mode =
+                switch access {
+                case .creating: .createIfMissing
+                case .writing: .mustExist
+                case .reading: .readOnly
+                }
+            return try await PageStore.open(at: path, mode: mode)
+        case .server(let address):
+            #if PostgreSQL
+            let mode: PostgresPageStore.Mode =
+                switch access {
+                case .creating: .createIfMissing
+                case .writing: .mustExist
+                case .reading: .readOnly
+                }
+            var options = PostgresPageStore.Options()
+            options.listensAtOnce = false
+            // A restart or a failover of the server takes longer than the default of a library.
+            options.busyBudget = .seconds(30)
+            options.schema = StorePlace.schema(in: address) ?? options.schema
+            return try await PostgresPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
+            #else
+            throw StorageError(
+                .cannotCreate, "this build of pagecache has no PostgreSQL; it was built without its trait")
+            #endif
+        }
+    }
+
+    // MARK: The schema
+
+    /// The parameter `pagecache_schema` of the address names the schema. libpq does not know it.
+    private static func schema(in address: String) -> String? {
+        address.split(separator: "?", maxSplits: 1).dropFirst().first?.split(separator: "&").compactMap { part in
+            part.hasPrefix("pagecache_schema=") ? String(part.dropFirst("pagecache_schema=".count)) : nil
+        }.first
+    }
+
+    private static func withoutSchema(_ address: String) -> String {
+        let parts = address.split(separator: "?", maxSplits: 1)
+        guard parts.count == 2 else { return address }
+        let rest = parts[1].split(separator: "&").filter { !$0.hasPrefix("pagecache_schema=") }
+        return parts[0] + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
+    }
+}
+#endif
