@@ -257,6 +257,7 @@ extension PostgresPageStore {
                     else { continue }
                     readable.insert(page.body)
                 }
+                guard StoredBounds.positions.contains(last) else { break }
                 next = last + 1
             }
         }

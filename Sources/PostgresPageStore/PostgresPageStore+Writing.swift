@@ -4,7 +4,9 @@ import Synchronization
 
 // Each write is one transaction (R3, R4). Every one locks the records of its lists first, in the order of their ids.
 extension PostgresPageStore {
-    private static let nextID = SQL("SELECT nextval('@query_id')")
+    /// A number of the sequence, with random bits below it. A crash, a failover or a restored copy can give the number
+    /// again, and a replica that knows the lost list must not write into the new one.
+    private static let nextID = SQL("SELECT nextval('@query_id') * (1::bigint << 30) + $1")
 
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         // Most queries are registered already. Finding one needs no lock.
@@ -32,7 +34,8 @@ extension PostgresPageStore {
 
     private func insert(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         try await server.write { work async throws(StorageError) in
-            let found = try await work.read([(PostgresPageStore.nextID, []), Server.readTime])
+            let nonce = Value.integer(.random(in: 0..<1 << 30))
+            let found = try await work.read([(PostgresPageStore.nextID, [nonce]), Server.readTime])
             let now = self.server.moment(found[1]).now
             var list = ListRow(
                 QueryRecord(

@@ -85,8 +85,9 @@ extension PostgresPageStore {
         /// The time after which the leases of a replica that gave no sign of life are void. The replica renews its row
         /// every third of it. 3 seconds or more. Defaults to 30 seconds.
         public var ownerLease: Duration = .seconds(30)
-        /// The longest time until changes of other replicas are noticed where the server delivers no notices. 10
-        /// milliseconds or more. Defaults to 1 second.
+        /// The longest time until changes of other replicas are noticed where the server delivers no notices. Where it
+        /// does, a change whose notice was lost is noticed within ten times as long. 10 milliseconds or more. Defaults to
+        /// 1 second.
         public var pollInterval: Duration = .seconds(1)
 
         /// Whether opening the store waits until notices of other replicas arrive, for a tenth of the busy budget at

@@ -254,8 +254,11 @@ extension StorageError {
     /// https://www.postgresql.org/docs/15/errcodes-appendix.html
     private static func code(sqlstate: String) -> Code {
         switch sqlstate {
-        case "57014", "25P03": .tookTooLong
-        case "55P03": .busy
+        // A limit of the server for statements, transactions or locks, not one of this store.
+        case "57014", "55P03": .busy
+        case "25P03": .unavailable
+        // A key that a correct record never gives twice.
+        case "23505": .damaged
         case "42P01", "3F000", "42703": .notAStore
         case "53100", "53200": .full
         case "54000", "54001", "22001": .tooLarge

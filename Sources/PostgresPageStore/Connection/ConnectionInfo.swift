@@ -7,9 +7,11 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     private let text: String
     /// The passwords in the string. No message may contain them.
     private let secrets: [String]
-    /// How long the connection to one address may take: `connect_timeout`, or 5 seconds.
+    /// How long the connection to one address may take: `connect_timeout`, or 5 seconds, or 2 seconds where another
+    /// host may be the right one.
     private let addressLimit: Duration
-    private let hosts: Int
+    /// The keywords that select each host of the string, in its order. One empty entry where the string names one host.
+    private let targets: [[(String, String)]]
 
     var description: String { "a connection string" }
 
@@ -31,23 +33,46 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         self.text = text
         secrets = ["password", "sslpassword"].compactMap { values[$0] }.filter { !$0.isEmpty }
         let seconds = values["connect_timeout"].flatMap { Int($0) } ?? 0
-        addressLimit = .seconds(seconds > 0 ? min(seconds, 3_600) : 5)
-        hosts = max(1, (values["hostaddr"] ?? values["host"] ?? "").utf8.count { $0 == UInt8(ascii: ",") } + 1)
+        targets = ConnectionInfo.targets(values)
+        addressLimit = .seconds(seconds > 0 ? min(seconds, 3_600) : targets.count > 1 ? 2 : 5)
     }
 
-    /// How long one attempt to connect may take, with all of its hosts. A host name may have two addresses.
-    var attemptLimit: Duration { addressLimit * (2 * hosts) }
+    /// The hosts one by one, and for `prefer-standby` first all of them as standbys.
+    private static func targets(_ values: [String: String]) -> [[(String, String)]] {
+        func list(_ keyword: String) -> [String] {
+            (values[keyword] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
+        let count = max(hosts.count, addresses.count)
+        // libpq says what is wrong with a number of ports that does not fit.
+        guard count > 1, ports.count <= 1 || ports.count == count else { return [[]] }
+        let each = (0..<count).map { index in
+            [("host", hosts), ("hostaddr", addresses), ("port", ports)].compactMap { keyword, entries in
+                entries.isEmpty ? nil : (keyword, entries.count == 1 ? entries[0] : entries[index])
+            }
+        }
+        guard values["target_session_attrs"] == "prefer-standby" else { return each }
+        return each.map { $0 + [("target_session_attrs", "standby")] }
+            + each.map { $0 + [("target_session_attrs", "any")] }
+    }
 
-    /// Begins to connect. The entries before `dbname` are defaults that the connection string overrides; those behind
-    /// it override the string. libpq ignores `connect_timeout` when the caller polls, but the kernel gives up an
-    /// address after `tcp_user_timeout`, and libpq then tries the next one. Keepalives find a peer that disappeared.
-    func start() -> OpaquePointer? {
+    /// The number of hosts to try one after the other.
+    var targetCount: Int { targets.count }
+
+    /// How long the connection to one host may take. A host name may have two addresses.
+    var attemptLimit: Duration { targets.count > 1 ? addressLimit : addressLimit * 2 }
+
+    /// Begins to connect to one host. The entries before `dbname` are defaults that the connection string overrides;
+    /// those behind it override the string. libpq ignores `connect_timeout` when the caller polls, and would never leave
+    /// a host that accepts and stays silent, so that the caller tries the hosts one by one. The kernel gives up an
+    /// address after `tcp_user_timeout`. Keepalives find a peer that disappeared.
+    func start(target: Int) -> OpaquePointer? {
         let milliseconds = addressLimit.components.seconds * 1_000
         let keywords: [(String, String)] = [
             ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
             ("keepalives_count", "3"), ("fallback_application_name", "pagecache"), ("dbname", text),
             ("client_encoding", "UTF8"),
-        ]
+        ] + targets[target]
         return ConnectionInfo.withCStrings(keywords.map(\.0)) { names in
             ConnectionInfo.withCStrings(keywords.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
         }

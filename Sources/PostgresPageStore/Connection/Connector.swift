@@ -19,6 +19,7 @@ final class SessionHandle: @unchecked Sendable {
 /// the hashes of SCRAM. The thread of the connections must not wait for either.
 struct Connector {
     private let info: ConnectionInfo
+    private let target: Int
     private let stop: StopSignal
     private let end: ContinuousClock.Instant
 
@@ -26,16 +27,22 @@ struct Connector {
     static func connect(
         _ info: ConnectionInfo, testsPooler: Bool, stop: StopSignal
     ) -> Result<SessionHandle, PostgresError> {
-        let connector = Connector(info: info, stop: stop, end: .now + info.attemptLimit)
-        do throws(PostgresError) {
-            return .success(try connector.connect(testsPooler: testsPooler))
-        } catch {
-            return .failure(error)
+        var failure = PostgresError(.unavailable, "the connection string names no host")
+        for target in 0..<info.targetCount {
+            let connector = Connector(info: info, target: target, stop: stop, end: .now + info.attemptLimit)
+            do throws(PostgresError) {
+                return .success(try connector.connect(testsPooler: testsPooler))
+            } catch {
+                failure = error
+                // As libpq does, a host that rejects the role ends the search.
+                if error.code != .unavailable && error.code != .readOnly { break }
+            }
         }
+        return .failure(failure)
     }
 
     private func connect(testsPooler: Bool) throws(PostgresError) -> SessionHandle {
-        guard let pointer = info.start() else { throw PostgresError(.unavailable, "libpq has no memory") }
+        guard let pointer = info.start(target: target) else { throw PostgresError(.unavailable, "libpq has no memory") }
         let session = SessionHandle(pointer)
         // The default receiver prints to standard error.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)

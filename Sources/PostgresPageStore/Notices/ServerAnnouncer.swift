@@ -6,8 +6,9 @@ import Synchronization
 /// queries may have changed (R41).
 ///
 /// A NOTIFY inside a commit takes a lock of the whole server, so that one task sends the columns after the commits, at most
-/// every 5 ms. A notice only says "look". Where the server delivers none, as behind a pooler in transaction mode, the
-/// versions of all lists are compared at the poll interval instead.
+/// every 5 ms. A notice only says "look". A replica can die between a commit and its notice, so that the versions of all
+/// lists are also compared, at ten times the poll interval (`Models/notices.pml`). Where the server delivers no notices,
+/// as behind a pooler in transaction mode, they are compared at the poll interval.
 ///
 /// State: the columns to send, the tasks, and whether notices arrive, behind one mutex. The tasks start with the first
 /// listener or commit, and end with the object or `close`.
@@ -159,10 +160,15 @@ final class ServerAnnouncer: Sendable {
                     }
                     group.addTask { [weak self] in
                         var known: [QueryID: ContentVersion]?
+                        var pauses = 0
                         while !Task.isCancelled {
-                            do { try await Task.sleep(for: pollInterval) } catch { return }
                             guard let self else { return }
-                            known = await self.poll(since: known)
+                            if known == nil || pauses >= self.pausesBetweenPolls {
+                                known = await self.poll(since: known)
+                                pauses = 0
+                            }
+                            do { try await Task.sleep(for: pollInterval) } catch { return }
+                            pauses += 1
                         }
                     }
                 }
@@ -202,9 +208,12 @@ final class ServerAnnouncer: Sendable {
 
     private static let versions = SQL("SELECT id, counter, stamp FROM @query")
 
-    /// Compares the versions of all lists where no notices arrive. A change of fetch records alone is not found.
+    private var pausesBetweenPolls: Int { state.withLock { $0.isDelivered } ? 10 : 1 }
+
+    /// Compares the versions of all lists with known ones. A change of fetch records alone is not found.
+    /// - Returns: the versions now; `nil` without observers.
     private func poll(since known: [QueryID: ContentVersion]?) async -> [QueryID: ContentVersion]? {
-        guard state.withLock({ !$0.isDelivered }), hub.hasObservers else { return nil }
+        guard hub.hasObservers else { return nil }
         guard let rows = try? await server.read((ServerAnnouncer.versions, [])) else { return known }
         var versions: [QueryID: ContentVersion] = [:]
         for row in rows.all {

@@ -24,10 +24,15 @@ struct Migrator {
         """)
     private static let columns = SQL(
         """
-        SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+        SELECT c.relname || '.' || a.attname || ' ' || replace(format_type(a.atttypid, a.atttypmod), '"', '')
         FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-        WHERE n.nspname = $1 AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1
+        WHERE n.nspname = $1 AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+        UNION ALL
+        SELECT c.relname || ' unique' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+            JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND i.indisunique AND i.indisvalid
         """)
+    private static let encoding = SQL("SELECT current_setting('server_encoding')")
     private static let applied = SQL("SELECT version, name, checksum FROM @migration ORDER BY version")
     // A lock of the transaction: a pooler may give the session to another client afterwards.
     private static let lock = SQL("SELECT pg_advisory_xact_lock($1)")
@@ -98,8 +103,12 @@ struct Migrator {
             // The lock is taken before the version is read. Otherwise two replicas could apply the same step.
             let found = try await work.read([
                 (Migrator.relations, [.text(self.schema)]), (Migrator.columns, [.text(self.schema)]),
-                (Migrator.hasLZ4, []),
+                (Migrator.hasLZ4, []), (Migrator.encoding, []),
             ])
+            if let encoding = found[3].first?.word(0), !["UTF8", "SQL_ASCII"].contains(encoding) {
+                throw StorageError(
+                    .cannotCreate, "the database of \(self.name) has the encoding \(encoding); a store needs UTF8")
+            }
             let state = try await self.judge(found[0], found[1]) { () async throws(StorageError) in
                 try await work.read([(Migrator.applied, [])])[0]
             }
@@ -130,14 +139,21 @@ struct Migrator {
         "migration.version bigint", "migration.name text", "migration.checksum text",
     ]
 
-    /// The columns that the migrations make, with their types: those of the CREATE TABLE statements.
+    /// The columns that the migrations make, with their types, and the unique indexes.
     static let expectedColumns: Set<String> = {
         var columns: Set<String> = []
         for migration in Migration.catalogue {
             for statement in migration.statements {
                 let lines = statement.split(separator: "\n").map { String($0.prefix { $0 != "," }) }
+                if let words = lines.lazy.map({ $0.split(separator: " ") }).first(where: {
+                    $0.starts(with: ["CREATE", "UNIQUE", "INDEX"])
+                }) {
+                    columns.insert("\(words[3]) unique")
+                }
                 guard let head = lines.first(where: { $0.hasPrefix("CREATE TABLE ") }) else { continue }
                 let table = head.split(separator: " ")[2]
+                let key = statement.firstMatch(of: /CONSTRAINT (\w+) PRIMARY KEY/)?.1
+                columns.insert("\(key ?? "\(table)_pkey") unique")
                 for line in lines where line.hasPrefix("    ") {
                     let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
                     guard words.count >= 2, words[0].first?.isLowercase == true else { continue }

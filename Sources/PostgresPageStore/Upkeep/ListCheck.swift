@@ -51,6 +51,7 @@ struct ListCheck {
             let rows = try await work.read([(ListCheck.portion, [id, .int(next)])])[0]
             for row in rows.all { check(row, list?.record) }
             guard let last = rows.all.map({ $0.int(0) }).last, rows.count == 64 else { break }
+            guard StoredBounds.positions.contains(last) else { break }
             next = last + 1
         }
         let found = try await work.read([
