@@ -147,12 +147,15 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresPageStoreTests",
-            dependencies: ["PageModel", "PostgresPageStore", "PagedRepositoryTesting", "StorageSupport"],
+            dependencies: [
+                "PageModel", "PostgresPageStore", "PagedRepositoryTesting", "StorageSupport", "StoreWorker",
+                "ProgramSupport",
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "StoreWorker",
-            dependencies: ["PageModel", "PageStore", "FaultVFS"],
+            dependencies: ["PageModel", "PageStore", "PostgresPageStore", "FaultVFS"],
             path: "Tests/StoreWorker",
             swiftSettings: settings
         ),

@@ -66,6 +66,12 @@ BUGS = {
         'if Sabotage.isAwake("successes stay in the ledger") { return }\n'
         "        try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
     ),
+    "a lease on the server excludes no other replica": (
+        "Sources/PostgresPageStore/Leases/LeaseStatements.swift",
+        'l.start IS NULL OR NOT \\(LedgerStatements.counts(uptime: "m.up", boot: "$8"))',
+        'l.start IS NULL OR NOT \\(Sabotage.isAwake("a lease on the server excludes no other replica") ? "false" '
+        ': LedgerStatements.counts(uptime: "m.up", boot: "$8"))',
+    ),
 }
 
 
@@ -85,6 +91,9 @@ def plant(tree):
     tree.mkdir(parents=True)
     for part in ["Sources", "Tests", "Migrations"]:
         shutil.copytree(ROOT / part, tree / part, symlinks=True)
+    # Tests start servers with these.
+    for part in ["Scripts", "Models"]:
+        (tree / part).symlink_to(ROOT / part)
     for file in ["Package.swift", "Package.resolved"]:
         if (ROOT / file).exists():
             shutil.copy(ROOT / file, tree / file)

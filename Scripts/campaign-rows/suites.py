@@ -45,6 +45,22 @@ def suite(filter, bug, count=None, more=None):
     return run
 
 
+def fleet(bench, broken):
+    """The suites of a fleet, with a server that says that others can be started."""
+    found = []
+    bug, folder = "a lease on the server excludes no other replica", bench.root / f"server-{'broken' if broken else 'whole'}"
+    subprocess.run([ROOT / "Scripts/postgres", "start", folder], check=True)
+    try:
+        found = re.findall(r"export (\w+)='(.*)'", (folder / "env").read_text())
+        os.environ.update(found)
+        filter = r"PostgresPageStoreTests\.FleetTests" + ("/killedAndStopped" if broken else "")
+        return suite(filter, bug, r"fleet.*: (\d+) steps")(bench, broken)
+    finally:
+        for name, _ in found:
+            os.environ.pop(name, None)
+        subprocess.run([ROOT / "Scripts/postgres", "stop", folder])
+
+
 def power_loss(bench, broken):
     """Its control is in the suite: a store that never waits for the disk, the images of which must be bad."""
     if not broken:

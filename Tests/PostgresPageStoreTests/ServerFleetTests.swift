@@ -41,6 +41,87 @@ struct ServerFleetTests {
         await second.close()
     }
 
+    @Test("A commit is found without its notice, because its replica may die before it sends one")
+    func lostNotice() async throws {
+        let schema = try Schema()
+        let first = try await schema.open()
+        let second = try await schema.open(pollInterval: .milliseconds(20))
+        let query = try await first.register("list").id
+        var notices = second.notices(of: query).makeAsyncIterator()
+        _ = await notices.next(isolation: #isolation)
+        // The second replica compares the versions once before the commit.
+        try await Task.sleep(for: .milliseconds(300))
+        first.announcer.close()
+        let version = ListVersion(generation: 1, revision: 0)
+        _ = try await first.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
+        while let notice = await notices.next(isolation: #isolation) {
+            guard case .mayHaveChanged = notice else { continue }
+            if try await second.outline(of: query)?.pages.count == 1 { break }
+        }
+        await first.close()
+        await second.close()
+    }
+
+    @Test("A server that lost the newest list does not give its number to another list")
+    func lostList() async throws {
+        let schema = try Schema()
+        let (first, second) = (try await schema.open(), try await schema.open())
+        let lost = try await first.register("lost").id
+        // A standby that was behind knows neither the list nor the number.
+        try await schema.run(
+            "DELETE FROM \(schema.name).query", "ALTER SEQUENCE \(schema.name).query_id RESTART WITH 1")
+        let other = try await second.register("other").id
+        #expect(other != lost)
+        let version = ListVersion(generation: 1, revision: 0)
+        let outcome = try await first.commit(CommitPlan(query: lost, version: version, edits: [page(0, 0..<10)]))
+        #expect(outcome == .superseded(ListVersion(generation: 0, revision: 0)))
+        #expect(try await second.outline(of: other)?.pages.isEmpty == true)
+        await first.close()
+        await second.close()
+    }
+
+    @Test("A limit of the server for statements is a busy store, not a damaged one")
+    func statementTimeout() async throws {
+        let schema = try Schema()
+        await (try await schema.open()).close()
+        let address = schema.address + (schema.address.contains("?") ? "&" : "?") + "options=-cstatement_timeout%3D300"
+        var options = schema.options
+        options.busyBudget = .seconds(5)
+        let store = try await PostgresPageStore.open(address, mode: .mustExist, options: options)
+        async let lock: [Rows] = schema.run(
+            "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(2)", "COMMIT")
+        try await Task.sleep(for: .milliseconds(300))
+        do throws(StorageError) {
+            _ = try await store.records()
+            Issue.record("the table is locked")
+        } catch {
+            #expect(error.code == .busy, "\(error)")
+        }
+        _ = try await lock
+        await store.close()
+    }
+
+    @Test("A store whose unique index was dropped is refused")
+    func droppedKey() async throws {
+        let schema = try Schema()
+        await (try await schema.open()).close()
+        try await schema.run("ALTER TABLE \(schema.name).page DROP CONSTRAINT page_place")
+        await #expect(throws: StorageError.self) { try await schema.open() }
+    }
+
+    @Test("A page at the largest position of the type is damage, and no crash")
+    func largestPosition() async throws {
+        let schema = try Schema()
+        let store = try await schema.open()
+        let query = try await store.register("list").id
+        let version = ListVersion(generation: 1, revision: 0)
+        _ = try await store.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
+        try await schema.run("UPDATE \(schema.name).page SET start = 9223372036854775807")
+        _ = try await store.damage(of: query, thoroughly: true)
+        #expect(try await store.verify().findings != [])
+        await store.close()
+    }
+
     @Test("Two replicas that commit the same plan store it once; the other is superseded or agrees (R4, R6)")
     func race() async throws {
         let schema = try Schema()

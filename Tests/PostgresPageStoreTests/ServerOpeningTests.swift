@@ -24,9 +24,11 @@ struct Schema {
     }
 
     func open(
-        _ mode: PostgresPageStore.Mode = .createIfMissing, clock: (any StorageClock)? = nil
+        _ mode: PostgresPageStore.Mode = .createIfMissing, pollInterval: Duration = .seconds(1), clock: (any StorageClock)? = nil
     ) async throws(StorageError) -> PostgresPageStore {
-        try await PostgresPageStore.open(address, mode: mode, options: options, clock: clock)
+        var options = options
+        options.pollInterval = pollInterval
+        return try await PostgresPageStore.open(address, mode: mode, options: options, clock: clock)
     }
 
     @discardableResult

@@ -9,7 +9,7 @@ guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
         """
         StoreWorker crowd|ping|pong|idle|open|look STORE SECONDS [NAME], StoreWorker die STORE CALL KIND,
         StoreWorker append STORE PAGES LIST THRESHOLD MICROSECONDS, StoreWorker merge STORE SECONDS LIST MICROSECONDS,
-        StoreWorker rate STORE SECONDS LIST
+        StoreWorker rate STORE SECONDS LIST, StoreWorker replica ADDRESS SECONDS NAME
         """)
     exit(64)
 }
@@ -20,6 +20,12 @@ do {
     if arguments[1] == "append" { try await Appender.run(arguments) }
     if arguments[1] == "merge" { try Appender.mergeUnlocked(arguments, seconds: seconds) }
     if arguments[1] == "rate" { try await Appender.rate(arguments, seconds: seconds) }
+    #if PostgreSQL && canImport(Glibc)
+    if arguments[1] == "replica" {
+        try await Replica.run(arguments, seconds: seconds)
+        exit(0)
+    }
+    #endif
     if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
     let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing)
     let result: [String: Any] =

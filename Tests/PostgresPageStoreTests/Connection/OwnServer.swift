@@ -37,11 +37,11 @@ enum OwnServer {
         try spawn(script, ["restart", try #require(directory), mode])
     }
 
-    fileprivate static var script: String {
+    static var script: String {
         "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/Scripts/postgres"
     }
 
-    fileprivate static func variables(in file: String) throws -> [String: String] {
+    static func variables(in file: String) throws -> [String: String] {
         var variables: [String: String] = [:]
         for line in try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n") {
             let parts = line.split(separator: "=", maxSplits: 1)

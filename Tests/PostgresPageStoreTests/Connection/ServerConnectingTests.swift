@@ -53,6 +53,21 @@ extension ServerTests {
         }
     }
 
+    @Test("The next host of a list is used when one accepts the connection and stays silent")
+    func silentHost() async throws {
+        let (descriptor, port) = try OwnServer.silentListener()
+        defer { OwnServer.closeDescriptor(descriptor) }
+        let start = ContinuousClock.now
+        let hosts = "host=127.0.0.1,127.0.0.1 port=\(port),\(OwnServer.port) user=pagecache dbname=pagecache"
+        for timeout in [" connect_timeout=1", ""] {
+            try await withPool(hosts + timeout) { pool in
+                let rows = try await pool.run("SELECT 1::int8", within: .seconds(30))
+                #expect(rows.integer(0, 0) == 1)
+            }
+        }
+        #expect(ContinuousClock.now - start >= .seconds(3))
+    }
+
     @Test("The next host of a list is used when one refuses or is read-only")
     func severalHosts() async throws {
         try await withPool(

@@ -1,0 +1,210 @@
+#if PostgreSQL && Tool && canImport(Glibc)
+import Foundation
+import Glibc
+import PageModel
+import ProgramSupport
+import StorageSupport
+import Testing
+
+@testable import PostgresPageStore
+
+/// Eight processes on one server, and what happens to them and to the server. The histories of all processes are checked:
+/// no acknowledged page is lost, no page is stored twice, and no position has two holders (G7).
+///
+/// The short form takes half a minute each; PAGECACHE_SOAK=1 makes it ten times as long.
+@Suite("A fleet", .serialized, .ownServer, .enabled(if: OwnServer.isPossible, OwnServer.isImpossible))
+struct FleetTests {
+    private static let worker = Program.built("StoreWorker")
+    private static let seconds: Double = Soak.isOn ? 240 : 20
+    private let schema = "fleet_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+
+    private struct Member {
+        let program: Program
+        var killedAt: Int64?
+        var wasStopped = false
+    }
+
+    private func start(
+        _ count: Int, for seconds: Double = FleetTests.seconds, at address: String = OwnServer.connectionString, full: Bool = false
+    ) async throws -> [Member] {
+        var environment = ProcessInfo.processInfo.environment
+        environment["PAGECACHE_SCHEMA"] = schema
+        if full { environment["PAGECACHE_FULL"] = "1" }
+        var members: [Member] = []
+        for number in 0..<count {
+            let arguments = ["replica", address, "\(seconds)", "r\(number)"]
+            members.append(
+                Member(program: try await Program(FleetTests.worker, arguments, environment: environment)))
+        }
+        return members
+    }
+
+    private func open(at address: String = OwnServer.connectionString) async throws -> PostgresPageStore {
+        var options = PostgresPageStore.Options()
+        options.schema = schema
+        options.busyBudget = .seconds(30)
+        return try await PostgresPageStore.open(address, options: options)
+    }
+
+    /// - Parameter mayLose: whether the server may forget leases.
+    private func history(_ members: [Member], mayLose: Bool = false) async throws -> History {
+        var history = History()
+        for member in members {
+            let ended = try await member.program.ended()
+            if member.killedAt == nil { #expect(ended.status == 0, "\(ended.output.suffix(300)) \(ended.errors)") }
+            history.add(ended.output, killedAt: member.killedAt, mayLose: member.wasStopped || mayLose)
+        }
+        return history
+    }
+
+    /// The items of the shared list, each checked against its name.
+    private func held(at address: String = OwnServer.connectionString) async throws -> [String] {
+        let store = try await open(at: address)
+        let query = try #require(try await store.query(QueryKey("shared")))
+        let outline = try #require(try await store.outline(of: query.id))
+        let window = try #require(try await store.window(of: query.id, 0..<outline.coverage.headEnd))
+        #expect(window.missing.isEmpty && outline.coverage.runs.count == 1)
+        #expect(try await store.verify().findings == [])
+        await store.close()
+        return window.parts.flatMap { $0.content.ids.compactMap { $0 } }
+    }
+
+    private static func time() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    @Test("Replicas that are killed, and stopped beyond their leases, lose no page and hold no position twice")
+    func killedAndStopped() async throws {
+        // The first store creates the schema.
+        await (try await open()).close()
+        var members = try await start(8)
+        // A store with a trigger is refused, so that the notes begin once all replicas have opened it.
+        try await Task.sleep(for: .seconds(3))
+        let trace = ServerTrace(schema: schema)
+        try await withPool { try await trace.begin($0) }
+        let end = ContinuousClock.now + .seconds(FleetTests.seconds - 6)
+        var victims = 0
+        while ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(700))
+            if victims < 4 {
+                members[victims].program.signal(SIGKILL)
+                members[victims].killedAt = FleetTests.time()
+                victims += 1
+            }
+            // Beyond the lease and the sign of life, both of 4 seconds.
+            members[5].wasStopped = true
+            members[5].program.signal(SIGSTOP)
+            try await Task.sleep(for: .milliseconds(4_500))
+            members[5].program.signal(SIGCONT)
+        }
+        let history = try await history(members)
+        #expect(history.violations == [])
+        #expect(history.overlaps == [])
+        let steps = try await withPool { try await trace.steps($0, ended: history.ended) }
+        for isControl in [false, true] {
+            let replay = try await ServerTrace.replay(steps, isControl: isControl)
+            // 69: a program is missing that `make test` installs.
+            #expect(replay.status == 0 || replay.status == 69, "\(replay.errors)")
+            print("fleet: \(replay.output)\(replay.status == 69 ? replay.errors : "")", terminator: "")
+        }
+        let held = try await held()
+        #expect(held.count == Set(held).count, "an item is held twice")
+        #expect(history.stored.subtracting(held) == [], "acknowledged items are missing")
+        print("fleet: \(history.steps) steps, \(held.count) items")
+        #expect(history.steps > 2_000)
+    }
+
+    @Test("Control: leases that are ended by position, without a token, are noticed")
+    func control() async throws {
+        await (try await open()).close()
+        let members = try await start(4, for: 8)
+        let end = ContinuousClock.now + .seconds(6)
+        try await withPool { pool in
+            // An edit that finds its row by position alone ends the lease of another replica.
+            while ContinuousClock.now < end {
+                try await pool.run(
+                    """
+                    UPDATE \(schema).ledger SET state = 'pending', lease_token = NULL, lease_process = NULL,
+                        lease_name = NULL, lease_until = NULL, lease_boot = NULL WHERE start >= \(1_000_000)
+                    """)
+                try await pool.pause(0.002)
+            }
+        }
+        let history = try await history(members)
+        #expect(!history.violations.isEmpty)
+    }
+
+    @Test("A server that restarts and crashes under commits that are flushed loses no acknowledged page")
+    func restarts() async throws {
+        await (try await open()).close()
+        let members = try await start(4, full: true)
+        for mode in ["fast", "immediate", "immediate"] {
+            try await Task.sleep(for: .seconds(FleetTests.seconds / 5))
+            #expect(await OwnServer.end(of: try OwnServer.beginRestart(mode)) == 0)
+        }
+        let history = try await history(members)
+        #expect(history.violations == [])
+        #expect(history.overlaps == [])
+        let held = try await held()
+        #expect(held.count == Set(held).count)
+        #expect(history.stored.subtracting(held) == [])
+        print("fleet, restarts: \(history.steps) steps, \(held.count) items")
+    }
+
+    /// - Parameter isSynchronous: whether a commit waits for the standby. Without that the newest commits may be lost,
+    ///   and nothing else.
+    @Test(
+        "A standby that is promoted has every acknowledged page, or without synchronous replication all but the newest",
+        arguments: [true, false])
+    func failover(isSynchronous: Bool) async throws {
+        let primary = try #require(OwnServer.directory)
+        let standby = "/tmp/pagecache-" + UUID().uuidString.prefix(8)
+        #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["standby", standby, primary])) == 0)
+        let variables = try OwnServer.variables(in: standby + "/env")
+        let other = try #require(variables["PAGECACHE_TEST_POSTGRES"])
+        let port = other.split(separator: ":").last!.split(separator: "/")[0]
+        let both =
+            "postgres://pagecache@127.0.0.1:\(OwnServer.port),127.0.0.1:\(port)/pagecache?target_session_attrs=read-write"
+        if isSynchronous {
+            try await withPool { pool in
+                try await pool.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+                try await pool.run("SELECT pg_reload_conf()")
+            }
+        }
+        await (try await open(at: both)).close()
+        let members = try await start(4, at: both, full: isSynchronous)
+        try await Task.sleep(for: .seconds(FleetTests.seconds / 3))
+        #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
+        let crashedAt = FleetTests.time()
+        // Without a checkpoint: the new timeline is not in the control file yet.
+        #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["promote", standby])) == 0)
+        if isSynchronous {
+            try await withPool(other) { pool in
+                try await pool.run("ALTER SYSTEM SET synchronous_standby_names = ''")
+                try await pool.run("SELECT pg_reload_conf()")
+            }
+        }
+        let history = try await history(members, mayLose: !isSynchronous)
+        let held = try await held(at: both)
+        #expect(held.count == Set(held).count)
+        #expect(history.violations == [])
+        let missing = history.stored.subtracting(held)
+        if isSynchronous {
+            #expect(missing == [])
+            #expect(history.overlaps == [])
+        }
+        print("fleet, failover: \(history.steps) steps, \(held.count) items, \(missing.count) lost, crash at \(crashedAt)")
+        #expect(history.steps > 500)
+        // The suite's server serves the next test again.
+        _ = await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["stop", standby]))
+        try FileManager.default.removeItem(atPath: standby)
+        _ = await OwnServer.end(of: try OwnServer.beginRestart("fast"))
+        try await withPool { pool in
+            try await pool.run("ALTER SYSTEM RESET synchronous_standby_names")
+            try await pool.run("SELECT pg_reload_conf()")
+        }
+    }
+}
+#endif

@@ -1,0 +1,113 @@
+#if PostgreSQL && canImport(Glibc)
+import Glibc
+import PageModel
+import PostgresPageStore
+
+/// One of several replicas on a server. It appends pages to a shared list, reads them back, and holds leases of a few
+/// positions that all replicas want. It prints each step, so that the history of all replicas can be checked, also when a
+/// replica was killed or stopped:
+///
+///     grant POSITION TOKEN TIME    after the grant has arrived
+///     end POSITION TOKEN TIME      before the end of the lease is sent
+///     lost POSITION TOKEN          the lease was taken over
+///     stored NAME…                 these items are acknowledged
+///     wrong TEXT                   a rule is broken
+///
+/// Times are nanoseconds of the machine's monotonic clock, which all processes share.
+struct Replica {
+    let store: PostgresPageStore
+    let name: String
+    /// The positions of the leases, far behind the list's end.
+    static let contested = 1_000_000..<1_000_004
+
+    static func run(_ arguments: [String], seconds: Double) async throws {
+        var options = PostgresPageStore.Options()
+        options.schema = String(cString: getenv("PAGECACHE_SCHEMA"))
+        options.connections = 2
+        options.busyBudget = .seconds(30)
+        options.ownerLease = .seconds(4)
+        if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
+        let store = try await PostgresPageStore.open(arguments[2], options: options)
+        let replica = Replica(store: store, name: arguments[4])
+        let end = ContinuousClock.now + .seconds(seconds)
+        let query = try await store.register(QueryKey("shared")).id
+        var round = 0
+        while ContinuousClock.now < end {
+            do throws(StorageError) {
+                try await replica.append(to: query, round)
+                try await replica.check(query)
+                for _ in 0..<4 { try await replica.hold(query) }
+            } catch {
+                // The server was away longer than the budget, or the outcome of a commit is unknown.
+                guard error.code == .unavailable || error.code == .busy else {
+                    Replica.say("wrong \(error.code): \(error.message)")
+                    break
+                }
+            }
+            round += 1
+        }
+        await store.close()
+    }
+
+    private func append(to query: QueryID, _ round: Int) async throws(StorageError) {
+        guard let list = try await store.outline(of: query) else { return }
+        let offset = list.coverage.headEnd
+        guard let lease = try await claim(offset, query) else { return }
+        let names = (0..<3).map { "\(name)-\(round)-\($0)" }
+        let page = PageWrite(offset: offset, content: PageContent(names.map(Replica.item)), evidence: .inferred)
+        let plan = CommitPlan(
+            query: query, version: list.record.version, edits: [.put(page)],
+            ledger: [.succeeded(offset: offset, lease: lease)])
+        Replica.say("end \(offset) \(lease.rawValue) \(Replica.time())")
+        if case .committed = try await store.commit(plan) { return Replica.say("stored \(names.joined(separator: " "))") }
+        try await store.record([.released(offset: offset, lease: lease)], for: query)
+    }
+
+    /// Expects that every item has the bytes of its name, and that the list has no gaps.
+    private func check(_ query: QueryID) async throws(StorageError) {
+        guard let list = try await store.outline(of: query) else { return }
+        let length = list.coverage.headEnd
+        let lower = max(0, Int.random(in: 0...length) - 30)
+        guard let window = try await store.window(of: query, lower..<min(length, lower + 30)) else { return }
+        if list.coverage.runs.count > 1 { Replica.say("wrong a gap in a list that only grows") }
+        for part in window.parts {
+            for item in part.content.items where item != Replica.item(item.id ?? "") {
+                Replica.say("wrong bytes at \(part.offset)")
+            }
+        }
+    }
+
+    private func hold(_ query: QueryID) async throws(StorageError) {
+        let offset = Int.random(in: Replica.contested)
+        guard let lease = try await claim(offset, query) else { return }
+        // A fetch takes a while.
+        usleep(UInt32.random(in: 0..<1_500))
+        Replica.say("end \(offset) \(lease.rawValue) \(Replica.time())")
+        let lost = try await store.record([.released(offset: offset, lease: lease)], for: query)
+        if lost.contains(lease) { Replica.say("lost \(offset) \(lease.rawValue)") }
+    }
+
+    private func claim(_ offset: Int, _ query: QueryID) async throws(StorageError) -> LeaseToken? {
+        let grant = try await store.claim(LeaseRequest([offset], for: .seconds(4)), of: query)
+        guard let token = grant.leases.first?.token else { return nil }
+        Replica.say("grant \(offset) \(token.rawValue) \(Replica.time())")
+        return token
+    }
+
+    static func item(_ name: String) -> Item {
+        Item(payload: Array(String(repeating: name, count: 20).utf8), id: name)
+    }
+
+    /// Prints a line at once, so that it is not lost when the process is killed.
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+    }
+
+    private static func time() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+#endif
