@@ -68,7 +68,7 @@ struct Pagecache: AsyncParsableCommand {
                     .internal, "no_arguments", "the arguments of the process cannot be read",
                     hint: "mount /proc, from which Swift reads them on Linux"))
         }
-        let width = narrowWidth()
+        let width = helpWidth()
         if CommandLine.arguments.count == 1 {
             printHelp(helpMessage(), width)
             ToolProcess.end(nil)
@@ -101,14 +101,13 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Returns the columns for help on a narrow terminal, and nil on others. The parser then renders unbroken lines: it
-    /// traps when its own columns do not fit.
-    private static func narrowWidth() -> Int? {
+    /// Returns the columns for help. Nil without a terminal, and without `COLUMNS`. For a narrow terminal the parser renders
+    /// unbroken lines from then on: it traps when its own columns do not fit.
+    private static func helpWidth() -> Int? {
         let terminal = Terminal.standard
         let stated = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
-        let width = stated ?? (terminal.outputIsTerminal ? terminal.width : HelpLayout.narrowest)
-        guard width < HelpLayout.narrowest else { return nil }
-        setenv("COLUMNS", "\(HelpLayout.unbroken)", 1)
+        guard let width = stated ?? (terminal.outputIsTerminal ? terminal.width : nil) else { return nil }
+        if width < HelpLayout.narrowest { setenv("COLUMNS", "\(HelpLayout.unbroken)", 1) }
         return max(1, width)
     }
 

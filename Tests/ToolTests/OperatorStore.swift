@@ -92,7 +92,7 @@ struct OperatorStore {
     static func stable(_ text: String) -> String {
         text.replacing(/\u{1b}\[[0-9;]*m/, with: "")
             .replacing("\r\n", with: "\n")
-            .replacing(/127\.0\.0\.1:\d{5}/, with: "127.0.0.1:12345")
+            .replacing(/\b\d{5}\/items/, with: "12345/items")
             .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:/, with: "2026-01-31T12:00:")
             .replacing(/\d\d\.\d{3}Z/, with: "00.000Z")
             .replacing(/\b[0-9a-f]{16}\b/, with: "00c0ffee00c0ffee")

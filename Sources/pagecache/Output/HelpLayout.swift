@@ -14,10 +14,16 @@ struct HelpLayout {
 
     /// Returns the lines of a help text.
     /// - Parameters:
-    ///   - text: the help in the parser's layout, for a terminal of `unbroken` columns.
-    ///   - width: the columns of the terminal.
+    ///   - text: the help in the parser's layout. For a narrow terminal, the layout for `unbroken` columns.
+    ///   - width: the columns of the terminal. A terminal that is not narrow keeps the parser's layout, except for the
+    ///     usage, which the parser does not break.
     static func lines(_ text: String, width: Int) -> [String] {
         var layout = HelpLayout(width: width)
+        if width >= narrowest {
+            return text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
+                line.hasPrefix("USAGE: ") ? layout.wrapped(String(line), margin: 0, hanging: 2) : [String(line)]
+            }
+        }
         var rest = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
         while let first = rest.first {
             let block = rest.prefix { kind($0) == kind(first) }
