@@ -7,7 +7,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build static install uninstall deb
+.PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build static install uninstall deb try-install
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in seconds once it is built"
@@ -25,6 +25,7 @@ help:
 	@echo "make install PREFIX=/usr/local   the static tool, its manual page and completions; DESTDIR= for packages"
 	@echo "make uninstall PREFIX=/usr/local removes them"
 	@echo "make deb    a Debian package of the same: .build/deb"
+	@echo "make try-install      installs that package in a bare Debian 12 without Swift, and runs it there; a minute, needs root"
 
 demo: prerequisites
 	@echo "building pagecache; the first build fetches dependencies and takes a few minutes" >&2
@@ -71,8 +72,8 @@ bench-quick: prerequisites
 build: prerequisites
 	$(SWIFT) build -c release --product pagecache
 
-# The Swift runtime is inside the binary, so the target needs no Swift. libsqlite3 and the C library stay shared: the
-# package names them as dependencies. A build directory of its own keeps the objects of both forms apart.
+# The Swift runtime is inside the binary, so the target needs no Swift. libsqlite3, libpq and the C libraries stay shared:
+# the package names them as dependencies. A build directory of its own keeps the objects of both forms apart.
 STATIC := .build/static
 
 static: prerequisites
@@ -87,6 +88,9 @@ uninstall:
 
 deb: static
 	@Scripts/deb $(STATIC)/release/pagecache .build/deb
+
+try-install: deb
+	@Scripts/try-install
 
 .PHONY: prerequisites
 prerequisites:

@@ -226,8 +226,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "pagecache", "PageModel", "PageStore", "PagedRepository", "DemoOrigin", "ToolSupport", "ProgramSupport",
-                "StorageSupport",
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "PagedRepositoryTesting",
+                "DemoOrigin", "ToolSupport", "ProgramSupport", "StorageSupport",
             ],
             exclude: ["Snapshots"],
             swiftSettings: settings

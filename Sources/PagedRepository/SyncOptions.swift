@@ -150,7 +150,8 @@ public struct SyncReport: Hashable, Sendable {
         /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one shows that more
         /// items follow, and no way to them is known.
         case unproven
-        /// The origin could not be reached.
+        /// The origin answered no request of the run. When it answered some and then none, the run is `incomplete`, and
+        /// the ledger names the pages without an answer.
         case offline
         /// The origin's answer cannot be used, and a retry would not help.
         case failed
@@ -228,6 +229,8 @@ public struct SyncReport: Hashable, Sendable {
     public var wasCancelled = false
     /// Whether the origin answered any request, possibly with an error status.
     var wasHeard = false
+    /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
+    var lostOrigin = false
     /// Warnings for the user, in order of their occurrence.
     public var warnings: [String]
     /// Why page one could not be fetched. `nil` means that the request succeeded, or was not sent.

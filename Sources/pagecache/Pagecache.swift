@@ -2,6 +2,14 @@
 import ArgumentParser
 import PageStore
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// The command line tool. A command parses, calls and renders. It contains neither SQL nor policy.
 @main
 struct Pagecache: AsyncParsableCommand {
@@ -14,7 +22,7 @@ struct Pagecache: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items'   every page; later, changes
               pagecache list                                   the queries in the store
               pagecache show api.example.com/items             items, without the network
-              pagecache diff api.example.com/items             the latest changes of its items
+              pagecache diff api.example.com/items             its latest changes
               pagecache demo                                   a tour in half a minute
 
             EXIT CODES
@@ -60,8 +68,9 @@ struct Pagecache: AsyncParsableCommand {
                     .internal, "no_arguments", "the arguments of the process cannot be read",
                     hint: "mount /proc, from which Swift reads them on Linux"))
         }
+        let width = helpWidth()
         if CommandLine.arguments.count == 1 {
-            Terminal.standard.write(text: helpMessage() + "\n")
+            printHelp(helpMessage(), width)
             ToolProcess.end(nil)
         }
         if asksForVersions(CommandLine.arguments.dropFirst()) {
@@ -81,10 +90,31 @@ struct Pagecache: AsyncParsableCommand {
             try command.run()
             ToolProcess.end(nil)
         } catch  where ToolFailure(error) == nil && exitCode(for: error) == .success {
+            let message = fullMessage(for: error)
+            if message.contains("\nUSAGE: ") {
+                printHelp(message, width)
+                ToolProcess.end(nil)
+            }
             exit(withError: error)  // --help, --version, completions of a shell
         } catch {
             ToolProcess.end(error)
         }
+    }
+
+    /// Returns the columns for help. Nil without a terminal, and without `COLUMNS`. For a narrow terminal the parser renders
+    /// unbroken lines from then on: it traps when its own columns do not fit.
+    private static func helpWidth() -> Int? {
+        let terminal = Terminal.standard
+        let stated = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
+        guard let width = stated ?? (terminal.outputIsTerminal ? terminal.width : nil) else { return nil }
+        if width < HelpLayout.narrowest { setenv("COLUMNS", "\(HelpLayout.unbroken)", 1) }
+        return max(1, width)
+    }
+
+    /// Prints a help text, on a narrow terminal in the tool's own layout.
+    private static func printHelp(_ text: String, _ width: Int?) {
+        let shown = width.map { HelpLayout.lines(text, width: $0).joined(separator: "\n") } ?? text
+        Terminal.standard.write(text: shown + "\n")
     }
 
     /// Whether the arguments are `--version --verbose`, which also prints the library versions. The parser handles

@@ -97,6 +97,24 @@ extension ListSyncTests {
         #expect(report.nextAttemptAt != nil)
     }
 
+    @Test("A run whose page one is answered and whose other pages time out is incomplete, and not offline")
+    func deepPagesTimeOut() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<100))
+        let late = FetchFailure(.timeout, "no whole answer within 1.0 seconds", isRetryable: true)
+        origin.before { number, _ in if number > 1 { throw late } }
+        var report = try await sync(bench, origin)
+        #expect(report.outcome == .incomplete)
+        #expect(report.headFailure == nil)
+        #expect(report.list?.failures.first?.failure == late, "the ledger names the pages without an answer")
+        #expect(report.nextAttemptAt != nil)
+        // Without any answer the origin is offline.
+        origin.before { _, _ in throw late }
+        report = try await sync(bench, origin)
+        #expect(report.outcome == .offline)
+        #expect(report.headFailure == late)
+    }
+
     @Test(
         "The next run fetches a page that was found damaged, and no other page behind page one",
         arguments: [

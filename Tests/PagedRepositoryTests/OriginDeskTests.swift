@@ -100,7 +100,7 @@ struct OriginDeskTests {
 
     private func report(
         _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil,
-        wasHeard: Bool = false,
+        wasHeard: Bool = false, lostOrigin: Bool = false,
         page failure: FetchFailure? = nil
     ) -> SyncReport {
         let record = QueryRecord(
@@ -115,7 +115,7 @@ struct OriginDeskTests {
             stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
         report.outcome = outcome
         (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
-        report.wasHeard = wasHeard
+        (report.wasHeard, report.lostOrigin) = (wasHeard, lostOrigin)
         return report
     }
 
@@ -126,7 +126,10 @@ struct OriginDeskTests {
         func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginDesk.Word {
             OriginDesk.Word(report, since: moment ?? now)
         }
-        #expect(word(report(.offline, fetched: 3, wasHeard: true)) == .silence, "the origin went away during the run")
+        #expect(word(report(.offline, lostOrigin: true)) == .silence)
+        #expect(
+            word(report(.incomplete, fetched: 3, wasHeard: true, lostOrigin: true)) == .silence,
+            "the origin went away during the run")
         #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
         #expect(word(report(.complete)) == .nothing, "the run made no request")
         #expect(word(report(.failed, head: timeout)) == .silence)

@@ -33,6 +33,19 @@ struct TextWidthTests {
         ])
     func cut(text: String, room: Int, shown: String) { #expect(TextWidth.cut(text, to: room) == shown) }
 
+    @Test(
+        "A URL that is cut keeps its last path segment whole where it fits",
+        arguments: [
+            ("https://api.example.com/v1/customers", 24, "https:/…com/v1/customers"),
+            ("https://api.example.com/v1/customers", 13, "ht…/customers"),
+            ("https://api.example.com/v1/customers", 11, "…/customers"),
+            ("https://api.example.com/v1/customers", 10, "…customers"),
+            ("https://api.example.com/v1/customers", 9, "ht…tomers"),
+            ("https://api.example.com/orders?open=1", 18, "htt…/orders?open=1"),
+            ("a-text-without-path", 10, "a-t…t-path"),
+        ])
+    func cutInside(text: String, room: Int, shown: String) { #expect(TextWidth.cutInside(text, to: room) == shown) }
+
     @Test("No text fits into zero or fewer columns")
     func noRoom() {
         for room in [0, -1, -6] { #expect(TextWidth.prefix("漢a", columns: room).isEmpty) }

@@ -79,7 +79,7 @@ struct FetchQueue: Equatable {
         case limited
         /// Targets are left, but `patience` is used up. The next retry is due at this time.
         case retryLater(Timestamp)
-        /// The origin cannot be reached.
+        /// The origin cannot be reached, or can no longer be reached.
         case offline
         /// The caller asked to stop.
         case stopped

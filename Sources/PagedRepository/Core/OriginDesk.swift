@@ -118,7 +118,7 @@ extension OriginDesk.Word {
     /// - Parameter moment: when the run began. Earlier failures say nothing about it.
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
-            report.outcome == .offline || report.wasNotHeard(since: moment)
+            report.lostOrigin || report.wasNotHeard(since: moment)
             ? .silence : report.wasHeard ? .heard : .nothing
     }
 }

@@ -125,7 +125,8 @@ extension SyncRun {
         let isWhole = state?.isComplete == true && !isUnproven && !keptChanging && !isVoid
         switch ending {
         case .offline:
-            return .offline
+            // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
+            return wasHeard ? .incomplete : .offline
         case .limited:
             return isWhole ? .complete : .limited
         case .retryLater, .stopped:

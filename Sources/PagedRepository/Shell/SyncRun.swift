@@ -244,7 +244,8 @@ final class SyncRun {
     }
 
     private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
-        let report = try await report(ending)
+        var report = try await report(ending)
+        report.lostOrigin = ending == .offline
         tellEnded(report)
         return report
     }

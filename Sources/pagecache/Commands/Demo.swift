@@ -203,7 +203,7 @@ private final class DemoStory {
 
     /// Shows the number of requests so far, and pauses briefly.
     private func watch(_ what: String) async throws {
-        terminal.progress("   \(what): \(origin.requests.count) requests so far")
+        terminal.progress("   \(what): \(SizeText.count(origin.requests.count, "request", "requests")) so far")
         try await Task.sleep(for: .milliseconds(20))
     }
 

@@ -52,22 +52,26 @@ struct Doctor: AsyncParsableCommand {
             checks.failed(error, common.place.path)
         }
         checks.checkSurroundings()
+        Doctor.table(checks.results).render(common.outputFormat, to: .standard)
+        if let exit = checks.results.compactMap(\.exit).first { throw ToolProcess.Ended(status: exit) }
+    }
+
+    static func table(_ results: [DoctorChecks.Result]) -> ResultTable {
         let columns: [ResultTable.Column] = [
             .init(name: "check", heading: "CHECK", isWhole: true),
             .init(name: "status", heading: "STATUS", isWhole: true),
             .init(name: "message", heading: "RESULT", least: 20, isWrapped: true), .init(name: "hint"),
         ]
-        let isTable = common.outputFormat == .table
-        let rows = checks.results.map { result -> [ResultTable.Cell] in
-            let hint = isTable ? result.hint.map { " (\($0))" } ?? "" : ""
-            return [
+        let rows = results.map { result -> [ResultTable.Cell] in
+            // People get the hint in the column of the message.
+            [
                 .init(.string(result.name)),
                 .init(.string(result.status.rawValue), colour: result.status.colour),
-                .init(.string(result.message), result.message + hint), .init(.optional(result.hint)),
+                .init(.string(result.message), result.message + (result.hint.map { " (\($0))" } ?? "")),
+                .init(.optional(result.hint)),
             ]
         }
-        ResultTable(columns: columns, rows: rows).render(common.outputFormat, to: .standard)
-        if let exit = checks.results.compactMap(\.exit).first { throw ToolProcess.Ended(status: exit) }
+        return ResultTable(columns: columns, rows: rows)
     }
 }
 

@@ -75,7 +75,8 @@ struct Errors: AsyncParsableCommand {
             return [.init(.int(offsets.count), SizeText.count(offsets.count))] + row
         }
         let groups = causes.map {
-            "\($0.key.shortID)  \($0.key.text)\($0.key.scope.isEmpty ? "" : "  (\($0.key.scope))")"
+            ResultTable.Group(
+                id: $0.key.shortID, text: $0.key.text + ($0.key.scope.isEmpty ? "" : "  (\($0.key.scope))"))
         }
         return ResultTable(columns: columns, rows: rows, groups: groups)
     }

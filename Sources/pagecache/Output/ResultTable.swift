@@ -45,8 +45,27 @@ struct ResultTable {
 
     var columns: [Column]
     var rows: [[Cell]]
+    /// The title of a group of rows.
+    struct Group: Equatable {
+        /// The id of the query, which is never cut.
+        var id: String
+        var text: String
+
+        /// One line, or two on a narrow terminal.
+        func lines(width: Int) -> [String] {
+            let room = width == .max ? .max : width - TextWidth.columns(id) - 2
+            let least = min(TextWidth.columns(text), ResultTable.narrowestTitle)
+            return room >= least
+                ? ["\(id)  \(TextWidth.cutInside(text, to: room))"]
+                : [TextWidth.cut(id, to: width), TextWidth.cutInside(text, to: width)]
+        }
+    }
+
+    /// The fewest columns for the text of a title beside its id.
+    private static let narrowestTitle = 24
+
     /// The title of each row's group, for people. Rows of a group are adjacent. Empty without groups.
-    var groups: [String] = []
+    var groups: [Group] = []
 
     func render(_ format: OutputFormat, to terminal: Terminal) {
         switch format {
@@ -105,7 +124,8 @@ struct ResultTable {
         for (number, row) in texts.enumerated() {
             if layout.isStacked, !lines.isEmpty { lines.append("") }
             if number < groups.count, number == 0 || groups[number] != groups[number - 1] {
-                lines.append(bold(TextWidth.cutInside(Printable.text(groups[number]), to: width)))
+                let title = Group(id: groups[number].id, text: Printable.text(groups[number].text))
+                lines += title.lines(width: width).map(bold)
             }
             lines += layout.lines(of: row, bold: bold) { column, text in
                 rows[number][headed[column]].colour.map { colour($0, text) } ?? text

@@ -24,7 +24,7 @@ struct StatsRendering {
     private static func columns(showsScope: Bool) -> [ResultTable.Column] {
         [
             .init(name: "query", heading: "ID", isWhole: true, rank: 3),
-            .init(name: "key", heading: "QUERY", isCutInside: true, rank: 0),
+            .init(name: "key", heading: "QUERY", leastAlone: 12, isCutInside: true, rank: 0),
             .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
             .init(name: "items", heading: "ITEMS", isNumber: true, rank: 6),
             .init(name: "pages", heading: "PAGES", isNumber: true, rank: 7),

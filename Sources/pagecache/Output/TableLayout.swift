@@ -15,7 +15,8 @@ struct TableLayout {
         var least = TableLayout.narrowest
         /// The shortest length to which a text is cut when only the most important columns are left.
         var leastAlone: Int?
-        /// Whether texts are cut in the middle.
+        /// Whether texts are cut in the middle. Columns of a rank above the most important ones are left out before the
+        /// last path segment of a text is cut.
         var isCutInside = false
         /// The order in which columns are left out: the largest rank first, and the last of equal ranks. A column with
         /// rank 0 is never left out while it has news.
@@ -32,6 +33,8 @@ struct TableLayout {
     private static let fewest = 3
     /// The largest rank of the most important columns.
     private static let important = 2
+    /// The longest path segment that is kept whole.
+    private static let longestSegment = 24
     /// The text of an empty value.
     static let nothing = "–"
 
@@ -54,10 +57,13 @@ struct TableLayout {
             max(TextWidth.columns(columns[index].heading), rows.map { TextWidth.columns($0[index]) }.max() ?? 0)
         }
         let natural = widths
+        let segments = columns.indices.map { index in
+            columns[index].isCutInside ? TableLayout.segment(rows.map { $0[index] }) : 0
+        }
         func least(_ column: Int, isAlone: Bool) -> Int {
-            let (column, width) = (columns[column], natural[column])
+            let (segment, column, width) = (segments[column], columns[column], natural[column])
             if column.isNumber || column.isWhole { return width }
-            return min(width, isAlone ? column.leastAlone ?? column.least : column.least)
+            return min(width, isAlone ? column.leastAlone ?? column.least : max(column.least, segment))
         }
         func rank(_ column: Int) -> Int { columns[column].isWrapped ? 0 : columns[column].rank }
         func leasts(_ shown: [Int]) -> [Int] {
@@ -90,13 +96,23 @@ struct TableLayout {
         }
     }
 
+    /// The columns that the longest last path segment needs, behind the ellipsis of a cut text.
+    private static func segment(_ texts: [String]) -> Int {
+        texts.map { TextWidth.columns(TextWidth.lastSegment($0)) + 1 }.filter { $0 <= longestSegment }.max() ?? 0
+    }
+
     /// The headings of the columns that are left out.
     var leftOut: [String] { columns.indices.filter { !shown.contains($0) }.map { columns[$0].heading } }
 
     /// The line above a table. `nil` when each value has its own line.
     /// - Parameter bold: formats a text as a heading.
     func heading(bold: (String) -> String = { $0 }) -> String? {
-        isStacked ? nil : bold(self.line(columns.map { [$0.heading] }, at: 0) { $1 })
+        isStacked
+            ? nil
+            : bold(
+                self.line(columns.indices.map { [TextWidth.cutInside(columns[$0].heading, to: widths[$0])] }, at: 0) {
+                    $1
+                })
     }
 
     /// The lines of one row.
@@ -143,7 +159,8 @@ struct TableLayout {
         return line
     }
 
-    /// Breaks a text into lines, at spaces where possible.
+    /// Breaks a text into lines, at spaces where possible. A word that is longer than a line, such as a URL, is broken
+    /// behind a sign that separates its parts.
     /// - Parameters:
     ///   - margin: the indentation of the lines after the first.
     ///   - breakingWords: whether a word that is longer than a line is broken. Otherwise it exceeds its line.
@@ -158,20 +175,31 @@ struct TableLayout {
             guard TextWidth.columns(rest) > room else { return lines + [margin + rest] }
             let piece = TextWidth.prefix(rest, columns: room)
             // A space right behind the line is a valid break, too.
-            if let space = rest[...piece.endIndex].lastIndex(of: " "), space > rest.startIndex {
-                lines.append(margin + rest[..<space])
-                rest = rest[rest.index(after: space)...]
-            } else if !breakingWords {
-                guard let space = rest.dropFirst().firstIndex(of: " ") else { return lines + [margin + rest] }
-                lines.append(margin + rest[..<space])
-                rest = rest[rest.index(after: space)...]
-            } else {
+            let space =
+                rest[...piece.endIndex].lastIndex(of: " ").flatMap { $0 > rest.startIndex ? $0 : nil }
+                ?? (breakingWords ? nil : rest.dropFirst().firstIndex(of: " "))
+            if let space {
+                var line = rest[..<space]
+                while line.last == " " { line.removeLast() }
+                lines.append(margin + line)
+                rest = rest[space...].drop { $0 == " " }
+            } else if breakingWords {
                 // A character wider than the terminal still gets its own line.
-                let piece = piece.isEmpty ? rest.prefix(1) : piece
+                let piece = piece.isEmpty ? rest.prefix(1) : TableLayout.parts(of: piece)
                 lines.append(margin + piece)
                 rest = rest[piece.endIndex...]
+            } else {
+                return lines + [margin + rest]
             }
         }
+    }
+
+    /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is near
+    /// its start.
+    private static func parts(of word: Substring) -> Substring {
+        guard let sign = word.lastIndex(where: { "/?&:=-_".contains($0) }) else { return word }
+        let parts = word[...sign]
+        return 3 * parts.count < word.count ? word : parts
     }
 }
 #endif

@@ -27,12 +27,27 @@ enum TextWidth {
         columns(text) <= room ? text : prefix(text, columns: room - 1) + "…"
     }
 
-    /// Like `cut`, but keeps the beginning and the end. URLs mostly differ there.
+    /// Like `cut`, but keeps the beginning and the end. URLs mostly differ there. Their last path segment stays whole
+    /// where it fits.
     static func cutInside(_ text: String, to room: Int) -> String {
         guard columns(text) > room else { return text }
-        let beginning = prefix(text, columns: (room - 1) / 3)
+        let segment = lastSegment(text)
+        let wholes = [columns(segment) + 1, columns(segment)]
+        var beginning = prefix(text, columns: (room - 1) / 3)
+        if segment.count < text.count, let whole = wholes.first(where: { $0 < room }) {
+            beginning = prefix(text, columns: min(columns(beginning), room - 1 - whole))
+        }
         let end = prefix(String(text.reversed()), columns: room - 1 - columns(beginning))
         return beginning + "…" + String(end.reversed())
+    }
+
+    /// The last segment of the path of a URL, with the query behind it: `orders?open=1` of `https://host/orders?open=1`.
+    /// The whole text when it has no path.
+    static func lastSegment(_ text: String) -> Substring {
+        var path = text.prefix { $0 != "?" }
+        while path.last == "/" { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return text[...] }
+        return text[text.index(after: slash)...]
     }
 
     private static func columns(_ character: Character) -> Int {
