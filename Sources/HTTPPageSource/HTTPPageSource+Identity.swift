@@ -68,7 +68,7 @@ extension HTTPPageSource {
         let isNamed = list.key != HTTPPageSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(
-                .forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
+                .forbidden, "the list was fetched with a different credential, or without one", isRetryable: false)
         }
         guard let known = SourceDescription(json: list.source) else { return }
         guard configuration.rebinds || isBound(stored: list.source) else {

@@ -198,7 +198,7 @@ struct ExplanationTests {
         var entry = Sample.failing(100)
         entry.retryAfterUntil = Sample.now + .seconds(30)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
-        #expect(sentences(list, .failure).last == "The origin asked to be left alone until 2027-01-15T08:00:30.000Z.")
+        #expect(sentences(list, .failure).last == "The origin accepts no requests until 2027-01-15T08:00:30.000Z (Retry-After).")
     }
 
     @Test("A page in flight is explained, also when its process has died (R30)")
@@ -252,7 +252,7 @@ struct ExplanationTests {
             sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(7_200))))
         let next = sentences(list, .next)
         #expect(next[0].contains("verified everything before position 50"))
-        #expect(next.last == "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
+        #expect(next.last == "The next 'pagecache sync \(id)' fetches the missing pages that are not failing.")
     }
 
     // MARK: One position
@@ -264,7 +264,7 @@ struct ExplanationTests {
         let said = sentences(list, at: 12)
         #expect(said.hasPrefix("Position 12 is held, in the page at 10–19, which was fetched 90 s ago"))
         #expect(said.contains("The page is stale: it was last confirmed 90 s ago"))
-        #expect(said.contains("is believed, since"))
+        #expect(said.contains("is inferred since"))
         #expect(!sentences(list, at: 3).contains("follows"), "page one has no page before it")
     }
 

@@ -21,9 +21,9 @@ struct OriginDesk {
     }
 
     enum Turn: Equatable {
-        /// The origin counts as away from now on.
+        /// The origin became unavailable.
         case away
-        /// The origin was away and has answered again.
+        /// The origin answered again.
         case back
     }
 

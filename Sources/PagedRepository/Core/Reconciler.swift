@@ -96,7 +96,7 @@ struct Reconciler: Equatable {
         sightings.append(sighting)
     }
 
-    /// An answer that showed that the list had moved, before page one was requested again (R21).
+    /// Adds an answer that showed the list moving before page one was requested again (R21).
     mutating func learn(clue sighting: Sighting, total now: Total) {
         learn(sighting, total: now)
         if !sighting.content.isEmpty { clues.append(sighting.range) }

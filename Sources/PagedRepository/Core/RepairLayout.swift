@@ -47,8 +47,7 @@ struct RepairLayout {
         }
     }
 
-    /// Lays out positions of which no item was seen. They keep the cached items at that place, demoted. The rest is a
-    /// gap.
+    /// Lays out positions without seen items. Cached items there are kept and demoted. The rest is a gap.
     private mutating func layUnseen(_ range: Range<Int>, _ stretch: Stretch) {
         guard !range.isEmpty else { return }
         let start = min(

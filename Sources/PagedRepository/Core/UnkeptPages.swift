@@ -70,7 +70,7 @@ struct UnkeptPages: Equatable {
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
         if news.isEmpty, !hasEnded, withoutNews + 1 >= limit {
             return .failed(
-                FetchFailure(.loop, "\(withoutNews + 1) pages in a row brought nothing new", isRetryable: false))
+                FetchFailure(.loop, "\(withoutNews + 1) consecutive pages had no new items", isRetryable: false))
         }
         withoutNews = news.isEmpty ? withoutNews + 1 : 0
         position = (offset ?? position) + page.content.count

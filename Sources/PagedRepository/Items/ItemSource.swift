@@ -164,7 +164,7 @@ extension FetchFailure {
     fileprivate var mayMeanPastEnd: Bool { [400, 404, 416].contains(httpStatus) }
 
     static let notModifiedUnasked = FetchFailure(
-        .undecodable, "the source answered that nothing is modified to a request without a validator",
+        .undecodable, "the source returned \"not modified\" for a request without a validator",
         isRetryable: false)
 
     /// The failure for a request that this paging style cannot express, for example after the list was read in another

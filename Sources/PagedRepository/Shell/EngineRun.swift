@@ -110,8 +110,8 @@ final class EngineRun {
         return false
     }
 
-    /// Prepares the first look after a restart: overdue work is spread over time, and an origin that was away is still
-    /// away (R29, R32).
+    /// Prepares the first look after a restart: spreads overdue work over time, and restores the circuits of origins
+    /// that were unavailable (R29, R32).
     private func begin(_ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [Agenda.Job], _ now: Timestamp) {
         isFirstLook = false
         for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, chance: engine.chance()) }

@@ -122,8 +122,8 @@ extension SyncRun {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    /// Whether page one lacks an item that it had before the walk, and that no insert has pushed out. An item was then
-    /// deleted or moved during the walk, and the walk may have passed over another item.
+    /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
+    /// then deleted or moved, and the walk may have passed over another item.
     private func hasLostItems(_ keys: [UInt64]) -> Bool {
         guard let first = walkedFrom.first else { return false }
         guard let start = keys.firstIndex(of: first) else { return true }

@@ -1,7 +1,7 @@
 import Metrics
 import PageModel
 
-/// Counts and times the events that `Metric` lists, with one group of handlers for each object with a lifetime.
+/// Counts and times the events that `Metric` lists. Each repository, run and engine has its own group of handlers.
 ///
 /// To look up a handler, the back end needs a lock and a search by name. To count with a handler costs an atomic
 /// addition, and next to no time without a back end. So a repository, a run or an engine looks up its group when it

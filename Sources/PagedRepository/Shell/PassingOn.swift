@@ -10,7 +10,7 @@ extension SyncRun {
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         pagesNotStored += 1
         for warning in page.lesson?.warnings ?? [] { warn(warning) }
-        warn("the origin forbids storing its answers (no-store): they are handed on, and not kept")
+        warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
         queue.stop()
         switch target {
         case .head:

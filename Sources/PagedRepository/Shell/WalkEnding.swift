@@ -112,7 +112,7 @@ extension SyncRun {
                 return walkAllAgain()
             }
             let count = max(pagesWithoutNews, pass.emptyAnswers)
-            return try await originLoops("\(count) pages in a row brought nothing new", offset, list)
+            return try await originLoops("\(count) consecutive pages had no new items", offset, list)
         }
         keptLease = offset
         queue.add([.follow(next, offset: offset)])

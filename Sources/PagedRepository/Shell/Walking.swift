@@ -123,7 +123,7 @@ extension SyncRun {
         let isRepetition = repeats.count * 10 >= page.content.count * 9
         pagesWithoutNews = isRepetition && !sweeping.isChain ? pagesWithoutNews + 1 : 0
         guard pagesWithoutNews < options.loopGuard else {
-            let message = "\(pagesWithoutNews) pages in a row brought nothing new"
+            let message = "\(pagesWithoutNews) consecutive pages had no new items"
             guard let list = try await storage.excerpt(of: query, after..<after) else { return }
             return try await originLoops(message, after, list)
         }
@@ -183,10 +183,8 @@ extension SyncRun {
         return repeats
     }
 
-    /// Whether this walk, as far as it has come, received the same items again at the same positions as the walk
-    /// before.
-    /// - Parameter count: the minimum number of such items. A list without an order repeats single items alike by
-    ///   chance.
+    /// Whether at least `count` items of this walk are at the same positions as in the walk before.
+    /// - Parameter count: more than a few. A list without an order repeats single positions by chance.
     private func hasRepeatedAlike(until count: Int) -> Bool {
         pass.repeats.count >= count && pass.repeats == lastRepeats.filter { $0.received < pass.received }
     }
@@ -216,7 +214,7 @@ extension SyncRun {
             let known = try await storage.locate(keys, in: list.record.id).count
             pagesWithoutNews = known == keys.count ? pagesWithoutNews + 1 : 0
             guard pagesWithoutNews < options.loopGuard else {
-                let message = "\(pagesWithoutNews) pages in a row brought nothing new"
+                let message = "\(pagesWithoutNews) consecutive pages had no new items"
                 return try await originLoops(message, offset, list)
             }
         }

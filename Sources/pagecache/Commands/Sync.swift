@@ -50,10 +50,10 @@ struct Sync: AsyncParsableCommand {
                     : "a target, --due, --all and --stale exclude each other")
         }
         if work.selectsQueries, work.offline || source.key != nil || source.scope != nil {
-            throw ValidationError("--due, --all and --stale take no --offline, --key or --scope")
+            throw ValidationError("--due, --all and --stale cannot be combined with --offline, --key or --scope")
         }
         if work.due, work.refresh || work.sweep {
-            throw ValidationError("--due takes no --refresh and no --sweep; it does the due work of each query")
+            throw ValidationError("--due cannot be combined with --refresh or --sweep; it does the due work of each query")
         }
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
@@ -147,8 +147,8 @@ struct Sync: AsyncParsableCommand {
         }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
             throw ToolFailure(
-                .permission, "other_credential", "the list was fetched with another credential, or with none",
-                hint: "use --scope or --key for a list of your own, or purge \(key.shortID)")
+                .permission, "other_credential", "the list was fetched with a different credential, or without one",
+                hint: "choose another list with --scope or --key, or purge \(key.shortID)")
         }
         let progress = SyncProgress(terminal: .standard, verifies: work.sweep) { origin.usage.requests }
         // The progress line is removed after a failure of the store as well.

@@ -133,7 +133,7 @@ struct Verify: AsyncParsableCommand {
             "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
         )
         if let replaced = mended.replacedFile {
-            terminal.note("what could be read is in a new file; the damaged one is \(replaced)")
+            terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")
         }
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }

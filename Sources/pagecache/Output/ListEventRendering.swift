@@ -54,7 +54,7 @@ struct ListEventRendering {
         case .confirmed(let range): "confirmed \(place(range))"
         case .dropped(let range): "dropped \(place(range)) · \(held)"
         case .moved: "items came, went or moved · \(held)"
-        case .replaced: "the list began anew · \(held)"
+        case .replaced: "a new generation of the list began · \(held)"
         case .total(let total):
             total.count.map { "the origin counts \(SizeText.count($0))" } ?? "the origin counts no longer"
         case .ended(let end): "ends at \(SizeText.count(end))"

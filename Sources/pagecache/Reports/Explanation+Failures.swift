@@ -76,18 +76,18 @@ extension Explanation {
     /// The meaning of a failure's class, because its message may not explain it.
     private func hint(_ entry: LedgerEntry) -> String? {
         if let until = entry.retryAfterUntil, until > now {
-            return "The origin asked to be left alone until \(TimeText.rfc3339(until))."
+            return "The origin accepts no requests until \(TimeText.rfc3339(until)) (Retry-After)."
         }
         return switch entry.failure?.failureClass {
-        case .forbidden?: "The origin refuses who is asking: give a credential with --bearer-env or --header-env."
+        case .forbidden?: "The origin rejected the credentials; set one with --bearer-env or --header-env."
         case .undecodable?:
             """
-            The answer is not what was agreed on: see with 'pagecache sync' whether --items and --paging are still right.
+            The answer has another format than before. Check --items and --paging with 'pagecache probe'.
             """
         case .hostile?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
         case .doubtful?:
-            "The answer would take away much of what is held. It is believed when the origin says the same again."
-        case .loop?: "The origin repeats itself: a cursor comes again, or pages without anything new."
+            "The answer would remove much of the list. It is applied once the origin repeats it."
+        case .loop?: "The origin repeats itself: a cursor repeats, or pages have no new items."
         default: nil
         }
     }

@@ -64,20 +64,20 @@ extension Explanation {
             say(
                 .holding,
                 """
-                The page was the list's before it was replaced, or is in doubt; it is readable until what is fetched takes \
-                its place.
+                The page is from before the list was replaced, or is in doubt. It is readable until a fetched page \
+                replaces it.
                 """)
         }
         say(.freshness, freshness("it", "The page", page.validatedAt))
         tellInvalidated()
         let before = list.pages.first { $0.count > 0 && $0.range.upperBound == page.offset }
         if let before {
-            say(.evidence, "That it follows the page before it \(belief(page, behind: before))")
+            say(.evidence, "The seam to the page before \(belief(page, behind: before))")
         }
         if !page.innerInferredSeams.isEmpty {
             say(
                 .evidence,
-                "Inside it \(page.innerInferredSeams.count == 1 ? "is a place" : "are places") where pages were joined that are only believed to follow one another."
+                "The page contains \(page.innerInferredSeams.count) inferred \(page.innerInferredSeams.count == 1 ? "seam" : "seams") of joined pages."
             )
         }
         tellFailures(list.failures.filter { page.range.contains($0.offset) })
@@ -85,11 +85,11 @@ extension Explanation {
     }
 
     private func belief(_ page: PageSummary, behind before: PageSummary) -> String {
-        if page.evidence == .verified { return "was seen, at \(TimeText.rfc3339(page.evidenceAt))." }
+        if page.evidence == .verified { return "was verified at \(TimeText.rfc3339(page.evidenceAt))." }
         if page.isReached(from: before) {
-            return "is the word of the origin's own link or cursor; no answer shows both sides."
+            return "follows from the origin's cursor or link; no single answer showed both sides."
         }
-        return "is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; a sweep proves it."
+        return "is inferred since \(TimeText.rfc3339(page.evidenceAt)); a sweep verifies it."
     }
 
     /// The positions around this one that are not held. The range has no end when the length of the list is unknown.

@@ -106,7 +106,7 @@ struct Explanation: Equatable {
         if record.allowsDuplicates {
             say(
                 .holding,
-                "The origin repeats items in this list. After a change, sync therefore fetches every page behind it again."
+                "Ids repeat in this list, so that its pages cannot be compared. After a change, sync fetches every page behind it again."
             )
         }
     }
@@ -177,8 +177,8 @@ struct Explanation: Equatable {
             say(
                 .next,
                 list.record.isPinned
-                    ? "What is missing and does not fail is fetched by the next 'pagecache sync --due', or a service that runs."
-                    : "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
+                    ? "The next 'pagecache sync --due', or a running service, fetches the missing pages that are not failing."
+                    : "The next 'pagecache sync \(id)' fetches the missing pages that are not failing.")
         }
     }
 

@@ -18,7 +18,7 @@ struct ConsentOptions: ParsableArguments {
         let terminal = Terminal.standard
         guard terminal.canAsk else {
             throw ToolFailure(
-                .usage, "needs_yes", "\(command) would \(deed)", hint: "add --yes, or --dry-run to look first")
+                .usage, "needs_yes", "\(command) would \(deed)", hint: "add --yes, or --dry-run for a preview")
         }
         return terminal.confirm("\(deed.prefix(1).uppercased())\(deed.dropFirst())?")
     }

@@ -82,7 +82,7 @@ struct SourceOptions: ParsableArguments {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }
         if method != .post, body != nil || cursorIn != nil {
-            throw ValidationError("--body and --cursor-in go with --method POST")
+            throw ValidationError("--body and --cursor-in require --method POST")
         }
         for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
     }

@@ -54,7 +54,7 @@ struct ToolFailure: Error {
             case .foreignLog:
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .tooLarge: (.unusableData, nil)
-            case .moved: (.incomplete, "run the command again on the store that is there now")
+            case .moved: (.incomplete, "the store at this path was replaced; run the command again")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")
             case .busy: (.incomplete, "another process may be writing; try again")
             case .full: (.inputOutput, "free some space; stored pages are safe")
