@@ -71,10 +71,14 @@ struct SharedLoadTests {
     @Test("A run that uses page one of another run learns from its record how the other pages are requested (R30)")
     func learned() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" })
-        let store = MemoryStorage(clock: clock)
-        _ = try await store.register(key)
         let (started, start) = AsyncStream<Void>.makeStream()
         let (opened, open) = AsyncStream<Void>.makeStream()
+        // The answer to the first run arrives when the second run wants page one, too.
+        let store = CrowdedStorage(MemoryStorage(clock: clock), before: { $0 == .claim }) {
+            number, _ throws(StorageError) in
+            if number == 2 { open.finish() }
+        }
+        _ = try await store.register(key)
         let first = LearningSource(origin) {
             start.finish()
             for await _ in opened {}
@@ -85,9 +89,6 @@ struct SharedLoadTests {
         async let one = ListSync(storage: store, source: first, key: key, options: options).run()
         for await _ in started {}
         async let other = ListSync(storage: store, source: LearningSource(origin), key: key).run()
-        // The second run finds page one in flight, and waits.
-        try await Task.sleep(for: .milliseconds(20))
-        open.finish()
         _ = try await one
         #expect(try await other.outcome == .complete)
         #expect(origin.requests.count { $0.target == .first } == 1)

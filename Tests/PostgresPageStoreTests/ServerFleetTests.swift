@@ -50,7 +50,7 @@ struct ServerFleetTests {
         var notices = second.notices(of: query).makeAsyncIterator()
         _ = await notices.next(isolation: #isolation)
         // The second replica compares the versions once before the commit.
-        try await Task.sleep(for: .milliseconds(300))
+        try await schema.run("SELECT pg_sleep(0.3)")
         first.announcer.close()
         let version = ListVersion(generation: 1, revision: 0)
         _ = try await first.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
@@ -89,8 +89,14 @@ struct ServerFleetTests {
         options.busyBudget = .seconds(5)
         let store = try await PostgresPageStore.open(address, mode: .mustExist, options: options)
         async let lock: [Rows] = schema.run(
-            "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(2)", "COMMIT")
-        try await Task.sleep(for: .milliseconds(300))
+            "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(3)", "COMMIT")
+        try await withPool(schema.address) { pool in
+            try await pool.wait(
+                for: """
+                    SELECT EXISTS (SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
+                        AND relation = '\(schema.name).query'::regclass)
+                    """)
+        }
         do throws(StorageError) {
             _ = try await store.records()
             Issue.record("the table is locked")

@@ -24,7 +24,8 @@ struct Schema {
     }
 
     func open(
-        _ mode: PostgresPageStore.Mode = .createIfMissing, pollInterval: Duration = .seconds(1), clock: (any StorageClock)? = nil
+        _ mode: PostgresPageStore.Mode = .createIfMissing, pollInterval: Duration = .seconds(1),
+        clock: (any StorageClock)? = nil
     ) async throws(StorageError) -> PostgresPageStore {
         var options = options
         options.pollInterval = pollInterval

@@ -59,7 +59,9 @@ struct Replica {
             query: query, version: list.record.version, edits: [.put(page)],
             ledger: [.succeeded(offset: offset, lease: lease)])
         Replica.say("end \(offset) \(lease.rawValue) \(Replica.time())")
-        if case .committed = try await store.commit(plan) { return Replica.say("stored \(names.joined(separator: " "))") }
+        if case .committed = try await store.commit(plan) {
+            return Replica.say("stored \(names.joined(separator: " "))")
+        }
         try await store.record([.released(offset: offset, lease: lease)], for: query)
     }
 

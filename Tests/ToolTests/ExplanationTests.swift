@@ -198,7 +198,9 @@ struct ExplanationTests {
         var entry = Sample.failing(100)
         entry.retryAfterUntil = Sample.now + .seconds(30)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
-        #expect(sentences(list, .failure).last == "The origin accepts no requests until 2027-01-15T08:00:30.000Z (Retry-After).")
+        #expect(
+            sentences(list, .failure).last
+                == "The origin accepts no requests until 2027-01-15T08:00:30.000Z (Retry-After).")
     }
 
     @Test("A page in flight is explained, also when its process has died (R30)")

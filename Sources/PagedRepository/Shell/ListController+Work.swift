@@ -131,7 +131,8 @@ extension ListController {
                 // A cancelled call reports no failure. A call that still waits receives a failure instead of an empty
                 // result (X12).
                 guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
-                let why = report.warnings.last ?? "the origin's answers contradict each other; no further items were received"
+                let why =
+                    report.warnings.last ?? "the origin's answers contradict each other; no further items were received"
                 return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
             }
             return .failure(

@@ -68,11 +68,12 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     /// address after `tcp_user_timeout`. Keepalives find a peer that disappeared.
     func start(target: Int) -> OpaquePointer? {
         let milliseconds = addressLimit.components.seconds * 1_000
-        let keywords: [(String, String)] = [
-            ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
-            ("keepalives_count", "3"), ("fallback_application_name", "pagecache"), ("dbname", text),
-            ("client_encoding", "UTF8"),
-        ] + targets[target]
+        let keywords: [(String, String)] =
+            [
+                ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
+                ("keepalives_count", "3"), ("fallback_application_name", "pagecache"), ("dbname", text),
+                ("client_encoding", "UTF8"),
+            ] + targets[target]
         return ConnectionInfo.withCStrings(keywords.map(\.0)) { names in
             ConnectionInfo.withCStrings(keywords.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
         }

@@ -53,7 +53,8 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError("--due, --all and --stale cannot be combined with --offline, --key or --scope")
         }
         if work.due, work.refresh || work.sweep {
-            throw ValidationError("--due cannot be combined with --refresh or --sweep; it does the due work of each query")
+            throw ValidationError(
+                "--due cannot be combined with --refresh or --sweep; it does the due work of each query")
         }
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.

@@ -32,7 +32,8 @@ struct AtomicFile: ~Copyable {
         var status = stat()
         let exists = stat(path, &status) == 0
         if exists, status.st_mode & S_IFMT == S_IFDIR {
-            throw ToolFailure(.cannotCreate, "cannot_create", "\(path) is a directory", hint: "name a file in that directory")
+            throw ToolFailure(
+                .cannotCreate, "cannot_create", "\(path) is a directory", hint: "name a file in that directory")
         }
         if exists, status.st_mode & S_IFMT != S_IFREG {
             let descriptor = open(path, O_WRONLY | O_CLOEXEC)

@@ -25,7 +25,8 @@ struct FleetTests {
     }
 
     private func start(
-        _ count: Int, for seconds: Double = FleetTests.seconds, at address: String = OwnServer.connectionString, full: Bool = false
+        _ count: Int, for seconds: Double = FleetTests.seconds, at address: String = OwnServer.connectionString,
+        full: Bool = false
     ) async throws -> [Member] {
         var environment = ProcessInfo.processInfo.environment
         environment["PAGECACHE_SCHEMA"] = schema
@@ -57,6 +58,9 @@ struct FleetTests {
         return history
     }
 
+    /// Lets the replicas work for a while.
+    private func pause(_ seconds: Double) async throws { try await withPool { try await $0.pause(seconds) } }
+
     /// The items of the shared list, each checked against its name.
     private func held(at address: String = OwnServer.connectionString) async throws -> [String] {
         let store = try await open(at: address)
@@ -81,13 +85,13 @@ struct FleetTests {
         await (try await open()).close()
         var members = try await start(8)
         // A store with a trigger is refused, so that the notes begin once all replicas have opened it.
-        try await Task.sleep(for: .seconds(3))
+        try await withPool { try await $0.wait(for: "SELECT count(*) >= 8 FROM \(schema).owner") }
         let trace = ServerTrace(schema: schema)
         try await withPool { try await trace.begin($0) }
         let end = ContinuousClock.now + .seconds(FleetTests.seconds - 6)
         var victims = 0
         while ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(700))
+            try await pause(0.7)
             if victims < 4 {
                 members[victims].program.signal(SIGKILL)
                 members[victims].killedAt = FleetTests.time()
@@ -96,7 +100,7 @@ struct FleetTests {
             // Beyond the lease and the sign of life, both of 4 seconds.
             members[5].wasStopped = true
             members[5].program.signal(SIGSTOP)
-            try await Task.sleep(for: .milliseconds(4_500))
+            try await pause(4.5)
             members[5].program.signal(SIGCONT)
         }
         let history = try await history(members)
@@ -141,7 +145,7 @@ struct FleetTests {
         await (try await open()).close()
         let members = try await start(4, full: true)
         for mode in ["fast", "immediate", "immediate"] {
-            try await Task.sleep(for: .seconds(FleetTests.seconds / 5))
+            try await pause(FleetTests.seconds / 5)
             #expect(await OwnServer.end(of: try OwnServer.beginRestart(mode)) == 0)
         }
         let history = try await history(members)
@@ -175,7 +179,7 @@ struct FleetTests {
         }
         await (try await open(at: both)).close()
         let members = try await start(4, at: both, full: isSynchronous)
-        try await Task.sleep(for: .seconds(FleetTests.seconds / 3))
+        try await pause(FleetTests.seconds / 3)
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
         let crashedAt = FleetTests.time()
         // Without a checkpoint: the new timeline is not in the control file yet.
@@ -195,7 +199,9 @@ struct FleetTests {
             #expect(missing == [])
             #expect(history.overlaps == [])
         }
-        print("fleet, failover: \(history.steps) steps, \(held.count) items, \(missing.count) lost, crash at \(crashedAt)")
+        print(
+            "fleet, failover: \(history.steps) steps, \(held.count) items, \(missing.count) lost, crash at \(crashedAt)"
+        )
         #expect(history.steps > 500)
         // The suite's server serves the next test again.
         _ = await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["stop", standby]))

@@ -66,7 +66,8 @@ struct ServerTrace {
         try Data(steps.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))
         defer { try? FileManager.default.removeItem(atPath: file) }
         let script = OwnServer.script.dropLast("postgres".count) + "trace"
-        return try await Program.run("/usr/bin/env", ["python3", String(script)] + (isControl ? ["--control"] : []) + [file])
+        return try await Program.run(
+            "/usr/bin/env", ["python3", String(script)] + (isControl ? ["--control"] : []) + [file])
     }
 }
 #endif
