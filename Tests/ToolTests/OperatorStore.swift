@@ -92,7 +92,7 @@ struct OperatorStore {
     static func stable(_ text: String) -> String {
         text.replacing(/\u{1b}\[[0-9;]*m/, with: "")
             .replacing("\r\n", with: "\n")
-            .replacing(/\b\d{5}\/items/, with: "12345/items")
+            .replacing(/\b\d{5}(\/\s*items)/) { "12345\($0.1)" }
             .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:/, with: "2026-01-31T12:00:")
             .replacing(/\d\d\.\d{3}Z/, with: "00.000Z")
             .replacing(/\b[0-9a-f]{16}\b/, with: "00c0ffee00c0ffee")

@@ -12,10 +12,10 @@ struct Purge: AsyncParsableCommand {
         discussion: """
             A purge overwrites the removed bytes in the store file. A reader can delay the
             removal from the log: a warning then says so, and the next command that writes
-            removes them. A server removes the rows at once; their bytes leave its disk when
-            it vacuums the tables and recycles its log. An option that selects no query succeeds, and a name that no query
-            has ends with 66. A terminal shows the queries and asks first; a script needs
-            --yes.
+            removes them. A server removes the rows at once; their bytes leave its disk
+            when it vacuums the tables. An option that selects no query succeeds, and a
+            name that no query has ends with 66. A terminal shows the queries and asks
+            first; a script needs --yes.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
