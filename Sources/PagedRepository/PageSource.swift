@@ -91,7 +91,7 @@ public enum PageAnswer: Hashable, Sendable {
     /// Items, possibly none.
     case page(FetchedPage)
     /// The page is unchanged since the validator was issued. `total` is the length that this answer itself states.
-    case notModified(total: Total, validator: Validator?)
+    case notModified(total: ListTotal, validator: Validator?)
     /// The position lies beyond the end of the list: 400 or 416 (R24).
     case pastEnd
     /// The origin does not find the position: 404. It lies beyond the end, unless the list counts or holds it (R24).
@@ -103,7 +103,7 @@ public struct FetchedPage: Hashable, Sendable {
     /// The items, as the origin sent them.
     public var content: PageContent
     /// The length of the list, as this answer states it.
-    public var total: Total
+    public var total: ListTotal
     /// The cursor of the next page. `nil` at the end, and for origins that take offsets.
     public var next: PageCursor?
     /// Whether the list continues, as the origin states it (R24). `nil` means that the origin does not say.
@@ -123,7 +123,7 @@ public struct FetchedPage: Hashable, Sendable {
 
     /// A page. An omitted parameter means that the origin does not state the value.
     public init(
-        content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
+        content: PageContent, total: ListTotal = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
         validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
     ) {
         self.content = content

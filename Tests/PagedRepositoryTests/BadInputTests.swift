@@ -15,7 +15,7 @@ struct BadInputBench: Sendable {
 
     init(_ clock: any StorageClock = ManualClock()) { storage = MemoryStorage(clock: clock) }
 
-    func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<
+    func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> ListRepository<
         Row
     > {
         var options = PagedListOptions()
@@ -23,7 +23,7 @@ struct BadInputBench: Sendable {
         options.sync.overlap = 0
         options.sync.concurrency = 1
         change(&options)
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             source: { _ in source })
     }

@@ -8,7 +8,9 @@ private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
 @Suite("The end of a list (R24)")
 struct EndOfListTests {
-    private func page(_ count: Int, total: Total = .unknown, next: String? = nil, hasMore: Bool? = nil) -> FetchedPage {
+    private func page(_ count: Int, total: ListTotal = .unknown, next: String? = nil, hasMore: Bool? = nil)
+        -> FetchedPage
+    {
         FetchedPage(content: named(0..<count), total: total, next: next.map { PageCursor($0) }, hasMore: hasMore)
     }
 
@@ -249,7 +251,7 @@ struct FetchQueueTests {
 
 @Suite("Load plan")
 struct LoadPlanTests {
-    private func list(_ ranges: [Range<Int>], total: Total = .unknown, end: Int? = nil, cursor: String? = nil)
+    private func list(_ ranges: [Range<Int>], total: ListTotal = .unknown, end: Int? = nil, cursor: String? = nil)
         -> ListOutline
     {
         let record = QueryRecord(

@@ -13,12 +13,12 @@ struct NoStoreListTests {
     private let away = FetchFailure(.transport, "away", isRetryable: true)
 
     private func repository(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in })
-        -> PagedRepository<Row>
+        -> ListRepository<Row>
     {
         var options = PagedListOptions()
         options.sync.overlap = 0
         change(&options)
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             source: { _ in origin })
     }

@@ -68,7 +68,7 @@ struct ServerFleetTests {
     @Test("Eight replicas drain due pages, and no page is granted twice")
     func drain() async throws {
         let schema = try Schema()
-        let stores = try await withThrowingTaskGroup(of: PostgresPageStore.self) { group in
+        let stores = try await withThrowingTaskGroup(of: PostgreSQLPageStore.self) { group in
             for _ in 0..<8 { group.addTask { try await schema.open() } }
             return try await group.reduce(into: []) { $0.append($1) }
         }

@@ -159,7 +159,7 @@ actor ListController<Value: Sendable> {
         settling = []
     }
 
-    /// Supersedes all work under way, before the list is removed by `PagedRepository.forget`.
+    /// Supersedes all work under way, before the list is removed by `ListRepository.forget`.
     func supersede() {
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()

@@ -32,7 +32,7 @@ protocol ToolStore: PageStorage {
     var filesSetAside: [String] { get }
 }
 
-extension PageStore: ToolStore {
+extension SQLitePageStore: ToolStore {
     var name: String { path }
 
     /// Closes the store, and checks that its path still leads to the stored data.
@@ -47,7 +47,7 @@ extension PageStore: ToolStore {
 }
 
 #if PostgreSQL
-extension PostgresPageStore: ToolStore {
+extension PostgreSQLPageStore: ToolStore {
     func closeInPlace() async throws(StorageError) { await close() }
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }
@@ -108,25 +108,25 @@ enum StorePlace {
     func open(_ access: StoreAccess) async throws(StorageError) -> any ToolStore {
         switch self {
         case .file(let path):
-            let mode: PageStore.Mode =
+            let mode: SQLitePageStore.Mode =
                 switch access {
                 case .creating: .createIfMissing
                 case .writing: .mustExist
                 case .reading: .readOnly
                 }
-            return try await PageStore.open(at: path, mode: mode)
+            return try await SQLitePageStore.open(at: path, mode: mode)
         case .server(let address):
             #if PostgreSQL
-            let mode: PostgresPageStore.Mode =
+            let mode: PostgreSQLPageStore.Mode =
                 switch access {
                 case .creating: .createIfMissing
                 case .writing: .mustExist
                 case .reading: .readOnly
                 }
-            var options = PostgresPageStore.Options()
+            var options = PostgreSQLPageStore.Options()
             options.listensAtOnce = false
             options.schema = StorePlace.schema(in: address) ?? options.schema
-            return try await PostgresPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
+            return try await PostgreSQLPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
             #else
             throw StorageError(
                 .cannotCreate, "this build of pagecache has no PostgreSQL; it was built without its trait")

@@ -7,7 +7,7 @@ import Synchronization
 /// Every commit locks the record of its list, so that commits of one list follow each other and those of different lists
 /// do not wait. No state is kept in a session, so that a pooler in transaction mode may stand between. Notices of other
 /// replicas arrive within milliseconds where the server delivers them, and within the poll interval otherwise.
-public final class PostgresPageStore: PageStorage {
+public final class PostgreSQLPageStore: PageStorage {
     /// The name of the store for people: host, database and schema, without a password.
     public let name: String
 
@@ -54,7 +54,7 @@ public final class PostgresPageStore: PageStorage {
     }
 }
 
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     /// The action when there is no store, and the access to the store.
     public enum Mode: Hashable, Sendable {
         /// Creates the schema and its tables.

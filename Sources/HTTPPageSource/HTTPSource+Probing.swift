@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 // Probes for the candidate ways of paging. A candidate is kept only after an answer has proved it.
-extension HTTPPageSource {
+extension HTTPSource {
     enum ProbeReply {
         case page(Answer)
         /// The origin refuses the request, or the answer cannot be read.
@@ -83,7 +83,7 @@ extension HTTPPageSource {
             guard left(contact) > 0 else {
                 draft.explain(
                     "paging", name(of: candidate), .failed,
-                    "not tried: \(HTTPPageSource.detectionBudget) requests are the most")
+                    "not tried: \(HTTPSource.detectionBudget) requests are the most")
                 break
             }
             switch try await judge(candidate, &draft, contact) {

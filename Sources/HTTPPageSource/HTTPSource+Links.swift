@@ -1,7 +1,7 @@
 import PageModel
 
 // Next links that leave out parameters of page one: a filter, an order, an expansion.
-extension HTTPPageSource {
+extension HTTPSource {
     /// Decides by two answers whether such parameters have to be put back into next links. One request uses the link as
     /// it is, the other adds the parameters. When both answers hold the same items, the link is right, because its
     /// token implies the parameters. When the items differ, or the origin refuses the plain link, later links carry the

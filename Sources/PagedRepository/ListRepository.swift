@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// State, under a mutex: the lists in use, by key. Lists share their decoded pages, and recently read windows share
 /// them too.
-public final class PagedRepository<Value: Sendable>: Sendable {
+public final class ListRepository<Value: Sendable>: Sendable {
     private struct Known {
         weak var controller: ListController<Value>?
     }
@@ -136,7 +136,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// milliseconds (R41).
     /// - Parameters:
     ///   - key: the key of the list.
-    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `Total.largest` are never requested
+    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `ListTotal.largest` are never requested
     ///     (R44).
     ///   - limit: the number of items. Values below 0 count as 0.
     ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
@@ -146,8 +146,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
-        let start = min(max(0, offset), Total.largest)
-        let range = start..<start + min(max(0, limit), Total.largest - start)
+        let start = min(max(0, offset), ListTotal.largest)
+        let range = start..<start + min(max(0, limit), ListTotal.largest - start)
         let (source, world) = settings(of: key)
         let cached = try await windows.window(of: key, range, for: source)
         world.reads.asked(Metric.Cached(cached))

@@ -1,6 +1,6 @@
 public import PageModel
 
-extension PageStore {
+extension SQLitePageStore {
     /// The action when there is no store at the path, and the access to the store.
     public enum Mode: Hashable, Sendable {
         /// Creates a store, with missing directories.

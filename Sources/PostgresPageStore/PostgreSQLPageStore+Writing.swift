@@ -3,7 +3,7 @@ public import PageModel
 import Synchronization
 
 // Each write is one transaction (R3, R4). Every one locks the records of its lists first, in the order of their ids.
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     private static let nextID = SQL("SELECT nextval('@query_id')")
 
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
@@ -32,7 +32,7 @@ extension PostgresPageStore {
 
     private func insert(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         try await server.write { work async throws(StorageError) in
-            let found = try await work.read([(PostgresPageStore.nextID, []), Server.readTime])
+            let found = try await work.read([(PostgreSQLPageStore.nextID, []), Server.readTime])
             let now = self.server.moment(found[1]).now
             var list = ListRow(
                 QueryRecord(
@@ -189,8 +189,8 @@ extension PostgresPageStore {
         try checkWritable()
         let ids = Value.integers(Set(queries.map(\.rawValue)).sorted())
         let found = try await server.write(
-            [(LeaseStatements.lockingLists, [ids]), (PostgresPageStore.sizes, [ids])]
-                + PostgresPageStore.removals.map { ($0, [ids]) }, .long, isDurable: true)
+            [(LeaseStatements.lockingLists, [ids]), (PostgreSQLPageStore.sizes, [ids])]
+                + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long, isDurable: true)
         let gone = found[0].all.map { QueryID(rawValue: $0.int64(0)) }
         announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(
@@ -209,7 +209,7 @@ extension PostgresPageStore {
     /// - Throws: `StorageError`, as every writing does.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         try await purge(
-            try await server.read((PostgresPageStore.everyID, []), .long).all.map {
+            try await server.read((PostgreSQLPageStore.everyID, []), .long).all.map {
                 QueryID(rawValue: $0.int64(0))
             })
     }

@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 // The secrets that an origin receives, and their removal from stored data and messages (R45).
-extension HTTPPageSource {
+extension HTTPSource {
     var policy: OriginPolicy { OriginPolicy(home: url, allowed: configuration.allowedHosts) }
 
     var secretWords: SecretWords {
@@ -24,7 +24,7 @@ extension HTTPPageSource {
             target.parameters += secrets.filter { secret in !target.parameters.contains { $0.name == secret.name } }
         }
         var headers = [
-            HTTPField("Accept", HTTPPageSource.acceptedTypes), HTTPField("User-Agent", "pagecache"),
+            HTTPField("Accept", HTTPSource.acceptedTypes), HTTPField("User-Agent", "pagecache"),
         ]
         for field in (isHome ? configuration.headers : []) + conditions {
             headers.removeAll { $0.name.lowercased() == field.name.lowercased() }

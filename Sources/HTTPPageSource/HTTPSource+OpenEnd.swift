@@ -2,7 +2,7 @@ import PageModel
 import Synchronization
 
 // Lists of one page whose answer shows more: detection says so, and never calls such a part the whole.
-extension HTTPPageSource {
+extension HTTPSource {
     /// Finds an open end, adds its warning, and records the search.
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole else { return nil }

@@ -2,9 +2,9 @@
 public import PageModel
 
 // Each read returns the state as of one commit (R2), in one round trip.
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
-        let rows = try await server.read((ListRow.byKey, PostgresPageStore.values(of: key)))
+        let rows = try await server.read((ListRow.byKey, PostgreSQLPageStore.values(of: key)))
         return try rows.first.map { row throws(StorageError) in try whole(ListRow.read(row)).record }
     }
 
@@ -29,11 +29,11 @@ extension PostgresPageStore {
         """
 
     public func state(of key: QueryKey) async throws(StorageError) -> ListState? {
-        let values = PostgresPageStore.values(of: key)
+        let values = PostgreSQLPageStore.values(of: key)
         let found = try await server.read([
-            (ListRow.byKey, values), Server.readTime, (PostgresPageStore.pageOneOfKey, values),
-            (PostgresPageStore.ledgerOfKey, values + [.int(ListState.mostFailures + 1)]),
-            (PostgresPageStore.lastOfKey, values),
+            (ListRow.byKey, values), Server.readTime, (PostgreSQLPageStore.pageOneOfKey, values),
+            (PostgreSQLPageStore.ledgerOfKey, values + [.int(ListState.mostFailures + 1)]),
+            (PostgreSQLPageStore.lastOfKey, values),
         ])
         guard let row = found[0].first else { return nil }
         let list = try whole(ListRow.read(row))
@@ -72,7 +72,7 @@ extension PostgresPageStore {
     ]
 
     public func summaries() async throws(StorageError) -> [QuerySummary] {
-        summaries(try await server.read(PostgresPageStore.overview, .long))
+        summaries(try await server.read(PostgreSQLPageStore.overview, .long))
     }
 
     func summaries(_ found: [Rows]) -> [QuerySummary] {
@@ -95,7 +95,7 @@ extension PostgresPageStore {
     /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
     /// - Throws: `StorageError`, as every reading does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
-        let found = try await server.read(PostgresPageStore.outline(of: query), .long)
+        let found = try await server.read(PostgreSQLPageStore.outline(of: query), .long)
         guard let outline = try outline(found) else { return nil }
         return QuerySummary(
             outline: outline,
@@ -111,7 +111,7 @@ extension PostgresPageStore {
     }
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        try outline(try await server.read(PostgresPageStore.outline(of: query), .long))
+        try outline(try await server.read(PostgreSQLPageStore.outline(of: query), .long))
     }
 
     private func outline(_ found: [Rows]) throws(StorageError) -> ListOutline? {
@@ -146,7 +146,7 @@ extension PostgresPageStore {
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         let found = try await server.read([
-            (ListRow.byID, [.integer(query.rawValue)]), Server.readTime, PostgresPageStore.pages(of: query, range),
+            (ListRow.byID, [.integer(query.rawValue)]), Server.readTime, PostgreSQLPageStore.pages(of: query, range),
         ])
         guard let row = found[0].first else { return nil }
         return window(range, of: try whole(ListRow.read(row)).record, found[2], at: server.moment(found[1]))
@@ -193,14 +193,14 @@ extension PostgresPageStore {
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading? {
         try await server.reading { work async throws(StorageError) in
-            let found = try await work.read(PostgresPageStore.outline(of: query))
+            let found = try await work.read(PostgreSQLPageStore.outline(of: query))
             guard let outline = try self.outline(found) else {
                 try await work.commit()
                 return nil
             }
             let ranges = choose(outline)
             var windows: [Rows] = []
-            for range in ranges { work.add(PostgresPageStore.pages(of: query, range)) { windows.append($0) } }
+            for range in ranges { work.add(PostgreSQLPageStore.pages(of: query, range)) { windows.append($0) } }
             try await work.commit()
             let moment = self.server.moment(found[1])
             return ListReading(
@@ -214,7 +214,7 @@ extension PostgresPageStore {
     /// - Throws: `StorageError`, as every reading does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         guard offset >= 0, offset < .max else { return nil }
-        let found = try await server.read(PostgresPageStore.pages(of: query, offset..<offset + 1))
+        let found = try await server.read(PostgreSQLPageStore.pages(of: query, offset..<offset + 1))
         for row in found.all {
             guard let page = PageRow(row, of: query), page.summary.offset == offset,
                 let content = BodyRow.content(of: page, row, at: PageRow.columnCount)
@@ -237,7 +237,7 @@ extension PostgresPageStore {
     public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
         let id = Value.integer(query.rawValue)
         let found = try await server.read(
-            [(ListRow.byID, [id]), (PageRow.all, [id]), (PostgresPageStore.lengths, [id])], .long)
+            [(ListRow.byID, [id]), (PageRow.all, [id]), (PostgreSQLPageStore.lengths, [id])], .long)
         guard let row = found[0].first else { return StorageDamage() }
         let record = try whole(ListRow.read(row)).record
         var damage = StorageDamage()
@@ -249,7 +249,7 @@ extension PostgresPageStore {
         if thoroughly {
             var next = 0
             while true {
-                let portion = try await server.read((PostgresPageStore.wholeList, [id, .int(next)]), .long)
+                let portion = try await server.read((PostgreSQLPageStore.wholeList, [id, .int(next)]), .long)
                 guard let last = portion.all.map({ $0.int(0) }).last else { break }
                 for row in portion.all {
                     guard let page = PageRow(row, of: query),
@@ -294,7 +294,7 @@ extension PostgresPageStore {
         of query: QueryID, since version: ContentVersion, limit: Int
     ) async throws(StorageError) -> ListChanges? {
         let id = Value.integer(query.rawValue)
-        let limit = min(max(0, limit), Total.largest)
+        let limit = min(max(0, limit), ListTotal.largest)
         let found = try await server.read([
             (ListRow.byID, [id]), (JournalRow.since, [id, .int(version.counter), .int(limit + 2)]),
         ])

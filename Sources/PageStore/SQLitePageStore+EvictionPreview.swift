@@ -1,7 +1,7 @@
 public import PageModel
 
 // The dry run of an eviction (R40).
-extension PageStore {
+extension SQLitePageStore {
     /// Returns what `evict` would remove now, without removing anything.
     ///
     /// Works for a store that is open for reading only, too. Reads of this process that are not stored yet are not

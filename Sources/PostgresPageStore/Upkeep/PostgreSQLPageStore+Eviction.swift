@@ -2,7 +2,7 @@
 public import PageModel
 
 /// The removal of the pages that were read longest ago (R40).
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     private static let candidates = SQL(
         """
         SELECT p.query, p.start, p.bytes, greatest(p.fetched_at, coalesce(a.used_at, p.fetched_at)), coalesce(q.pinned, false)
@@ -15,7 +15,7 @@ extension PostgresPageStore {
     private func candidates(exempt: Set<QueryID>) async throws(StorageError) -> (
         candidates: [EvictionPlan.Candidate], now: Timestamp
     ) {
-        let found = try await server.read([Server.readTime, (PostgresPageStore.candidates, [])], .long)
+        let found = try await server.read([Server.readTime, (PostgreSQLPageStore.candidates, [])], .long)
         let candidates = found[1].all.map { row in
             let query = QueryID(rawValue: row.int64(0))
             return EvictionPlan.Candidate(
@@ -48,7 +48,7 @@ extension PostgresPageStore {
         var removed: [EvictionPlan.Candidate] = []
         var rest = victims[...]
         while !rest.isEmpty {
-            let part = Array(rest.prefix(PostgresPageStore.portion))
+            let part = Array(rest.prefix(PostgreSQLPageStore.portion))
             rest = rest.dropFirst(part.count)
             removed += try await remove(part)
         }
@@ -77,9 +77,9 @@ extension PostgresPageStore {
         let queries = Set(victims.map(\.query.rawValue)).sorted()
         let done = try await server.write(.long) { work async throws(StorageError) in
             let found = try await work.read([
-                (PostgresPageStore.lists, [.integers(queries)]), self.server.timeOfWrite,
+                (PostgreSQLPageStore.lists, [.integers(queries)]), self.server.timeOfWrite,
                 (
-                    PostgresPageStore.pages,
+                    PostgreSQLPageStore.pages,
                     [.integers(victims.map(\.query.rawValue)), .integers(victims.map { Int64($0.offset) })]
                 ),
             ])
@@ -98,7 +98,7 @@ extension PostgresPageStore {
                 let query = before.record.id
                 var list = before
                 var journal = JournalDraft(self.options.journal)
-                var changes: [Change] = []
+                var changes: [ChangeSet.Change] = []
                 for victim in victims where victim.query == query {
                     guard let page = rows[query]?[victim.offset], page.bytes == victim.bytes,
                         page.summary.fetchedAt <= victim.usedAt

@@ -2,7 +2,7 @@
 public import PageModel
 
 // The size of the store, and the costs of its queries.
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     private static let tallyColumns =
         "began_at, runs, requests, pages_fetched, pages_unchanged, pages_kept, bytes_received, since_counter, since_stamp"
     private static let tallies = SQL("SELECT query, \(tallyColumns) FROM @tally")
@@ -30,11 +30,11 @@ extension PostgresPageStore {
     /// - Throws: `StorageError`, as every reading does.
     public func statistics() async throws(StorageError) -> StoreStatistics {
         let found = try await server.read(
-            PostgresPageStore.overview + [
-                (PostgresPageStore.tallies, []), (PostgresPageStore.size, [.text(options.schema)]),
+            PostgreSQLPageStore.overview + [
+                (PostgreSQLPageStore.tallies, []), (PostgreSQLPageStore.size, [.text(options.schema)]),
             ], .long)
         var tallies: [QueryID: RunTally] = [:]
-        for row in found[4].all { tallies[QueryID(rawValue: row.int64(0))] = PostgresPageStore.tally(row) }
+        for row in found[4].all { tallies[QueryID(rawValue: row.int64(0))] = PostgreSQLPageStore.tally(row) }
         let queries = summaries(found).map {
             StoreStatistics.Query(summary: $0, tally: tallies[$0.outline.record.id] ?? RunTally())
         }
@@ -46,8 +46,8 @@ extension PostgresPageStore {
     /// Returns the summed costs of one query. Returns nil where no run was counted.
     /// - Throws: `StorageError`, as every reading does.
     public func tally(of query: QueryID) async throws(StorageError) -> RunTally? {
-        try await server.read((PostgresPageStore.tally, [.integer(query.rawValue)])).first.flatMap {
-            PostgresPageStore.tally($0)
+        try await server.read((PostgreSQLPageStore.tally, [.integer(query.rawValue)])).first.flatMap {
+            PostgreSQLPageStore.tally($0)
         }
     }
 
@@ -78,11 +78,11 @@ extension PostgresPageStore {
         _ = try await server.write([
             (ListRow.byIDLocked, [.integer(query.rawValue)]),
             (
-                PostgresPageStore.adding,
+                PostgreSQLPageStore.adding,
                 [
                     .integer(query.rawValue), .time(beganAt?.stored), .int(tally.runs), .int(tally.requests),
                     .int(tally.pagesFetched), .int(tally.pagesUnchanged), .int(tally.pagesKept),
-                    .int(tally.bytesReceived), .int(Total.largest), .int(tally.changedSince?.counter ?? 0),
+                    .int(tally.bytesReceived), .int(ListTotal.largest), .int(tally.changedSince?.counter ?? 0),
                     .hash(tally.changedSince?.stamp ?? 0),
                 ]
             ),

@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 // The URL of each page, and the request for it.
-extension HTTPPageSource {
+extension HTTPSource {
     /// The URL of a page, without secrets.
     func pageURL(for request: PageRequest) throws(FetchFailure) -> OriginURL {
         let description = state.withLock { $0.description }

@@ -2,7 +2,7 @@ public import PageModel
 import Synchronization
 
 // Each write is one transaction (R3, R4).
-extension PageStore {
+extension SQLitePageStore {
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         // Most queries are registered already. Finding one needs no write lock.
         if let known = try await query(key) { return known }

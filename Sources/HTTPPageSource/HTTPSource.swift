@@ -10,7 +10,7 @@ import Foundation
 
 /// A source for paginated JSON APIs over HTTP. It detects how the origin pages from the first answer and a few probes.
 /// Settings of the configuration and stored findings take the place of detection: see Documentation/Detection.md.
-public final class HTTPPageSource: PageSource {
+public final class HTTPSource: PageSource {
     // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
     struct State {
         var description: SourceDescription?

@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 // The identity of the list, and the credential that it belongs to (R45).
-extension HTTPPageSource {
+extension HTTPSource {
     /// The key of the list at `url` (R45): its canonical text without paging parameters and secrets. Returns nil when
     /// `url` is not an http or https URL.
     /// - Parameters:
@@ -65,7 +65,7 @@ extension HTTPPageSource {
     /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none;
     ///   with class `refused` when it was fetched from another URL (R47).
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        let isNamed = list.key != HTTPPageSource.key(for: configuration)
+        let isNamed = list.key != HTTPSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(
                 .forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
@@ -84,7 +84,7 @@ extension HTTPPageSource {
     /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Returns
     /// true when `source` holds no lesson of this source.
     public func isBound(stored source: String) -> Bool {
-        HTTPPageSource.isBound(url, configuration.pagingParameters, stored: source)
+        HTTPSource.isBound(url, configuration.pagingParameters, stored: source)
     }
 
     /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns true when `source`

@@ -14,7 +14,7 @@ struct FirstContact {
 }
 
 // Detection of how an origin pages, from its first answer and a few probes.
-extension HTTPPageSource {
+extension HTTPSource {
     func firstContact(_ answer: Answer, _ size: Int?, _ requestsBefore: Int) async throws -> FetchedPage {
         let (known, stored) = state.withLock { ($0.description, $0.earlier) }
         var draft = try Detector.describe(answer, configuration)
@@ -103,7 +103,7 @@ extension HTTPPageSource {
 
     /// The number of requests that this first contact may still spend.
     func left(_ contact: FirstContact) -> Int {
-        max(HTTPPageSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
+        max(HTTPSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
     }
 
     /// A parameter that carries a secret of the caller is never used for a token (R45).

@@ -2,7 +2,7 @@
 public import PageModel
 
 /// Verifies and repairs a store.
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     private static let orphans = [
         "DELETE FROM @page AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
         "DELETE FROM @ledger AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
@@ -31,13 +31,13 @@ extension PostgresPageStore {
                 var check = ListCheck(query)
                 try await check.run(read.isWhole ? read.row : nil, work)
                 report.add(check)
-                if let tally = try await work.read([(PostgresPageStore.tally, [.integer(query.rawValue)])])[0].first,
-                    PostgresPageStore.tally(tally) == nil
+                if let tally = try await work.read([(PostgreSQLPageStore.tally, [.integer(query.rawValue)])])[0].first,
+                    PostgreSQLPageStore.tally(tally) == nil
                 {
                     report.findings.append(Finding(.tally, query: query, "a number in the tally is impossible"))
                 }
             }
-            let counts = try await work.read(PostgresPageStore.orphanCounts.map { ($0, []) })
+            let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
             let orphans = counts.reduce(0) { $0 + ($1.first?.int(0) ?? 0) }
             if orphans > 0 { report.findings.append(Finding(.orphan, "\(orphans) rows belong to no query or page")) }
             return report
@@ -61,7 +61,7 @@ extension PostgresPageStore {
         }
         if !found.isSound {
             // A page that was dropped leaves its body behind.
-            _ = try await server.write(PostgresPageStore.orphanDeletions.map { ($0, []) }, .long)
+            _ = try await server.write(PostgreSQLPageStore.orphanDeletions.map { ($0, []) }, .long)
             if found.findings.contains(where: { $0.kind == .orphan }) { report.mended += 1 }
         }
         report.left = try await verify()
@@ -76,7 +76,7 @@ extension PostgresPageStore {
         let id = Value.integer(query.rawValue)
         return try await server.write(.endless) { work async throws(StorageError) in
             let locked = try await work.read([
-                (ListRow.byIDLocked, [id]), self.server.timeOfWrite, (PostgresPageStore.tally, [id]),
+                (ListRow.byIDLocked, [id]), self.server.timeOfWrite, (PostgreSQLPageStore.tally, [id]),
             ])
             var mended = MendedList()
             guard let row = locked[0].first else { return mended }
@@ -84,7 +84,7 @@ extension PostgresPageStore {
             let now = self.server.moment(locked[1]).now
             guard read.hasItsName else {
                 // The pages may belong to another list.
-                for statement in PostgresPageStore.removals { work.add(statement, [.integers([query.rawValue])]) }
+                for statement in PostgreSQLPageStore.removals { work.add(statement, [.integers([query.rawValue])]) }
                 mended.isPurged = true
                 mended.changes = ChangeSet(query: query, version: nil, changes: [.purged])
                 return mended
@@ -100,16 +100,16 @@ extension PostgresPageStore {
                         version: ListVersion(generation: check.highestGeneration, revision: 0), total: .unknown,
                         end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: ""))
                 list.record.contentVersion.counter = max(
-                    0, min(read.row.record.contentVersion.counter, Total.largest / 2))
+                    0, min(read.row.record.contentVersion.counter, ListTotal.largest / 2))
                 list.nextBody = try await self.freeBody(query, work)
             }
-            if let tally = locked[2].first, PostgresPageStore.tally(tally) == nil {
-                work.add(PostgresPageStore.droppingTally, [id])
+            if let tally = locked[2].first, PostgreSQLPageStore.tally(tally) == nil {
+                work.add(PostgreSQLPageStore.droppingTally, [id])
                 mended.records += 1
             }
             for (page, identities) in check.staleHashes {
                 let hashes = BodyRow.hashes(of: identities, body: page.body, in: query)
-                work.add(PostgresPageStore.renewingHashes, [id, .integer(page.body)] + hashes)
+                work.add(PostgreSQLPageStore.renewingHashes, [id, .integer(page.body)] + hashes)
                 mended.records += 1
             }
             for offset in check.brokenRecords {

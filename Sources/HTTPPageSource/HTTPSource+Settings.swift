@@ -3,7 +3,7 @@ import Synchronization
 
 // The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused in one
 // line, and nothing is stored.
-extension HTTPPageSource {
+extension HTTPSource {
     /// Confirms the places that the caller names. A place that page one lacks passes only where page one can be the last
     /// page: the list is then examined again with its next page one.
     func confirmPlaces(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) throws(FetchFailure) {

@@ -1,7 +1,7 @@
 public import PageModel
 
 // The size of the store, and the costs of its queries.
-extension PageStore {
+extension SQLitePageStore {
     /// Returns the contents and sizes of the store, and the summed costs of its queries.
     /// - Throws: `StorageError`, as every reading does.
     public func statistics() async throws(StorageError) -> StoreStatistics {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One connection writes, on a queue of its own; other connections read. Readers do not wait for the writer, and the
 /// writer does not wait for readers (R42). `synchronously` serves threads that may block.
-public final class PageStore: PageStorage {
+public final class SQLitePageStore: PageStorage {
     /// The resolved path of the store file.
     public let path: String
 

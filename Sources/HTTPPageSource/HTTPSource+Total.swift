@@ -2,21 +2,21 @@ import PageModel
 import Synchronization
 
 // Totals in headers, and totals that only HEAD returns (R16).
-extension HTTPPageSource {
+extension HTTPSource {
     /// The total in the headers of an answer without a body.
-    func totalInHeaders(_ response: HTTPPageResponse, _ description: SourceDescription?) -> Total {
+    func totalInHeaders(_ response: HTTPPageResponse, _ description: SourceDescription?) -> ListTotal {
         guard case .header(let name) = description?.total,
             let number = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({
                 JSONText.wholeNumber(String($0))
             })
         else { return .unknown }
-        let total = Total(claimed: number)
+        let total = ListTotal(claimed: number)
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
     /// Fetches the total with HEAD when an earlier answer showed it there. Returns `unknown` elsewhere, and when the
     /// request fails: a failure here must not cost page one.
-    func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> Total {
+    func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> ListTotal {
         guard let description, body == nil, description.isTotalByHead == true else { return .unknown }
         do {
             let response = try await send(url, [], method: "HEAD")
@@ -31,7 +31,7 @@ extension HTTPPageSource {
 
     /// The result of a HEAD request whose use for the total was not known before.
     private enum HeadFinding {
-        case total(HTTPSourceConfiguration.Place, Total)
+        case total(HTTPSourceConfiguration.Place, ListTotal)
         case nothing(String)
         /// The origin is in trouble, so its answer proves nothing.
         case silent(String)
@@ -105,10 +105,10 @@ extension HTTPPageSource {
 
     /// Repeats HEAD with a later page one. A short outage on first contact does not cost the list its total for good.
     func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws
-        -> Total
+        -> ListTotal
     {
         let finding = try await findTotalByHead(url, description, atLeast: count)
-        var (total, reason) = (Total.unknown, Explained("total", "HEAD", .failed))
+        var (total, reason) = (ListTotal.unknown, Explained("total", "HEAD", .failed))
         switch finding {
         case .silent, .wantsQuiet:
             description.unansweredHeads = (description.unansweredHeads ?? 0) + 1

@@ -1,7 +1,7 @@
 public import PageModel
 
 // A file can be replaced between finding it and locking it. `StoreGate` prevents that.
-extension PageStore {
+extension SQLitePageStore {
     /// Opens the store at `path`.
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
@@ -17,7 +17,7 @@ extension PageStore {
         at path: String, mode: Mode = .createIfMissing, options: Options = Options(),
         clock: any StorageClock = SystemStorageClock(),
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
-    ) async throws(StorageError) -> PageStore {
+    ) async throws(StorageError) -> SQLitePageStore {
         let file = mode == .createIfMissing ? try StoreFile.place(path) : try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
         var attempts = 3
@@ -41,7 +41,7 @@ extension PageStore {
     private static func open(
         file: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable
-    ) async throws(StorageError) -> PageStore {
+    ) async throws(StorageError) -> SQLitePageStore {
         // The gate keeps the file from being replaced until SQLite holds its own locks.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
         // A file that is not a store is refused here, before other files are created beside it and before SQLite opens
@@ -65,7 +65,8 @@ extension PageStore {
         if options.fileSystem == nil, !hasRoom { options.fileSystem = StoreFile.exclusiveFileSystem }
         // A merge needs room for the log and for the growing file at the same time.
         options.checkpointBytes = min(options.checkpointBytes, max(StoreFile.room(beside: file) / 4, 64 << 10))
-        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
+        let store = SQLitePageStore(
+            path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first read opens a connection, which checks the file.
             try await store.read { _ throws(StorageError) in }

@@ -1,7 +1,7 @@
 public import PageModel
 
 // Each read returns the state as of one commit (R42).
-extension PageStore {
+extension SQLitePageStore {
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
         try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection)
         }
@@ -61,7 +61,7 @@ extension PageStore {
         let (pool, accesses, clock) = (pool, accesses, clock)
         let short = try pool.readAtOnce { connection throws(StorageError) in
             try StoreReading(connection: connection, accesses: accesses, clock: clock)
-                .shortList(of: query, mostItems: PageStore.brief, reading: choose)
+                .shortList(of: query, mostItems: SQLitePageStore.brief, reading: choose)
         }
         if case .list(let list) = short { return list }
         return try await read { reading throws(StorageError) in try reading.list(of: query, reading: choose) }
@@ -120,5 +120,5 @@ extension PageStore {
     /// The number of items that can be read in the time that waking a thread takes.
     private static let brief = 256
 
-    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= PageStore.brief }
+    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= SQLitePageStore.brief }
 }

@@ -3,7 +3,7 @@ public import PageModel
 import Synchronization
 
 // One plan in one transaction: a round trip that locks and reads, and one that writes and commits.
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     public func commit(
         _ plan: CommitPlan, claiming request: LeaseRequest?
     ) async throws(StorageError) -> CommitReceipt {

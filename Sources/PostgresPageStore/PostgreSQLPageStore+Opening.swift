@@ -1,7 +1,7 @@
 #if PostgreSQL
 public import PageModel
 
-extension PostgresPageStore {
+extension PostgreSQLPageStore {
     /// Opens the store on a server.
     ///
     /// A store of a newer version, and tables that are not those of a store, are refused and left untouched (R8).
@@ -18,7 +18,7 @@ extension PostgresPageStore {
         _ connectionString: String, mode: Mode = .createIfMissing, options: Options = Options(),
         clock: (any StorageClock)? = nil,
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
-    ) async throws(StorageError) -> PostgresPageStore {
+    ) async throws(StorageError) -> PostgreSQLPageStore {
         let place = name(of: connectionString, schema: options.schema)
         let pool: PostgresPool
         do throws(PostgresError) {
@@ -37,7 +37,7 @@ extension PostgresPageStore {
             var openedAt = server.moment?.now
             if openedAt == nil { openedAt = server.moment(try await server.read(Server.readTime)).now }
             if options.listensAtOnce { await announcer.start(for: options.busyBudget / 10) }
-            return PostgresPageStore(
+            return PostgreSQLPageStore(
                 name: place, server: server, isReadOnly: mode == .readOnly, options: options,
                 accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer,
                 stamps: stamps)

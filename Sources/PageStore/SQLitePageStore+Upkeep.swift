@@ -2,7 +2,7 @@ public import PageModel
 import Synchronization
 
 /// Verifies and repairs a store.
-extension PageStore {
+extension SQLitePageStore {
     /// Reads the whole store and checks it: SQLite's own structure, every seal and checksum, and every rule of the
     /// tables (R5).
     ///
