@@ -10,7 +10,7 @@ import Foundation
 
 /// A source for paginated JSON APIs over HTTP. It detects how the origin pages from the first answer and a few probes.
 /// Settings of the configuration and stored findings take the place of detection: see Documentation/Detection.md.
-public final class HTTPSource: PageSource {
+public final class HTTPSource: PageSource, PromptSource {
     // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
     struct State {
         var description: SourceDescription?
@@ -116,6 +116,18 @@ public final class HTTPSource: PageSource {
     public var summary: String? { state.withLock { $0.description?.summary } }
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
+
+    /// The time for all requests that one page may need. A transport of your own that never answers is given up after
+    /// it.
+    public var timeLimit: Duration? { min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2) }
+
+    package var returnsPromptly: Bool {
+        #if HTTP
+        transport is AsyncHTTPTransport
+        #else
+        false
+        #endif
+    }
 
     public var access: PagingAccess {
         guard let description = state.withLock({ $0.description }) else { return .chain }

@@ -258,9 +258,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///
     /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
     /// receive an empty snapshot and `ListEvent.reset`. A call that begins before `forget` has returned, or later, may
-    /// load the list again. A `SyncEngine` on the same
-    /// storage ends its work on the list with the next answer, and stores nothing of it. The call waits for sources that
-    /// do not return when they are cancelled; an `ItemSource` always returns.
+    /// load the list again. A `SyncEngine` on the same storage ends its work on the list with the next answer, and
+    /// stores nothing of it. The call waits up to a second for a source that ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
     public func forget(_ key: QueryKey) async throws(StorageError) {
         try await forget { $0 == key }

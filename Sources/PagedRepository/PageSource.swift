@@ -19,9 +19,15 @@ public protocol PageSource: Sendable {
     /// whole pages can be fetched.
     var probeSize: Int? { get }
 
+    /// How long one call of `fetch` may take. After that the fetch fails with `timeout`, and the task of the call is
+    /// cancelled. A call that ignores the cancellation keeps running alone, and its late answer is dropped. `nil` means
+    /// no limit. Defaults to 5 minutes.
+    var timeLimit: Duration? { get }
+
     /// Fetches one page.
     ///
-    /// May be called for several pages at once when `access` allows pages out of order.
+    /// May be called for several pages at once when `access` allows pages out of order. When the last caller of a load
+    /// is cancelled, the task of this call is cancelled too. An answer that arrives within a second is still stored.
     /// - Throws: `FetchFailure`, which says whether a retry can help (R27), or `CancellationError`. Any other error
     ///   counts as a transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
@@ -36,6 +42,7 @@ public protocol PageSource: Sendable {
 extension PageSource {
     public var probeSize: Int? { nil }
     public var largestOverlap: Int? { nil }
+    public var timeLimit: Duration? { .seconds(300) }
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {}
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// as the plan says. The same plan and the same requests give the same answers.
 ///
 /// It records its answers, so that tests can compare a cache with them: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
-public final class SimulatedOrigin: PageSource {
+public final class SimulatedOrigin: PageSource, PromptSource {
     // Guarded by the mutex. A request gets its number when it arrives. One later step, without suspension, decides
     // everything about its answer.
     private struct State {

@@ -14,7 +14,7 @@ func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
 /// A list of an origin in memory, which answers at once by offset, page number or cursor. The test's closure `before`
 /// runs first.
-final class ListOrigin: PageSource {
+final class ListOrigin: PageSource, PromptSource {
     struct State {
         var names: [String]
         var requests: [PageRequest] = []

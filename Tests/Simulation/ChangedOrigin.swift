@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 /// A list of an origin that accepts any offset and size, counts exactly, and changes only through its methods.
-final class ChangedOrigin: PageSource {
+final class ChangedOrigin: PageSource, PromptSource {
     // The state under the mutex: the number and version of each item in order, and the usage.
     private struct State {
         var items: [(number: Int, version: Int)]
