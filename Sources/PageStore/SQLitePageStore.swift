@@ -26,6 +26,8 @@ public final class SQLitePageStore: PageStorage {
     let identity: FileIdentity
     /// The entry in `OpenStores`. Released once the connections are closed.
     let place: Mutex<OpenStore?>
+    /// The folder of a store from `inMemory`. Removed once the connections are closed.
+    let scratch = Mutex<ScratchFolder?>(nil)
 
     init(path: String, isReadOnly: Bool, options: Options, clock: any StorageClock, place: OpenStore) {
         self.path = path
@@ -62,6 +64,7 @@ public final class SQLitePageStore: PageStorage {
         pool.close()
         await writer.close()
         place.withLock { $0 = nil }
+        scratch.withLock { $0 = nil }
     }
 
     /// Whether the store's path still leads to the file that was opened.

@@ -3,8 +3,6 @@
 //     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
 import Foundation
 import HTTPPageSource
-import PageModel
-import PageStore
 import PagedRepository
 
 @main

@@ -1,6 +1,5 @@
 import Foundation
-import PageModel
-import PageStore
+import PagedRepository
 
 /// The items of a stored list on standard output, one a line: byte for byte as the origin sent them (R7).
 enum Items {

@@ -2,8 +2,6 @@
 //
 //     swift run --package-path Examples Embed [STORE]
 import Foundation
-import PageModel
-import PageStore
 import PagedRepository
 
 struct Number: Codable, Identifiable, Sendable { var id: Int }

@@ -3,7 +3,6 @@
 //     swift run --package-path Examples GettingStarted
 import Crypto
 import Foundation
-import PageStore
 import PagedRepository
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path

@@ -1,4 +1,3 @@
-import PageStore
 import PagedRepository
 import PagedRepositoryTesting
 

@@ -1,5 +1,3 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum PaginatedListViewModel {

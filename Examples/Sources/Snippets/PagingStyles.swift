@@ -1,6 +1,4 @@
 import HTTPPageSource
-import PageModel
-import PageStore
 import PagedRepository
 
 enum PagingStyles {

@@ -1,7 +1,5 @@
 import HTTPPageSource
 // snippet: library
-import PageModel
-import PageStore
 import PagedRepository
 // end
 

@@ -1,4 +1,3 @@
-import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 

@@ -1,5 +1,4 @@
-import PageModel
-import PageStore
+import PagedRepository
 
 enum Upkeep {
     static func evict(_ store: SQLitePageStore, _ say: (String) -> Void) async throws {

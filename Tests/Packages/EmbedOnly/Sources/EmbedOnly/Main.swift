@@ -1,6 +1,4 @@
 import Foundation
-import PageModel
-import PageStore
 import PagedRepository
 
 /// A source that answers from memory: 48 items, 10 a page.
