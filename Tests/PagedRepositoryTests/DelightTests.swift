@@ -230,5 +230,7 @@ struct DelightTests {
         let list = repository(source).list("other", source: source, options: options)
         let told = await #expect(throws: ListFailure.self) { try await list.load() }
         #expect(told?.failure.message == "the source threw Mine: token ABC of ann")
+        #expect("\(FetchFailure.status(503))" == "server: the origin answered 503")
+        #expect("\(StorageError(.busy, "the store is busy"))" == "busy: the store is busy")
     }
 }
