@@ -80,6 +80,17 @@ struct RetryScheduleTests {
         #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, chance: 0) == nil)
     }
 
+    @Test("Pauses out of range count as the nearest valid ones")
+    func outOfRange() throws {
+        for pause in [Duration.seconds(Int64.min), .seconds(Int64.max)] {
+            let odd = RetrySchedule(attempts: 100, base: pause, cap: pause, longestRetryAfter: pause)
+            for attempt in [1, 99] {
+                let next = try #require(odd.nextAttempt(after: server, attempt: attempt, now: noon, chance: 0.99))
+                #expect(next >= noon)
+            }
+        }
+    }
+
     @Test("Retry-After overrides the pause, up to its maximum")
     func retryAfter() {
         func pause(_ retryAfter: Duration) -> Duration {

@@ -131,6 +131,16 @@ struct EdgeEmptyTests {
         #expect(try await list.loadNext() == .itemLimitReached)
     }
 
+    @Test("The items of a list that is not stored are shown up to the item limit, too", arguments: [5, 10, 15, 20])
+    func ephemeralLimit(limit: Int) async throws {
+        let list = bench.list(StagedOrigin()) { ($0.itemLimit, $0.isEphemeral) = (limit, true) }
+        try await list.load()
+        _ = try? await list.loadNext()
+        #expect(list.current.items.map(\.number) == Array(0..<limit))
+        #expect(list.current.hasMore && !list.current.isAtEnd)
+        if limit % 10 > 0 { #expect(try await list.loadNext() == .itemLimitReached) }
+    }
+
     @Test("One answer of 100,001 items is not an empty list")
     func oneLargeAnswer() async throws {
         let source = ItemSource<Row>.offsets(pageSize: 10) { offset, _ in

@@ -185,7 +185,7 @@ struct NoStoreListTests {
         let origin = MarkedOrigin(StagedOrigin(1_000), noStore)
         let list = list(origin) { $0.itemLimit = 25 }
         await #expect(throws: ListFailure.self) { try await list.loadAll() }
-        #expect(list.current.items.count == 30, "the page that passed the limit is the last")
+        #expect(list.current.items.count == 25, "the page that passes the limit is cut, and is the last")
         #expect(origin.requests.count == 3)
     }
 
