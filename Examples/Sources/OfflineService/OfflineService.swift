@@ -9,8 +9,6 @@ import HTTPPageSource
 import Hummingbird
 import Logging
 import Metrics
-import PageModel
-import PageStore
 import PagedRepository
 import ServiceLifecycle
 
@@ -45,10 +43,8 @@ struct OfflineService {
             let engine = SyncEngine(storage: store, options: options) { list in
                 list.key == key ? SyncEngine.Origin("upstream", source) : nil
             }
-            let items = Items(store, source, key: key, freshness)
             let router = Router()
-            router.get("items") { request, _ in try await items.page(request) }
-            router.get("healthz") { _, _ in try await items.health() }
+            Items(store, source, key: key, freshness).add(to: router)
             router.get("metrics") { _, _ in metrics.page() }
             let application = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
