@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "PagedRepository",
             dependencies: [
-                "PageModel",
+                "PageModel", "PageStore",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(

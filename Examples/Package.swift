@@ -7,12 +7,9 @@ import PackageDescription
 let strict = Context.environment["PAGECACHE_STRICT"] == "1"
 let settings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 
-// All that a program needs that has its pages from elsewhere than HTTP.
-let library: [Target.Dependency] = [
-    .product(name: "PageModel", package: "pagecache"),
-    .product(name: "PageStore", package: "pagecache"),
-    .product(name: "PagedRepository", package: "pagecache"),
-]
+// All that a program needs whose pages do not come over HTTP.
+let library: [Target.Dependency] = [.product(name: "PagedRepository", package: "pagecache")]
+let testing: Target.Dependency = .product(name: "PagedRepositoryTesting", package: "pagecache")
 let http: Target.Dependency = .product(name: "HTTPPageSource", package: "pagecache")
 let server: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 
@@ -48,7 +45,19 @@ let package = Package(
         .executableTarget(name: "Upstream", dependencies: [server], swiftSettings: settings),
         .target(
             name: "Snippets",
-            dependencies: library + [http, .product(name: "PagedRepositoryTesting", package: "pagecache")],
+            dependencies: library + [http, testing],
+            swiftSettings: settings
+        ),
+        .target(name: "Ports", dependencies: library, swiftSettings: settings),
+        .testTarget(name: "SnippetsTests", dependencies: library + [testing, "Snippets"], swiftSettings: settings),
+        .testTarget(name: "PortsTests", dependencies: library + [testing, "Ports"], swiftSettings: settings),
+        .testTarget(
+            name: "GettingStartedTests", dependencies: library + [testing, "GettingStarted"], swiftSettings: settings),
+        .testTarget(
+            name: "OfflineServiceTests",
+            dependencies: library + [
+                testing, server, "OfflineService", .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
             swiftSettings: settings
         ),
     ],

@@ -15,7 +15,7 @@ public struct SourceSurvey: Sendable {
     /// Whether each item of page one has an id.
     public var hasIDs: Bool
     /// The length of the list, as the origin states it.
-    public var total: Total
+    public var total: ListTotal
     /// Whether page one has an entity tag, so that an unchanged page costs no body (RFC 9110, 8.8.3).
     public var hasEntityTag: Bool
     /// Whether page one has a date of its last change (RFC 9110, 8.8.2).
@@ -37,7 +37,7 @@ public struct SourceSurvey: Sendable {
     public var explanation: [Explained]
 }
 
-extension HTTPPageSource {
+extension HTTPSource {
     /// Fetches page one, detects how the origin pages, and returns what a sync would do. Stores nothing.
     /// - Parameter size: the number of items to request in a page. Defaults to nil: the origin's choice.
     /// - Throws: what `fetch(_:)` throws.

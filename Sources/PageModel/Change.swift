@@ -22,52 +22,56 @@ public struct ChangeSet: Hashable, Sendable {
     public var changesItems: Bool { changes.contains(where: \.changesItems) }
 }
 
-/// One change to a list.
-public enum Change: Hashable, Sendable {
-    /// The query was registered.
-    case registered
-    /// Items were written at these positions, which were not held before. The ledger drops failures recorded for them.
-    case stored(Range<Int>)
-    /// Items were inserted, removed or moved, and the items behind them shifted.
-    case rearranged(ListDifference)
-    /// These positions are no longer held and became a gap. No other position moved.
-    case dropped(Range<Int>)
-    /// The origin confirmed the items held at these positions (R6). No item changed; their age did, or the evidence of
-    /// their seams.
-    case confirmed(Range<Int>)
-    /// The items at these positions no longer count as held. They stay readable until they are replaced.
-    case demoted(Range<Int>)
-    /// The list began a new generation.
-    case generationBegan
-    /// The remaining pages of older generations were removed.
-    case olderGenerationsDropped
-    /// Positions from this one on no longer exist.
-    case truncated(Int)
-    /// The origin's statement about the list's length changed.
-    case total(Total)
-    /// The end of the list changed. `nil` means that the list is open again (R24).
-    case end(Int?)
-    /// The origin confirmed the head: the age of the list starts again.
-    case validated
-    /// The fetch records at these offsets changed.
-    case ledger([Int])
-    /// The record of the query changed: its paging, source, freshness, result window, sweep progress, pin,
-    /// invalidation, or whether its ids may repeat.
-    case described
-    /// The query was purged, with everything that it held.
-    case purged
+extension ChangeSet {
+    /// One change to a list.
+    public enum Change: Hashable, Sendable {
+        /// The query was registered.
+        case registered
+        /// Items were written at these positions, which were not held before. The ledger drops failures recorded for
+        /// them.
+        case stored(Range<Int>)
+        /// Items were inserted, removed or moved, and the items behind them shifted.
+        case rearranged(ListDifference)
+        /// These positions are no longer held and became a gap. No other position moved.
+        case dropped(Range<Int>)
+        /// The origin confirmed the items held at these positions (R6). No item changed; their age did, or the evidence
+        /// of their seams.
+        case confirmed(Range<Int>)
+        /// The items at these positions no longer count as held. They stay readable until they are replaced.
+        case demoted(Range<Int>)
+        /// The list began a new generation.
+        case generationBegan
+        /// The remaining pages of older generations were removed.
+        case olderGenerationsDropped
+        /// Positions from this one on no longer exist.
+        case truncated(Int)
+        /// The origin's statement about the list's length changed.
+        case total(ListTotal)
+        /// The end of the list changed. `nil` means that the list is open again (R24).
+        case end(Int?)
+        /// The origin confirmed the head: the age of the list starts again.
+        case validated
+        /// The fetch records at these offsets changed.
+        case ledger([Int])
+        /// The record of the query changed: its paging, source, freshness, result window, sweep progress, pin,
+        /// invalidation, or whether its ids may repeat.
+        case described
+        /// The query was purged, with everything that it held.
+        case purged
 
-    /// Whether the change affects any item, or the position of any item (R6).
-    public var changesItems: Bool {
-        switch self {
-        case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged:
-            true
-        case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
+        /// Whether the change affects any item, or the position of any item (R6).
+        public var changesItems: Bool {
+            switch self {
+            case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated,
+                .purged:
+                true
+            case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
+            }
         }
     }
 }
 
-extension Change {
+extension ChangeSet.Change {
     /// Whether readers of the list can see the change, so that the list gets another `ContentVersion` (R51). Only
     /// changes to fetch records are invisible.
     package var isSeenByReaders: Bool {

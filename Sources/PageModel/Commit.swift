@@ -41,7 +41,7 @@ public struct CommitPlan: Hashable, Sendable {
     }
 
     /// Whether the plan sets another exact total that does not come from page one.
-    package func bringsTotalBesidePageOne(before: Total, after: Total) -> Bool {
+    package func bringsTotalBesidePageOne(before: ListTotal, after: ListTotal) -> Bool {
         guard case .exact(let count) = after else { return false }
         return before.count != count && !edits.contains(.validated)
     }
@@ -112,7 +112,7 @@ public enum ListEdit: Hashable, Sendable {
     case dropOlderGenerations
     /// Sets the total that the origin reports. An exact total in a plan without `validated` does not come from page
     /// one, so the validator of page one does not cover it. A later "not modified" does not confirm it any more (R16).
-    case setTotal(Total)
+    case setTotal(ListTotal)
     /// Sets the end of the list. `nil` opens the list again (R24).
     case setEnd(Int?)
     /// Sets the end of the origin's result window. `nil` means that no window is known.

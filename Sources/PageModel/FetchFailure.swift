@@ -71,3 +71,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
         failureClass == .transport || (failureClass == .timeout && httpStatus == nil)
     }
 }
+
+extension FetchFailure: CustomStringConvertible {
+    /// One line: the class and the message of the failure.
+    public var description: String { "\(failureClass.rawValue): \(message)" }
+}

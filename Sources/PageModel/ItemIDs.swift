@@ -43,7 +43,7 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
 extension ItemIDs: ExpressibleByArrayLiteral {
     /// The ids of a page without payloads. All ids are strings.
     public init(arrayLiteral ids: String?...) {
-        self = PageContent(ids.map { Item(payload: [], id: $0) }).ids
+        self = PageContent(ids.map { RawItem(payload: [], id: $0) }).ids
     }
 }
 

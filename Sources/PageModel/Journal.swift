@@ -43,10 +43,10 @@ public struct JournalRearrangement: Hashable, Sendable {
         /// Its position in the old list.
         public var position: Int
         /// The item's id and its bytes.
-        public var item: Item
+        public var item: RawItem
 
         /// A deletion of this item.
-        public init(position: Int, item: Item) {
+        public init(position: Int, item: RawItem) {
             self.position = position
             self.item = item
         }
@@ -105,10 +105,10 @@ public struct JournalRearrangement: Hashable, Sendable {
         /// Its position in the new list.
         public var to: Int
         /// Its id, and its bytes before the edit.
-        public var before: Item
+        public var before: RawItem
 
         /// An edit of an item; `before` is the item in its old form.
-        public init(from: Int, to: Int, before: Item) {
+        public init(from: Int, to: Int, before: RawItem) {
             self.from = from
             self.to = to
             self.before = before
@@ -233,7 +233,7 @@ extension JournalChange {
     }
 }
 
-extension Item {
+extension RawItem {
     fileprivate var cost: Int { 16 + payload.count + (id?.utf8.count ?? 0) }
 }
 

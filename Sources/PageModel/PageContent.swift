@@ -36,7 +36,7 @@ public struct PageContent: Sendable {
     }
 
     /// A page of these items.
-    public init(_ items: [Item]) {
+    public init(_ items: [RawItem]) {
         self.init()
         for item in items {
             append(item.payload[...], id: item.id, type: item.idType)
@@ -145,13 +145,13 @@ public struct PageContent: Sendable {
     }
 
     /// The items, each with a copy of its payload.
-    public var items: [Item] {
+    public var items: [RawItem] {
         (0..<count).map { item(at: $0) }
     }
 
     /// Returns the item at `index`, with a copy of its payload.
-    package func item(at index: Int) -> Item {
-        Item(payload: Array(payload(at: index)), id: ids[index], idType: places[index].idType)
+    package func item(at index: Int) -> RawItem {
+        RawItem(payload: Array(payload(at: index)), id: ids[index], idType: places[index].idType)
     }
 
     /// The identity of each item, in order.
@@ -202,7 +202,7 @@ extension PageContent: Hashable {
 }
 
 /// One item: its payload, byte for byte as the origin sent it, and its id if it has one.
-public struct Item: Hashable, Sendable {
+public struct RawItem: Hashable, Sendable {
     /// Its bytes, exactly as the origin sent them (R7).
     public var payload: [UInt8]
     /// Its id at the origin; `nil` if the origin gives none.

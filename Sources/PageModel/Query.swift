@@ -93,12 +93,12 @@ public struct ListVersion: Hashable, Sendable {
 /// The list's length according to the origin: the total, and the end.
 public struct ListExtent: Hashable, Sendable {
     /// The total that the origin reports.
-    public var total: Total
+    public var total: ListTotal
     /// The position behind the last item; `nil` while the end is unknown (R24).
     public var end: Int?
 
     /// The two values together, as one record holds them.
-    public init(total: Total, end: Int?) {
+    public init(total: ListTotal, end: Int?) {
         self.total = total
         self.end = end
     }
@@ -113,7 +113,7 @@ public struct QueryRecord: Hashable, Sendable {
     /// The list's generation, and how often positions have moved in it (R4).
     public var version: ListVersion
     /// The total that the origin reports.
-    public var total: Total
+    public var total: ListTotal
     /// The end of the list, once the origin has reported it (R24). Growth of the list removes it.
     public var end: Int?
     /// The time when the origin last confirmed page one; `nil` before its first answer.
@@ -146,7 +146,7 @@ public struct QueryRecord: Hashable, Sendable {
 
     /// Creates a record.
     public init(
-        id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
+        id: QueryID, key: QueryKey, version: ListVersion, total: ListTotal, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
         window: Int? = nil, contentVersion: ContentVersion = .none

@@ -45,7 +45,7 @@ public struct Rearrangement: Hashable, Sendable {
             guard position < Int.max else { return nil }  // no piece may follow an open-ended one
             switch piece {
             case .kept(let range):
-                guard range.lowerBound >= taken, range.lowerBound <= Total.largest else { return nil }
+                guard range.lowerBound >= taken, range.lowerBound <= ListTotal.largest else { return nil }
                 moves.append(Move(range: range, distance: position - range.lowerBound))
                 taken = range.upperBound
                 position = range.upperBound == .max ? .max : position + range.count
@@ -53,10 +53,10 @@ public struct Rearrangement: Hashable, Sendable {
                 guard page.offset == position, from.isEmpty || from.count == page.content.count else { return nil }
                 position += page.content.count
             case .gap(let count):
-                guard count >= 0, count <= Total.largest else { return nil }
+                guard count >= 0, count <= ListTotal.largest else { return nil }
                 position += count
             }
-            guard position == .max || position <= Total.largest else { return nil }
+            guard position == .max || position <= ListTotal.largest else { return nil }
         }
         return moves
     }

@@ -55,3 +55,8 @@ public struct StorageError: Error, Sendable {
         self.cause = cause
     }
 }
+
+extension StorageError: CustomStringConvertible {
+    /// One line: the code and the message of the error.
+    public var description: String { "\(code): \(message)" }
+}

@@ -5,14 +5,14 @@
 /// cannot overflow.
 package enum StoredBounds {
     /// Positions in a list, and the position behind the last item of a page: 0 to 2^53 (R44).
-    package static let positions = 0...Total.largest
+    package static let positions = 0...ListTotal.largest
     /// Sizes in items or bytes, and tallies: 0 to 2^53.
-    package static let sizes = 0...Total.largest
+    package static let sizes = 0...ListTotal.largest
     /// Numbers that commits count up: generations, revisions and attempts. The range is 0 to 2^52, so that the next
     /// number is representable, too.
     package static let counters = 0...(1 << 52)
     /// Milliseconds since 1970: 2^53 in either direction, about 285,000 years.
-    package static let milliseconds = -Int64(Total.largest)...Int64(Total.largest)
+    package static let milliseconds = -Int64(ListTotal.largest)...Int64(ListTotal.largest)
     /// HTTP statuses: 0 to 999.
     package static let statuses = 0...999
     /// Booleans.
@@ -20,7 +20,7 @@ package enum StoredBounds {
 
     /// Whether a page with this offset and count is possible.
     package static func holdsPage(at offset: Int, count: Int) -> Bool {
-        positions.contains(offset) && sizes.contains(count) && count <= Total.largest - offset
+        positions.contains(offset) && sizes.contains(count) && count <= ListTotal.largest - offset
     }
 
     package static func contains(_ moment: Timestamp?) -> Bool {

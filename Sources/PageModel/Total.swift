@@ -1,5 +1,5 @@
 /// The length of a list according to its origin (R44).
-public enum Total: Hashable, Sendable {
+public enum ListTotal: Hashable, Sendable {
     /// The origin's count, which no answer has contradicted.
     case exact(Int)
     /// A number that an answer has contradicted, or that the origin itself calls an estimate.
@@ -18,8 +18,8 @@ public enum Total: Hashable, Sendable {
     public init(claimed number: Int) {
         switch number {
         case ..<0: self = .unknown
-        case ..<Total.incredible: self = .exact(number)
-        default: self = .estimate(min(number, Total.largest))
+        case ..<ListTotal.incredible: self = .exact(number)
+        default: self = .estimate(min(number, ListTotal.largest))
         }
     }
 

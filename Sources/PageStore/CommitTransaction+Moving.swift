@@ -8,11 +8,11 @@ extension CommitTransaction {
                 .invalidPlan, "the pieces of a rearrangement contradict each other, or exceed the largest position")
         }
         let reach = max(0, moves.map(\.distance).max() ?? 0)
-        guard reach <= Total.largest / 2 else {
+        guard reach <= ListTotal.largest / 2 else {
             throw StorageError(.invalidPlan, "a rearrangement would move pages beyond the largest position")
         }
         // No list from an origin reaches these positions (R44). A row there was forged, so it is deleted (R46).
-        let beyond = Total.largest - reach
+        let beyond = ListTotal.largest - reach
         for row in try rows(meeting: beyond..<Int.max) { try delete(row) }
         try LedgerTable.drop(beyond..<Int.max, query: query, in: connection)
         let takenOut = rearrangement.takenOut

@@ -6,7 +6,7 @@ extension CommitTransaction {
     /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it
     ///   to the journal.
     mutating func write(_ page: PageWrite, quietly: Bool = false) throws(StorageError) -> CommitOutcome? {
-        guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
+        guard page.offset >= 0, page.offset <= ListTotal.largest - page.content.count else {
             throw StorageError(.invalidPlan, "the offset \(page.offset) of a page is out of range")
         }
         let identities = page.content.identities

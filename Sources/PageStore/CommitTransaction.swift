@@ -8,7 +8,7 @@ struct CommitTransaction {
     let plan: CommitPlan
     var record: QueryRecord
     /// The changes that are announced to observers after the commit.
-    var changes: [Change] = []
+    var changes: [ChangeSet.Change] = []
     /// The changes that the journal records (R48).
     var journal: JournalDraft
     private var tail: JournalTail?
@@ -191,7 +191,7 @@ struct CommitTransaction {
 
     /// Throws `invalidPlan` for a position that could not be read back.
     func check(_ position: Int?) throws(StorageError) {
-        guard let position, !(0...Total.largest).contains(position) else { return }
+        guard let position, !(0...ListTotal.largest).contains(position) else { return }
         throw StorageError(.invalidPlan, "the position \(position) is out of range")
     }
 

@@ -94,7 +94,7 @@ struct LedgerEditing {
     }
 
     static func check(_ offset: Int) throws(StorageError) {
-        guard offset >= 0, offset <= Total.largest else {
+        guard offset >= 0, offset <= ListTotal.largest else {
             throw StorageError(.invalidPlan, "the offset \(offset) of a page is out of range")
         }
     }

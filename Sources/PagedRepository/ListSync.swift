@@ -29,7 +29,7 @@ public struct ListSync: Sendable {
         logger: Logger = Logger(label: "pagecache.sync")
     ) {
         self.storage = storage
-        self.source = source
+        self.source = AbandonableSource.around(source)
         self.key = key
         self.options = options
         self.clock = clock

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let gate = OriginGate(concurrency: 4, requestsPerSecond: 10)
-/// let repository = PagedRepository(storage: store, codec: codec) { key in gate.limiting(source(key)) }
+/// let repository = ListRepository(storage: store, codec: codec) { key in gate.limiting(source(key)) }
 /// let engine = SyncEngine(storage: store) { record in .init("https://example.org", source(record.key), gate: gate) }
 /// ```
 ///

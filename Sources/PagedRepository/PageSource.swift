@@ -19,9 +19,15 @@ public protocol PageSource: Sendable {
     /// whole pages can be fetched.
     var probeSize: Int? { get }
 
+    /// How long one call of `fetch` may take. After that the fetch fails with `timeout`, and the task of the call is
+    /// cancelled. A call that ignores the cancellation keeps running alone, and its late answer is dropped. `nil` means
+    /// no limit. Defaults to 5 minutes.
+    var timeLimit: Duration? { get }
+
     /// Fetches one page.
     ///
-    /// May be called for several pages at once when `access` allows pages out of order.
+    /// May be called for several pages at once when `access` allows pages out of order. When the last caller of a load
+    /// is cancelled, the task of this call is cancelled too. An answer that arrives within a second is still stored.
     /// - Throws: `FetchFailure`, which says whether a retry can help (R27), or `CancellationError`. Any other error
     ///   counts as a transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
@@ -36,6 +42,7 @@ public protocol PageSource: Sendable {
 extension PageSource {
     public var probeSize: Int? { nil }
     public var largestOverlap: Int? { nil }
+    public var timeLimit: Duration? { .seconds(300) }
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {}
 }
 
@@ -91,7 +98,7 @@ public enum PageAnswer: Hashable, Sendable {
     /// Items, possibly none.
     case page(FetchedPage)
     /// The page is unchanged since the validator was issued. `total` is the length that this answer itself states.
-    case notModified(total: Total, validator: Validator?)
+    case notModified(total: ListTotal, validator: Validator?)
     /// The position lies beyond the end of the list: 400 or 416 (R24).
     case pastEnd
     /// The origin does not find the position: 404. It lies beyond the end, unless the list counts or holds it (R24).
@@ -103,7 +110,7 @@ public struct FetchedPage: Hashable, Sendable {
     /// The items, as the origin sent them.
     public var content: PageContent
     /// The length of the list, as this answer states it.
-    public var total: Total
+    public var total: ListTotal
     /// The cursor of the next page. `nil` at the end, and for origins that take offsets.
     public var next: PageCursor?
     /// Whether the list continues, as the origin states it (R24). `nil` means that the origin does not say.
@@ -123,7 +130,7 @@ public struct FetchedPage: Hashable, Sendable {
 
     /// A page. An omitted parameter means that the origin does not state the value.
     public init(
-        content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
+        content: PageContent, total: ListTotal = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
         validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
     ) {
         self.content = content

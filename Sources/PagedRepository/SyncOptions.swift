@@ -94,6 +94,7 @@ public struct SyncOptions: Hashable, Sendable {
         options.concurrency = min(max(1, concurrency), 64)
         // Larger numbers have the same effect, and could overflow.
         func bounded(_ number: Int, from least: Int) -> Int { min(max(least, number), 1 << 40) }
+        options.pageSize = pageSize.map { bounded($0, from: 1) }
         options.overlap = bounded(overlap, from: 0)
         options.transportFailuresUntilOffline = bounded(transportFailuresUntilOffline, from: 1)
         options.restarts = bounded(restarts, from: 0)

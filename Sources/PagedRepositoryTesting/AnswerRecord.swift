@@ -13,11 +13,11 @@ struct AnswerRecord: Sendable {
         var tag: String?
     }
 
-    private var items: Set<Item> = []
+    private var items: Set<RawItem> = []
     /// Identity keys of neighbours within one answer.
     private var pairs: Set<Pair> = []
     /// The total that was last reported with each tag.
-    private var totals: [Tag: Total] = [:]
+    private var totals: [Tag: ListTotal] = [:]
 
     /// Records a page. Returns true when the page contains an identity twice.
     mutating func add(_ page: FetchedPage) -> Bool {
@@ -28,12 +28,12 @@ struct AnswerRecord: Sendable {
         return Set(keys).count < keys.count
     }
 
-    func has(_ item: Item) -> Bool { items.contains(item) }
+    func has(_ item: RawItem) -> Bool { items.contains(item) }
 
     func has(_ first: UInt64, before second: UInt64) -> Bool { pairs.contains(Pair(first: first, second: second)) }
 
     /// The total of the last answer with this validator; `nil` when no answer had it.
-    func total(with validator: Validator) -> Total? { totals[tag(validator)] }
+    func total(with validator: Validator) -> ListTotal? { totals[tag(validator)] }
 
     private func tag(_ validator: Validator) -> Tag { Tag(request: validator.request, tag: validator.entityTag) }
 }

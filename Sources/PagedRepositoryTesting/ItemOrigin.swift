@@ -5,7 +5,7 @@ import Synchronization
 /// reads which requests it received.
 ///
 /// State, under a mutex: the items, the failures to come, and the requests.
-public final class ItemOrigin<Value: Codable & Sendable>: PageSource {
+public final class ItemOrigin<Value: Codable & Sendable>: PageSource, PromptSource {
     private struct State {
         var items: [Value]
         var failures: [FetchFailure?] = []

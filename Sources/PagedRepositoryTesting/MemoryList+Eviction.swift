@@ -17,7 +17,7 @@ extension MemoryList {
     }
 
     /// Removes the page at `offset` without moving others. The record of its success is removed, too.
-    mutating func evict(at offset: Int) -> Change? {
+    mutating func evict(at offset: Int) -> ChangeSet.Change? {
         guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
         ledger.forgetSuccess(at: offset)
         let range = pages.remove(at: index).range

@@ -2,9 +2,9 @@ import PageModel
 
 /// Edits that move, split and join pages, and verify seams.
 extension MemoryList {
-    mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> Change? {
+    mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> ChangeSet.Change? {
         guard let moves = rearrangement.kept() else { throw .impossible("the pieces contradict each other") }
-        guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, moves.map(\.distance).max() ?? 0) else {
+        guard (pages.last?.offset ?? 0) <= ListTotal.largest / 2 - max(0, moves.map(\.distance).max() ?? 0) else {
             throw .impossible("pages would move beyond the largest position")
         }
         let takenOut = rearrangement.takenOut
@@ -64,7 +64,7 @@ extension MemoryList {
     }
 
     /// Marks the seams within `range` as verified, because one answer contained its items as they are held (G1).
-    mutating func verify(_ range: Range<Int>, at now: Timestamp) -> Change {
+    mutating func verify(_ range: Range<Int>, at now: Timestamp) -> ChangeSet.Change {
         for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
             let page = pages[index].range
             if page.lowerBound > range.lowerBound, pages[index].summary.evidence == .inferred {

@@ -47,7 +47,7 @@ extension MemoryList {
     /// Whether every position and number is within the accepted range (R44).
     var isPossible: Bool {
         let numbers = pages.map(\.range.upperBound) + ledger.offsets + [record.total.count ?? 0, record.end ?? 0]
-        return numbers.allSatisfy { $0 >= 0 && $0 <= Total.largest }
+        return numbers.allSatisfy { $0 >= 0 && $0 <= ListTotal.largest }
     }
 
     func candidates(isExempt: Bool) -> [EvictionPlan.Candidate] {

@@ -36,8 +36,10 @@ struct MemoryList: Sendable {
 
     /// Applies the plan. Returns the changes, and the tokens in the plan that were lost. After a refusal the value must
     /// not be used any more.
-    mutating func apply(_ plan: CommitPlan, at moment: StorageMoment) throws(Refusal) -> ([Change], Set<LeaseToken>) {
-        var changes: [Change] = []
+    mutating func apply(_ plan: CommitPlan, at moment: StorageMoment) throws(Refusal) -> (
+        [ChangeSet.Change], Set<LeaseToken>
+    ) {
+        var changes: [ChangeSet.Change] = []
         let total = record.total
         // Reads the ledger before the plan's own edits move its rows.
         let grantedAt = plan.askedUnder.flatMap { ledger.grantTime(of: $0) }
@@ -83,7 +85,8 @@ struct MemoryList: Sendable {
     }
 
     /// - Parameter grantedAt: the time when page one was requested; `nil` when it is unknown.
-    private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change?
+    private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal)
+        -> ChangeSet.Change?
     {
         switch edit {
         case .put(let page):
@@ -153,14 +156,14 @@ struct MemoryList: Sendable {
         }
     }
 
-    private mutating func described(_ change: (inout QueryRecord) -> Void) -> Change? {
+    private mutating func described(_ change: (inout QueryRecord) -> Void) -> ChangeSet.Change? {
         let before = record
         change(&record)
         return record == before ? nil : .described
     }
 
     private func check(_ position: Int?) throws(Refusal) {
-        guard let position, !(0...Total.largest).contains(position) else { return }
+        guard let position, !(0...ListTotal.largest).contains(position) else { return }
         throw .impossible("the position \(position) is out of range")
     }
 
@@ -177,8 +180,8 @@ struct MemoryList: Sendable {
 
     /// - Parameter quietly: whether the page belongs to a change that the journal records as a whole. Defaults to
     ///   false.
-    mutating func put(_ page: PageWrite, at now: Timestamp, quietly: Bool = false) throws(Refusal) -> Change {
-        guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
+    mutating func put(_ page: PageWrite, at now: Timestamp, quietly: Bool = false) throws(Refusal) -> ChangeSet.Change {
+        guard page.offset >= 0, page.offset <= ListTotal.largest - page.content.count else {
             throw .impossible("the offset \(page.offset) of a page is out of range")
         }
         let new = MemoryPage(page, in: record.version, at: now)
@@ -219,7 +222,7 @@ struct MemoryList: Sendable {
     }
 
     /// Confirms a page that is held already: it becomes as fresh as a newly written page.
-    private mutating func agree(with page: PageWrite, at now: Timestamp) -> Change? {
+    private mutating func agree(with page: PageWrite, at now: Timestamp) -> ChangeSet.Change? {
         guard let index = pages.firstIndex(where: { $0.offset == page.offset }) else { return nil }
         pages[index].summary.validatedAt = now
         if let validator = page.validator { pages[index].summary.validator = validator }
@@ -259,7 +262,7 @@ struct MemoryList: Sendable {
         }
     }
 
-    private mutating func confirm(_ offset: Int, _ validator: Validator?, at now: Timestamp) -> Change? {
+    private mutating func confirm(_ offset: Int, _ validator: Validator?, at now: Timestamp) -> ChangeSet.Change? {
         guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
         pages[index].summary.validatedAt = now
         if let validator { pages[index].summary.validator = validator }

@@ -26,7 +26,7 @@ struct MemoryState: Sendable {
         lists[query]?.advance(stamp: stamps.next(), at: now)
     }
 
-    mutating func tell(_ changes: [Change], of query: QueryID) {
+    mutating func tell(_ changes: [ChangeSet.Change], of query: QueryID) {
         guard !changes.isEmpty else { return }
         let record = lists[query]?.record
         news.append(

@@ -146,7 +146,7 @@ public final class MemoryStorage: PageStorage {
             }
             guard plan.isMade(for: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
             guard list.fulfils(plan.premises) else { return CommitReceipt(.superseded(list.record.version)) }
-            var (changes, lost): ([Change], Set<LeaseToken>)
+            var (changes, lost): ([ChangeSet.Change], Set<LeaseToken>)
             do throws(MemoryList.Refusal) {
                 (changes, lost) = try list.apply(plan, at: moment)
             } catch {

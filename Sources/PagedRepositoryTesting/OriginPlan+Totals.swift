@@ -4,7 +4,7 @@ import PageModel
 extension OriginPlan.Totals {
     /// Returns the total reported at a request. `lengths` holds the list's length at first and at each request until
     /// now.
-    func report(_ lengths: [Int], request: Int, seed: UInt64) -> Total {
+    func report(_ lengths: [Int], request: Int, seed: UInt64) -> ListTotal {
         let length = lengths.last ?? 0
         switch self {
         case .exact:

@@ -5,7 +5,7 @@ extension ScriptedSource {
     ///
     /// ```swift
     /// let origin = ScriptedSource(pages: [[monday, tuesday], [wednesday]])
-    /// let list = PagedRepository<Event>(
+    /// let list = ListRepository<Event>(
     ///     storage: MemoryStorage(), codec: JSONItemCodec(), source: { _ in origin }
     /// ).list("events")
     /// ```
@@ -14,7 +14,7 @@ extension ScriptedSource {
     ///   - total: the total of each answer. Defaults to the number of all items.
     ///   - onUnscripted: called at once with a request that is not in the script.
     public convenience init<Value: Codable & Sendable>(
-        pages: [[Value]], total: Total? = nil, onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
+        pages: [[Value]], total: ListTotal? = nil, onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
     ) {
         let count = pages.reduce(0) { $0 + $1.count }
         var position = 0

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A request that is not in the script fails without hope of a retry, and is recorded in `unscripted`. A test that
 /// asserts that `unscripted` and `remaining` are empty proves exactly which requests were made.
-public final class ScriptedSource: PageSource {
+public final class ScriptedSource: PageSource, PromptSource {
     /// One expected request, and its outcome.
     public struct Step: Hashable, Sendable {
         /// The expected target.

@@ -36,7 +36,7 @@ struct SimulatedList: Sendable {
     var shownCount: Int { entries.count { !$0.isHidden } }
 
     /// The visible items.
-    var items: [Item] { entries.filter { !$0.isHidden }.map { item($0) } }
+    var items: [RawItem] { entries.filter { !$0.isHidden }.map { item($0) } }
 
     /// Returns the items of an answer.
     /// - Parameter answer: the number of the answer, which varies the spelling of items if the habits demand it.
@@ -48,29 +48,29 @@ struct SimulatedList: Sendable {
     /// Returns the index of the first item behind this key.
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
-    private func item(_ entry: Entry, answer: Int = 0) -> Item {
+    private func item(_ entry: Entry, answer: Int = 0) -> RawItem {
         if habits.shufflesMembers || habits.hasAlikeIDs { return spelled(entry, answer) }
         return switch identity {
         case .ids, .repeating:
-            Item(payload: Array(#"{"id":"i\#(entry.name)","v":\#(entry.version)}"#.utf8), id: "i\(entry.name)")
+            RawItem(payload: Array(#"{"id":"i\#(entry.name)","v":\#(entry.version)}"#.utf8), id: "i\(entry.name)")
         case .none:
-            Item(payload: Array(#"{"n":\#(entry.name),"v":\#(entry.version)}"#.utf8))
+            RawItem(payload: Array(#"{"n":\#(entry.name),"v":\#(entry.version)}"#.utf8))
         }
     }
 
     /// Returns the item as written by an origin whose JSON members have no fixed order.
-    private func spelled(_ entry: Entry, _ answer: Int) -> Item {
+    private func spelled(_ entry: Entry, _ answer: Int) -> RawItem {
         let isText = habits.hasAlikeIDs ? !entry.name.isMultiple(of: 2) : true
         let number = habits.hasAlikeIDs ? "\(entry.name / 2)" : "i\(entry.name)"
         let id = isText ? "\"\(number)\"" : number
         var members = [#""id":\#(id)"#, #""v":\#(entry.version)"#, #""n":\#(entry.name)"#]
         if habits.shufflesMembers { members.swapAt(answer % 3, (answer + entry.name) / 3 % 3) }
-        return Item(
+        return RawItem(
             payload: Array("{\(members.joined(separator: ","))}".utf8), id: habits.hasAlikeIDs ? id : number)
     }
 
     /// Returns the item in a form for comparison, with its members in one order.
-    static func canonical(_ item: Item) -> Item {
+    static func canonical(_ item: RawItem) -> RawItem {
         var item = item
         let text = String(decoding: item.payload, as: UTF8.self).dropFirst().dropLast()
         item.payload = Array("{\(text.split(separator: ",").sorted().joined(separator: ","))}".utf8)

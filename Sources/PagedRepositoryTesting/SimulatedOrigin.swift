@@ -6,7 +6,7 @@ import Synchronization
 /// as the plan says. The same plan and the same requests give the same answers.
 ///
 /// It records its answers, so that tests can compare a cache with them: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
-public final class SimulatedOrigin: PageSource {
+public final class SimulatedOrigin: PageSource, PromptSource {
     // Guarded by the mutex. A request gets its number when it arrives. One later step, without suspension, decides
     // everything about its answer.
     private struct State {
@@ -90,21 +90,21 @@ public final class SimulatedOrigin: PageSource {
     // MARK: Content and answers so far
 
     /// Returns the item in a form for comparison. If the origin shuffles JSON members, they are put into one order.
-    public func canonical(_ item: Item) -> Item {
+    public func canonical(_ item: RawItem) -> RawItem {
         plan.habits.shufflesMembers ? SimulatedList.canonical(item) : item
     }
 
     /// The visible items of the list now.
-    public var items: [Item] { state.withLock { $0.server.list.items } }
+    public var items: [RawItem] { state.withLock { $0.server.list.items } }
 
     /// The visible items of the list at first.
-    package var original: [Item] { SimulatedList(plan).items }
+    package var original: [RawItem] { SimulatedList(plan).items }
 
     /// The number of items, including hidden ones.
     package var length: Int { state.withLock { $0.server.list.count } }
 
     /// The visible items in a form for comparison.
-    public var canonicalItems: [Item] { items.map(canonical) }
+    public var canonicalItems: [RawItem] { items.map(canonical) }
 
     /// Every request so far, in order of arrival.
     public var requests: [PageRequest] { state.withLock { $0.requests } }
@@ -122,7 +122,7 @@ public final class SimulatedOrigin: PageSource {
     }
 
     /// Whether an answer so far contained exactly these bytes under exactly this id.
-    public func wasGiven(_ item: Item) -> Bool { state.withLock { $0.server.given.has(item) } }
+    public func wasGiven(_ item: RawItem) -> Bool { state.withLock { $0.server.given.has(item) } }
 
     /// The number of times that each event really happened: changes (`insert`), faults (`fault.429`), and effects of
     /// the plan's features (`304.totalChanged`, `clamped`, `lag`). Events that never happened are absent.

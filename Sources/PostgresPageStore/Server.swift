@@ -10,7 +10,7 @@ final class Server: Sendable {
     /// The number of round trips of explicit transactions, for tests.
     let roundTrips = Atomic<Int>(0)
     private let pool: PostgresPool
-    private let options: PostgresPageStore.Options
+    private let options: PostgreSQLPageStore.Options
     fileprivate let place: String
 
     /// The time that a call may take.
@@ -24,7 +24,7 @@ final class Server: Sendable {
     }
 
     init(
-        _ pool: PostgresPool, _ dialect: Dialect, _ options: PostgresPageStore.Options, clock: (any StorageClock)?,
+        _ pool: PostgresPool, _ dialect: Dialect, _ options: PostgreSQLPageStore.Options, clock: (any StorageClock)?,
         place: String
     ) {
         self.pool = pool

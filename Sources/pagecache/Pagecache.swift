@@ -75,7 +75,7 @@ struct Pagecache: AsyncParsableCommand {
         }
         if asksForVersions(CommandLine.arguments.dropFirst()) {
             Terminal.standard.print(toolVersion)
-            Terminal.standard.print("SQLite \(PageStore.sqliteVersion)")
+            Terminal.standard.print("SQLite \(SQLitePageStore.sqliteVersion)")
             ToolProcess.end(nil)
         }
         do {

@@ -35,10 +35,10 @@ struct BindingTests {
 
     private func scripted(
         _ url: String, _ origin: ScriptedOrigin, _ change: (inout HTTPSourceConfiguration) -> Void
-    ) throws -> HTTPPageSource {
+    ) throws -> HTTPSource {
         var configuration = HTTPSourceConfiguration(url: url)
         change(&configuration)
-        return try HTTPPageSource(configuration, transport: origin)
+        return try HTTPSource(configuration, transport: origin)
     }
 
     @Test("Another URL under the key is refused and changes nothing, and rebinding takes the list over")

@@ -62,7 +62,7 @@ struct CacheControlTests {
     private func page(_ headers: [HTTPField]) async throws -> FetchedPage {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         configuration.paging = .none
-        let source = try HTTPPageSource(configuration, transport: ScriptedOrigin { _, _ in .json("[1,2]", headers) })
+        let source = try HTTPSource(configuration, transport: ScriptedOrigin { _, _ in .json("[1,2]", headers) })
         guard case .page(let first) = try await source.fetch(PageRequest(.first)),
             case .page(let again) = try await source.fetch(PageRequest(.first))
         else { throw FetchFailure(.undecodable, "no page", isRetryable: false) }

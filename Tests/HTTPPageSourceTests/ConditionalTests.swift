@@ -14,7 +14,7 @@ struct ConditionalTests {
                 ? HTTPPageResponse(status: 304)
                 : .json(#"{"count":2,"results":[{"id":1},{"id":2}]}"#, [HTTPField("ETag", "W/\"x\"")])
         }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let validator = page.validator else {
             Issue.record("the page has no validator")
             return

@@ -26,8 +26,8 @@ struct CredentialTests {
     private func list(_ credential: String?, key: QueryKey = QueryKey("http://h/api")) throws -> PagedList<[UInt8]> {
         var configuration = HTTPSourceConfiguration(url: "http://h/api")
         if let credential { configuration.headers.append(HTTPField("Authorization", credential)) }
-        let source = try HTTPPageSource(configuration, transport: Accounts())
-        return PagedRepository(
+        let source = try HTTPSource(configuration, transport: Accounts())
+        return ListRepository(
             storage: storage, codec: RawItemCodec(), clock: clock, chance: { 0.5 }, source: { _ in source }
         ).list(key)
     }
@@ -56,7 +56,7 @@ struct CredentialTests {
             "X-Who", "user", "parameter",
         ])
     func everyCredential(name: String) throws {
-        func source(_ value: String) throws -> HTTPPageSource {
+        func source(_ value: String) throws -> HTTPSource {
             var configuration = HTTPSourceConfiguration(url: "http://h/api")
             switch name {
             case "user": configuration.url = "http://\(value)@h/api"
@@ -64,7 +64,7 @@ struct CredentialTests {
             default: configuration.headers = [HTTPField(name, value)]
             }
             configuration.secretHeaders = ["x-who"]
-            return try HTTPPageSource(configuration, transport: Accounts())
+            return try HTTPSource(configuration, transport: Accounts())
         }
         var description = SourceDescription(
             style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))

@@ -25,7 +25,7 @@ struct FirstContactTests {
         }
     }
 
-    private func synchronise(_ source: HTTPPageSource) async throws -> SyncReport {
+    private func synchronise(_ source: HTTPSource) async throws -> SyncReport {
         let clock = ManualClock()
         return try await ListSync(
             storage: MemoryStorage(clock: clock), source: source, key: QueryKey("k"), options: SyncOptions(),
@@ -114,7 +114,7 @@ struct FirstContactTests {
             return .json(#"{"items":[\#(objects(start..<min(start + 20, 45)))],"total":45}"#)
         }
         let clock = ManualClock(), begun = clock.now()
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: clock)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: clock)
         _ = try await source.first()
         #expect(source.access == .grid(size: 20))
         #expect(clock.now() - begun == .seconds(2))
@@ -126,7 +126,7 @@ struct FirstContactTests {
             url.parameters.isEmpty
                 ? .json("[\(objects(0..<7))]") : HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "0")])
         }
-        let source = try HTTPPageSource(
+        let source = try HTTPSource(
             HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
         #expect(try await source.first().hasMore == true, "nothing is known of the rest")
         #expect(origin.requests.count <= 8)
@@ -162,7 +162,7 @@ struct FirstContactTests {
     func reused() async throws {
         let origin = tokens(HTTPPageResponse(status: 500), times: 0)
         // Ready answers expire. The clock stands still, so that a busy machine does not expire them.
-        let source = try HTTPPageSource(
+        let source = try HTTPSource(
             HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
         #expect(try await synchronise(source).outcome == .complete)
         // Three pages, and page one once more, which confirms a walk without a total.

@@ -135,7 +135,7 @@ struct FuzzTests {
         let seeds = Fuzz.seeds(percent: 10)
         for seed in seeds {
             let origin = RandomOrigin(seed: seed)
-            let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api?page=1"), transport: origin)
+            let source = try HTTPSource(HTTPSourceConfiguration(url: "http://h/api?page=1"), transport: origin)
             var target = PageRequest.Target.first
             for _ in 0..<3 {
                 guard case .page(let page) = try await answer(source, target, seed) else { break }
@@ -148,14 +148,14 @@ struct FuzzTests {
                 if let next = page.next { target = .cursor(next) } else { target = .offset(page.content.count) }
             }
             // Detection has a budget of requests. Each of these requests and each page may follow five redirects.
-            #expect(source.usage.requests <= (HTTPPageSource.detectionBudget + 3) * 6, "seed \(seed)")
+            #expect(source.usage.requests <= (HTTPSource.detectionBudget + 3) * 6, "seed \(seed)")
         }
         // Some answers must contain a page. Otherwise the test covers only the first check.
         if seeds.count >= 100 { #expect(pages > seeds.count / 5) }
     }
 
     /// Returns nil for a `FetchFailure` with a message. Any other error fails the test.
-    private func answer(_ source: HTTPPageSource, _ target: PageRequest.Target, _ seed: UInt64) async throws
+    private func answer(_ source: HTTPSource, _ target: PageRequest.Target, _ seed: UInt64) async throws
         -> PageAnswer?
     {
         do {

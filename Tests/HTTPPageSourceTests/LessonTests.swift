@@ -83,10 +83,10 @@ struct LessonTests {
                 Explained("total", "/count", .seen), Explained("offset", "offset", .seen, detail: "in the next URL"),
                 Explained("size", "limit", .seen), Explained("paging", "offset", .seen),
             ])
-        #expect(HTTPPageSource.explanation(inStored: lesson.source) == source.explanation)
+        #expect(HTTPSource.explanation(inStored: lesson.source) == source.explanation)
         #expect(try scripted("http://h/api", offsets, stored: lesson.source).explanation == source.explanation)
         #expect(source.explanation.first?.description == "items: /results (evidence in page one)")
-        #expect(HTTPPageSource.explanation(inStored: "not ours").isEmpty)
+        #expect(HTTPSource.explanation(inStored: "not ours").isEmpty)
     }
 
     @Test("A request for a page from the middle fetches page one first to detect the paging")
@@ -137,7 +137,7 @@ struct LessonTests {
 
     @Test("A different credential, or none, does not match the owner of a list (R45)")
     func credentials() async throws {
-        func made(_ header: String?, url: String = "http://h/api") throws -> HTTPPageSource {
+        func made(_ header: String?, url: String = "http://h/api") throws -> HTTPSource {
             try scripted(url, ScriptedOrigin { _, _ in .json("[1,2]") }) {
                 $0.paging = .none
                 if let header { $0.headers = [HTTPField("Authorization", header)] }

@@ -13,7 +13,7 @@ struct MisbehaviourTests {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         change(&configuration)
         do {
-            _ = try await HTTPPageSource(configuration, transport: ScriptedOrigin { _, _ in response }).fetch(
+            _ = try await HTTPSource(configuration, transport: ScriptedOrigin { _, _ in response }).fetch(
                 PageRequest(.first))
             return nil
         } catch {
@@ -74,7 +74,7 @@ struct MisbehaviourTests {
 
     @Test("An http next link of an https origin on the same host is upgraded to https (R45)")
     func upgradedNext() async throws {
-        let source = try HTTPPageSource(
+        let source = try HTTPSource(
             HTTPSourceConfiguration(url: "https://h/api"),
             transport: ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"next":"http://h/api?cursor=2"}"#) })
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
@@ -94,7 +94,7 @@ struct MisbehaviourTests {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         configuration.headers = [HTTPField("X-Api-Key", "S3CRET")]
         configuration.paging = .none
-        let source = try HTTPPageSource(configuration, transport: origin)
+        let source = try HTTPSource(configuration, transport: origin)
         if isFollowed {
             _ = try await source.fetch(PageRequest(.first))
             #expect(origin.requests.count == 2)
@@ -108,7 +108,7 @@ struct MisbehaviourTests {
     @Test("A redirect to itself ends with a failure")
     func redirectLoop() async throws {
         let origin = ScriptedOrigin { _, _ in .redirect(to: "/api", status: 301) }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "https://h/api"), transport: origin)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: "https://h/api"), transport: origin)
         await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
         #expect(origin.requests.count == 1)
     }
@@ -118,7 +118,7 @@ struct MisbehaviourTests {
         let origin = ScriptedOrigin { _, _ in .json("[1]") }
         var configuration = HTTPSourceConfiguration(url: "https://me:p%40ss@h/api")
         configuration.paging = .none
-        let source = try HTTPPageSource(configuration, transport: origin)
+        let source = try HTTPSource(configuration, transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
         #expect(origin.urls == ["https://h/api"])
         #expect(origin.requests[0].headers.contains(HTTPField("Authorization", "Basic bWU6cEBzcw==")))

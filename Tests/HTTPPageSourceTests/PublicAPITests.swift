@@ -11,23 +11,23 @@ struct PublicAPITests {
     static let all = PublicAPI.numbered + PublicAPI.placed + PublicAPI.linked + PublicAPI.tokens + PublicAPI.keyed
 
     /// Returns a source for the API, and its origin.
-    private func source(_ api: PublicAPI) throws -> (HTTPPageSource, ScriptedOrigin) {
+    private func source(_ api: PublicAPI) throws -> (HTTPSource, ScriptedOrigin) {
         let origin = ScriptedOrigin { api.respond($0, $1) }
-        return (try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin), origin)
+        return (try HTTPSource(HTTPSourceConfiguration(url: api.url), transport: origin), origin)
     }
 
     /// Fetches the list, and expects every item. Returns the number of requests.
     private func expectEveryItem(of api: PublicAPI, pageSize: Int? = nil) async throws -> Int {
         let (source, origin) = try source(api)
         let clock = ManualClock(), storage = MemoryStorage(clock: clock),
-            key = try #require(HTTPPageSource.key(for: api.url))
+            key = try #require(HTTPSource.key(for: api.url))
         var options = SyncOptions()
         options.pageSize = pageSize
         let report = try await ListSync(
             storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
         ).run()
         #expect(report.outcome == .complete, "\(report.headFailure?.message ?? "") \(report.warnings)")
-        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
+        let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
         let items = try await repository.page(key, offset: 0, limit: 1_000, policy: .cacheOnly).items
         #expect(
             items.map { String(decoding: $0, as: UTF8.self) } == (0..<PublicAPI.count).map(api.item), "\(origin.urls)")
@@ -72,7 +72,7 @@ struct PublicAPITests {
     func laterPage() async throws {
         let api = try #require(PublicAPI.numbered.first { $0.url.contains("page=3") })
         let origin = ScriptedOrigin { api.respond($0, $1) }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: api.url), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { throw NoPage() }
         #expect(
             page.lesson?.warnings == ["page in the URL leads to a later page; the list is fetched from its beginning"])
@@ -80,7 +80,7 @@ struct PublicAPITests {
 
         var configuration = HTTPSourceConfiguration(url: api.url)
         configuration.paging = .none
-        let alone = try HTTPPageSource(configuration, transport: origin)
+        let alone = try HTTPSource(configuration, transport: origin)
         guard case .page(let third) = try await alone.fetch(PageRequest(.first)) else { throw NoPage() }
         #expect(third.content.ids.first == "i50")
     }
@@ -89,11 +89,11 @@ struct PublicAPITests {
     func countedFromOne() async throws {
         let api = try #require(PublicAPI.placed.first { $0.testDescription.hasPrefix("SCIM") })
         let origin = ScriptedOrigin { api.respond($0, $1) }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: api.url), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let lesson = page.lesson else {
             throw NoPage()
         }
-        let again = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), stored: lesson.source, transport: origin)
+        let again = try HTTPSource(HTTPSourceConfiguration(url: api.url), stored: lesson.source, transport: origin)
         guard case .page(let second) = try await again.fetch(PageRequest(.offset(20))) else { throw NoPage() }
         #expect(second.content.ids.first == "i20")
         #expect(origin.urls.last == "http://h/scim/v2/Users?startIndex=21")

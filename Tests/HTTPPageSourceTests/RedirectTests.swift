@@ -23,7 +23,7 @@ struct RedirectTests {
     private func failure(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration) async throws
         -> FetchFailure?
     {
-        let source = try HTTPPageSource(configuration, transport: origin)
+        let source = try HTTPSource(configuration, transport: origin)
         return await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
     }
 
@@ -40,7 +40,7 @@ struct RedirectTests {
         arguments: [301, 302, 303, 307, 308])
     func followed(status: Int) async throws {
         let origin = origin("/moved?x=1", status: status)
-        let source = try HTTPPageSource(configuration("https://me:p4ss@h/api?api_key=S3CRET-query"), transport: origin)
+        let source = try HTTPSource(configuration("https://me:p4ss@h/api?api_key=S3CRET-query"), transport: origin)
         _ = try await source.fetch(PageRequest(.first))
         let asked = try #require(origin.requests.dropFirst().first)
         #expect(asked.url == "https://h/moved?x=1&api_key=S3CRET-query")
@@ -62,7 +62,7 @@ struct RedirectTests {
     func upgrade(url: String, location: String, isFollowed: Bool) async throws {
         let origin = origin(location)
         if isFollowed {
-            _ = try await HTTPPageSource(configuration(url), transport: origin).fetch(PageRequest(.first))
+            _ = try await HTTPSource(configuration(url), transport: origin).fetch(PageRequest(.first))
             #expect(origin.requests[1].header("X-Api-Key") == "S3CRET-header")
         } else {
             #expect(try await failure(origin, configuration(url))?.failureClass == .hostile)
@@ -101,7 +101,7 @@ struct RedirectTests {
             $0.allowedHosts = ["Files.example"]
         }
         guard
-            case .page(let page) = try await HTTPPageSource(
+            case .page(let page) = try await HTTPSource(
                 configuration,
                 transport: origin
             ).fetch(PageRequest(.first))
@@ -132,7 +132,7 @@ struct RedirectTests {
     @Test("A port can be allowed by name")
     func allowedPort() async throws {
         let origin = origin("https://files.example:8443/moved")
-        _ = try await HTTPPageSource(
+        _ = try await HTTPSource(
             configuration("https://h/api") { $0.allowedHosts = ["files.example:8443"] },
             transport: origin
         ).fetch(PageRequest(.first))
@@ -145,7 +145,7 @@ struct RedirectTests {
             if url.host == "files.example" { return .redirect(to: "https://h/moved") }
             return url.text.contains("moved") ? .json("[1]") : .redirect(to: "https://files.example/x")
         }
-        _ = try await HTTPPageSource(
+        _ = try await HTTPSource(
             configuration("https://h/api") { $0.allowedHosts = ["files.example"] },
             transport: origin
         ).fetch(PageRequest(.first))
@@ -190,7 +190,7 @@ struct RedirectTests {
             }
             return .json("[1]", [cookie])
         }
-        let source = try HTTPPageSource(configuration("https://h/api") { $0.headers = [] }, transport: origin)
+        let source = try HTTPSource(configuration("https://h/api") { $0.headers = [] }, transport: origin)
         for _ in 0..<2 { _ = try await source.fetch(PageRequest(.first)) }
         #expect(origin.requests.count >= 4)
         #expect(origin.requests.allSatisfy { $0.header("Cookie") == nil })
@@ -202,7 +202,7 @@ struct RedirectTests {
             if url.scheme == "http" { return .redirect(to: "https://h/v2/api") }
             return .json(#"{"items":[{"id":\#(url.value(of: "after") == nil ? 1 : 2)}],"next":"?after=1"}"#)
         }
-        let source = try HTTPPageSource(
+        let source = try HTTPSource(
             configuration("http://h/api") {
                 $0.paging = .nextURL; $0.next = .init("/next")
             },

@@ -23,10 +23,10 @@ struct RequestBodyTests {
         configuration.method = .post
         configuration.body = Array(body.utf8)
         change(&configuration)
-        let clock = ManualClock(), source = try HTTPPageSource(configuration, transport: origin)
+        let clock = ManualClock(), source = try HTTPSource(configuration, transport: origin)
         return try await ListSync(
             storage: MemoryStorage(clock: clock), source: source,
-            key: try #require(HTTPPageSource.key(for: configuration)), options: SyncOptions(), clock: clock,
+            key: try #require(HTTPSource.key(for: configuration)), options: SyncOptions(), clock: clock,
             chance: { 0.5 }
         ).run()
     }
@@ -212,7 +212,7 @@ struct RequestBodyTests {
         configuration.method = .post
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         for _ in 0..<2 {
-            let source = try HTTPPageSource(configuration, transport: origin)
+            let source = try HTTPSource(configuration, transport: origin)
             _ = try await ListSync(
                 storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
                 chance: { 0.5 }
@@ -228,7 +228,7 @@ struct RequestBodyTests {
             configuration.method = .post
             configuration.body = Array(body.utf8)
             configuration.cursorIn = JSONPointer("/after")
-            return HTTPPageSource.key(for: configuration)?.text
+            return HTTPSource.key(for: configuration)?.text
         }
         let plain = key(#"{"b":1,"a":{"d":[1,2.50],"c":"x"}}"#)
         #expect(plain == #"POST http://h/search {"a":{"c":"x","d":[1,2.50]},"b":1}"#)
@@ -246,7 +246,7 @@ struct RequestBodyTests {
             let source = try await run(body, origin).list?.record.source ?? ""
             #expect(!source.contains("hunter22"))
             var configuration = HTTPSourceConfiguration(url: "http://h/search")
-            HTTPPageSource.restoreRequest(inStored: source, into: &configuration)
+            HTTPSource.restoreRequest(inStored: source, into: &configuration)
             #expect(configuration.method == .post)
             #expect((configuration.body != nil) == isStored)
         }

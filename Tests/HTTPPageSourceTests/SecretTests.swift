@@ -40,7 +40,7 @@ struct SecretTests {
     private func traces(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration())
         async throws -> [String]
     {
-        let source = try HTTPPageSource(configuration, transport: origin)
+        let source = try HTTPSource(configuration, transport: origin)
         var traces: [String] = []
         do {
             guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return ["no page"] }
@@ -128,7 +128,7 @@ struct SecretTests {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"items":[{"id":1}],"next":"/api?after=1&api_key=sentinel-query-01&copy=sentinel-header-01"}"#)
         }
-        let source = try HTTPPageSource(
+        let source = try HTTPSource(
             SecretTests.configuration {
                 $0.paging = .nextURL; $0.next = .init("/next")
             },
@@ -153,7 +153,7 @@ struct SecretTests {
                     status: 304,
                     headers: [HTTPField("ETag", word)])
         }
-        let source = try HTTPPageSource(SecretTests.configuration { $0.paging = .none }, transport: origin)
+        let source = try HTTPSource(SecretTests.configuration { $0.paging = .none }, transport: origin)
         _ = try await source.fetch(PageRequest(.first))
         let held = Validator(request: page, entityTag: "a", lastModified: nil, coversTotal: false)
         #expect(
@@ -180,7 +180,7 @@ struct SecretTests {
 
     @Test("Secrets in a transport's error are replaced")
     func transport() async throws {
-        let source = try HTTPPageSource(SecretTests.configuration(), transport: Chatty())
+        let source = try HTTPSource(SecretTests.configuration(), transport: Chatty())
         let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
         #expect(failure?.message.contains("[secret]") == true)
         #expect(SecretTests.isClean(failure?.message ?? ""))
@@ -200,8 +200,8 @@ struct SecretTests {
         ]
         for origin in origins {
             let storage = MemoryStorage()
-            let key = try #require(HTTPPageSource.key(for: SecretTests.url))
-            let source = try HTTPPageSource(SecretTests.configuration(), transport: origin)
+            let key = try #require(HTTPSource.key(for: SecretTests.url))
+            let source = try HTTPSource(SecretTests.configuration(), transport: origin)
             let events = Mutex<[String]>([])
             let report = try await ListSync(
                 storage: storage, source: source, key: key, clock: ManualClock(), chance: { 0.5 }

@@ -39,13 +39,13 @@ struct ShapeTests {
             if request.method == "HEAD" { response.body = [] }
             return response
         }
-        let source = try HTTPPageSource(shape.configuration(), transport: origin)
+        let source = try HTTPSource(shape.configuration(), transport: origin)
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
-        let key = HTTPPageSource.key(for: shape.url) ?? QueryKey(shape.url)
+        let key = HTTPSource.key(for: shape.url) ?? QueryKey(shape.url)
         let report = try await ListSync(
             storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, chance: { 0.5 }
         ).run()
-        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
+        let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
         var items: [String] = []
         if report.outcome != .failed {
             let page = try await repository.page(key, offset: 0, limit: 2_000, policy: .cacheOnly)

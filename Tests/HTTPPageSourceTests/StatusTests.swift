@@ -133,7 +133,7 @@ struct StatusTests {
         configuration.paging = .offset
         do {
             return .success(
-                try await HTTPPageSource(
+                try await HTTPSource(
                     configuration,
                     transport: ScriptedOrigin { _, _ in response }
                 ).fetch(PageRequest(target)))

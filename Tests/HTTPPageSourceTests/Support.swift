@@ -7,7 +7,7 @@ import PagedRepository
 func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
 
 /// Fetches all pages of a source as the engine would, by its claimed access. Returns the ids in order.
-func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] {
+func walk(_ source: HTTPSource, size: Int? = nil) async throws -> [String?] {
     var ids: [String?] = []
     var target = PageRequest.Target.first
     while ids.count < 1_000 {
@@ -32,13 +32,13 @@ func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] 
 func scripted(
     _ url: String, _ origin: ScriptedOrigin, stored: String? = nil,
     _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
-) throws -> HTTPPageSource {
+) throws -> HTTPSource {
     var configuration = HTTPSourceConfiguration(url: url)
     change(&configuration)
-    return try HTTPPageSource(configuration, stored: stored, transport: origin)
+    return try HTTPSource(configuration, stored: stored, transport: origin)
 }
 
-extension HTTPPageSource {
+extension HTTPSource {
     /// Fetches page one.
     func first(size: Int? = nil) async throws -> FetchedPage {
         guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else { throw NoPage() }

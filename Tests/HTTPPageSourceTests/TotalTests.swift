@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Detection: totals")
 struct TotalTests {
-    private func total(_ body: String, _ headers: [HTTPField] = []) async throws -> Total {
+    private func total(_ body: String, _ headers: [HTTPField] = []) async throws -> ListTotal {
         try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body, headers) }).first().total
     }
 
@@ -54,10 +54,10 @@ struct TotalTests {
     @Test(
         "A total may be a string, and a negative or absurd one is unknown or an estimate (R44)",
         arguments: [
-            ("\"45\"", Total.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown),
+            ("\"45\"", ListTotal.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown),
             ("null", .unknown),
         ])
-    func totals(text: String, total: Total) async throws {
+    func totals(text: String, total: ListTotal) async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":\#(text),"items":[\#(objects(0..<2))]}"#) }
         let page = try await scripted("http://h/api", origin) {
             $0.total = .init("/total"); $0.paging = .none

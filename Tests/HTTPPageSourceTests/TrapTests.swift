@@ -238,7 +238,7 @@ struct TrapTests {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("http://h/api")
         let source = try scripted("http://h/api", origin)
         #expect(try await ListSync(storage: storage, source: source, key: key, clock: clock).run().outcome == .complete)
-        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
+        let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
         let held = try await repository.page(key, offset: 0, limit: 10, policy: .cacheOnly).items
         #expect(held.map { String(decoding: $0, as: UTF8.self) } == items)
     }

@@ -19,13 +19,13 @@ struct ValidatorTests {
         }
     }
 
-    private func source(_ origin: ScriptedOrigin) throws -> HTTPPageSource {
+    private func source(_ origin: ScriptedOrigin) throws -> HTTPSource {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         configuration.paging = .none
-        return try HTTPPageSource(configuration, transport: origin)
+        return try HTTPSource(configuration, transport: origin)
     }
 
-    private func validator(_ source: HTTPPageSource) async throws -> Validator? {
+    private func validator(_ source: HTTPSource) async throws -> Validator? {
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return nil }
         return page.validator
     }

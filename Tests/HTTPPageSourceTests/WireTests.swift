@@ -86,7 +86,7 @@ struct OriginURLTests {
     func otherScripts(label: String) throws {
         let text = "http://\(label).example:8080/x"
         #expect(OriginURL(text) == nil)
-        #expect(HTTPPageSource.refusal(of: text)?.contains("xn--") == true)
+        #expect(HTTPSource.refusal(of: text)?.contains("xn--") == true)
         #expect(try #require(OriginURL("http://h/")).resolving("//\(label)/x") == nil)
         #expect(
             OriginURL("http://xn--bcher-kva.example:8080/ä?q=ü")?.text
@@ -111,7 +111,7 @@ struct OriginURLTests {
         arguments: ["0", "65536", "99999", "99999999999999999999", "8o"])
     func ports(port: String) throws {
         #expect(OriginURL("http://h:\(port)/x") == nil)
-        #expect(HTTPPageSource.refusal(of: "http://h:\(port)/x") == "not usable: a port is a number from 1 to 65535")
+        #expect(HTTPSource.refusal(of: "http://h:\(port)/x") == "not usable: a port is a number from 1 to 65535")
         #expect(OriginURL("http://h:65535/x")?.port == 65_535)
         #expect(OriginURL("http://[::1]/x")?.port == 80)
     }
@@ -144,7 +144,7 @@ struct OriginURLTests {
 
     @Test("A key contains neither paging nor secrets, and is independent of order and host spelling (R45)")
     func keys() {
-        let plain = HTTPPageSource.key(for: "https://api.example.com/items?tag=a&sort=b")?.text
+        let plain = HTTPSource.key(for: "https://api.example.com/items?tag=a&sort=b")?.text
         #expect(plain == "https://api.example.com/items?sort=b&tag=a")
         for text in [
             "HTTPS://API.Example.com:443/items?sort=b&tag=a",
@@ -152,10 +152,10 @@ struct OriginURLTests {
             "https://api.example.com/items?sort=b&api_key=S3CRET&tag=a&page=3&per_page=9#top",
             "https://api.example.com/items?sort=b&tag=a&access_token=S3CRET&X-Amz-Signature=S3CRET",
         ] {
-            #expect(HTTPPageSource.key(for: text)?.text == plain, "\(text)")
+            #expect(HTTPSource.key(for: text)?.text == plain, "\(text)")
         }
-        #expect(HTTPPageSource.key(for: "http://h:8080/x?rows=5", parameters: ["rows"])?.text == "http://h:8080/x")
-        #expect(HTTPPageSource.key(for: "http://h")?.text == "http://h/")
+        #expect(HTTPSource.key(for: "http://h:8080/x?rows=5", parameters: ["rows"])?.text == "http://h:8080/x")
+        #expect(HTTPSource.key(for: "http://h")?.text == "http://h/")
     }
 
     @Test("Parameters are set in place and encoded, so that a value cannot become another parameter")

@@ -21,8 +21,8 @@ final class HostileBench: Sendable {
     let root: String
     let stranger: HostileOrigin
     let strangerRoot: String
-    let store: PageStore
-    let source: HTTPPageSource
+    let store: SQLitePageStore
+    let source: HTTPSource
     let key: QueryKey
     let network: PatientNetwork
 
@@ -64,9 +64,9 @@ final class HostileBench: Sendable {
         configuration.limits.itemsPerPage = 100
         change(&configuration)
         network = PatientNetwork(configuration.limits)
-        source = try HTTPPageSource(configuration, transport: network, clock: clock)
-        key = try #require(HTTPPageSource.key(for: url))
-        store = try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
+        source = try HTTPSource(configuration, transport: network, clock: clock)
+        key = try #require(HTTPSource.key(for: url))
+        store = try await SQLitePageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
     }
 
     /// Runs a synchronization that does not wait for retries.
@@ -83,7 +83,7 @@ final class HostileBench: Sendable {
     var served: [[UInt8]] {
         get async throws {
             let source = source
-            let repository = PagedRepository(
+            let repository = ListRepository(
                 storage: store, codec: RawItemCodec(), clock: clock, source: { _ in source })
             return Array(try await repository.page(key, offset: 0, limit: 10_000, policy: .cacheOnly).items)
         }

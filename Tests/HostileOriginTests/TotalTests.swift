@@ -82,7 +82,7 @@ struct TotalTests {
             let report = try await bench.sync()
             #expect(bench.asked.count - before <= 60, "\(bench.asked.dropFirst(before).map(\.target))")
             let total = report.list?.record.total.count ?? 0
-            #expect((0...Total.largest).contains(total))
+            #expect((0...ListTotal.largest).contains(total))
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }

@@ -9,19 +9,19 @@ import Testing
 /// A list of a server as an embedding program uses it. Its source starts with the stored paging profile.
 struct Embedding {
     let key: QueryKey
-    let source: HTTPPageSource
-    let repository: PagedRepository<[UInt8]>
+    let source: HTTPSource
+    let repository: ListRepository<[UInt8]>
     let list: PagedList<[UInt8]>
 
-    init(_ url: String, _ store: PageStore, _ transport: any HTTPTransport) async throws {
-        key = try #require(HTTPPageSource.key(for: url))
+    init(_ url: String, _ store: SQLitePageStore, _ transport: any HTTPTransport) async throws {
+        key = try #require(HTTPSource.key(for: url))
         let stored = try await store.query(key)?.source
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), stored: stored, transport: transport)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: url), stored: stored, transport: transport)
         self.source = source
         var options = PagedListOptions()
         // Kinto sends no-store with every answer. The embedding program decides to store them.
         options.sync.storesDespiteNoStore = true
-        repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options, source: { _ in source })
+        repository = ListRepository(storage: store, codec: RawItemCodec(), options: options, source: { _ in source })
         list = repository.list(key)
     }
 }
@@ -38,9 +38,9 @@ struct GoneServer: HTTPTransport {
 }
 
 /// Runs `body` with a new store and the real network, and closes both.
-func withStore(_ body: (PageStore, AsyncHTTPTransport) async throws -> Void) async throws {
+func withStore(_ body: (SQLitePageStore, AsyncHTTPTransport) async throws -> Void) async throws {
     let folder = Folder()
-    let store = try await PageStore.open(at: folder.store, mode: .createIfMissing)
+    let store = try await SQLitePageStore.open(at: folder.store, mode: .createIfMissing)
     let network = AsyncHTTPTransport()
     let result: Result<Void, any Error>
     do {

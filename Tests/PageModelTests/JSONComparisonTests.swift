@@ -9,7 +9,7 @@ private func isSame(_ one: String, _ other: String) -> Bool {
 }
 
 private func key(_ text: String, _ id: String? = nil, _ type: IDType = .string) -> UInt64 {
-    PageContent([Item(payload: Array(text.utf8), id: id, idType: type)]).identities[0].key
+    PageContent([RawItem(payload: Array(text.utf8), id: id, idType: type)]).identities[0].key
 }
 
 @Suite("Comparison of payloads as JSON")
@@ -60,7 +60,7 @@ struct JSONComparisonTests {
         ])
     func notJSON(text: String) {
         #expect(!isSame(text, text))
-        #expect(key(text) == PageContent([Item(payload: Array(text.utf8))]).identities[0].content)
+        #expect(key(text) == PageContent([RawItem(payload: Array(text.utf8))]).identities[0].content)
     }
 
     @Test(
@@ -133,7 +133,7 @@ struct JSONComparisonTests {
 @Suite("Items with the same content in different bytes")
 struct SameItemsTests {
     private func page(_ items: [(String, String?)]) -> PageContent {
-        PageContent(items.map { Item(payload: Array($0.0.utf8), id: $0.1) })
+        PageContent(items.map { RawItem(payload: Array($0.0.utf8), id: $0.1) })
     }
 
     @Test("A page keeps the stored bytes of equal items; changed, new and non-JSON items keep the sent bytes")
@@ -169,16 +169,16 @@ struct SameItemsTests {
     func types() {
         #expect(ItemIdentity.key(ofID: "0") == ItemIdentity.key(ofID: "0", type: .string))
         #expect(ItemIdentity.key(ofID: "0") != ItemIdentity.key(ofID: "0", type: .number))
-        let (number, string) = (Item(payload: [], id: "0", idType: .number), Item(payload: [], id: "0"))
+        let (number, string) = (RawItem(payload: [], id: "0", idType: .number), RawItem(payload: [], id: "0"))
         #expect(number != string)
-        let both = PageContent([number, string, Item(payload: [])])
+        let both = PageContent([number, string, RawItem(payload: [])])
         #expect(both.ids.map { $0 } == ["0", "0", nil])
         #expect(both.ids.type(at: 0) == .number)
         #expect(both.ids.type(at: 1) == .string)
         #expect(both.ids.type(at: 2) == nil)
         #expect(both.slice(0..<1).ids != both.slice(1..<2).ids)
         #expect(both.slice(1..<2).ids == ["0"])
-        #expect(both.items == [number, string, Item(payload: [])])
+        #expect(both.items == [number, string, RawItem(payload: [])])
         #expect(Set(both.identities.map(\.key)).count == 3)
         #expect(both.identities[0].key == ItemIdentity.key(ofID: "0", type: .number))
         #expect(!both.slice(0..<1).isSame(as: both.slice(1..<2)))

@@ -120,11 +120,11 @@ struct SmallValueTests {
     @Test(
         "A claimed total is clamped, and a negative total is unknown (R44)",
         arguments: [
-            (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)),
+            (-1, ListTotal.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)),
             (1 << 50, .estimate(1 << 50)), (Int.max, .estimate(1 << 53)),
         ])
-    func totals(claimed: Int, total: Total) {
-        #expect(Total(claimed: claimed) == total)
+    func totals(claimed: Int, total: ListTotal) {
+        #expect(ListTotal(claimed: claimed) == total)
     }
 
     @Test("Durations beyond the calendar do not overflow")
@@ -159,7 +159,8 @@ struct SmallValueTests {
 @Suite("PageContent")
 struct PageContentTests {
     private let content = PageContent([
-        Item(payload: Array("one".utf8), id: "1"), Item(payload: [], id: nil), Item(payload: [0, 255, 13], id: "drei"),
+        RawItem(payload: Array("one".utf8), id: "1"), RawItem(payload: [], id: nil),
+        RawItem(payload: [0, 255, 13], id: "drei"),
     ])
 
     @Test("A page returns its payloads and ids unchanged")
@@ -177,9 +178,9 @@ struct PageContentTests {
         #expect(precomposed != ["e\u{301}", "", nil])
         #expect(precomposed != ["é", nil, nil])
         #expect(precomposed != ["é", ""])
-        let first = PageContent([Item(payload: [1], id: "gone"), Item(payload: [2], id: "é")])
+        let first = PageContent([RawItem(payload: [1], id: "gone"), RawItem(payload: [2], id: "é")])
         var cut = first.slice(1..<2)
-        cut.append(contentsOf: PageContent([Item(payload: [], id: ""), Item(payload: [], id: nil)]))
+        cut.append(contentsOf: PageContent([RawItem(payload: [], id: ""), RawItem(payload: [], id: nil)]))
         #expect(cut.ids == precomposed)
         #expect(cut.ids.hashValue == precomposed.hashValue)
         #expect(Array(cut.ids.reversed()) == [nil, "", "é"])

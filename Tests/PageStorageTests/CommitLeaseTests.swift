@@ -122,7 +122,7 @@ struct CommitLeaseTests {
     @Test("A page that another owner has in flight is not granted, and the commit still stores its page (R30)")
     func taken() async throws {
         let bench = try await Bench()
-        let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+        let other = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         _ = try await other.claim([20], of: bench.query, until: minute, at: noon)
         let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: page(0, 0..<10))
         let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], for: .seconds(60)))

@@ -12,7 +12,7 @@ struct CommitTests {
             [], [0], Array(0...255), Array(#"{"n":1.0e400,"n":10000000000000000000000,"ü":"\ud800"}"#.utf8),
             [UInt8](repeating: 0xC3, count: 300_000),
         ]
-        try await bench.put(0, PageContent(payloads.map { Item(payload: $0, id: nil) }))
+        try await bench.put(0, PageContent(payloads.map { RawItem(payload: $0, id: nil) }))
         let window = try #require(try await bench.store.window(of: bench.query, 0..<10))
         #expect(window.parts.flatMap { $0.content.items.map(\.payload) } == payloads)
         #expect(window.missing == [5..<10])

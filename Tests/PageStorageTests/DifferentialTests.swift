@@ -63,8 +63,8 @@ struct DifferentialTests {
     }
 
     /// Returns the changes before the mark in one list, because a durable storage evicts in several portions.
-    private func untilMark(_ notices: inout AsyncStream<StorageNotice>.Iterator) async -> [Change] {
-        var changes: [Change] = []
+    private func untilMark(_ notices: inout AsyncStream<StorageNotice>.Iterator) async -> [ChangeSet.Change] {
+        var changes: [ChangeSet.Change] = []
         while let notice = await notices.next(isolation: #isolation) {
             guard case .changed(let set) = notice else { continue }
             if set.changes == [.described] { return changes }
@@ -356,7 +356,7 @@ struct RandomPlans {
                 if !isOld { fresh += 1 }
                 let id =
                     name % 7 == 3 ? nil : name % 150 == 9 ? String(repeating: "x", count: 140) + "\(name)" : "i\(name)"
-                return Item(
+                return RawItem(
                     payload: Array("{\(name)}\(String(repeating: "p", count: name % 31 == 0 ? 200 : 0))".utf8), id: id)
             })
     }

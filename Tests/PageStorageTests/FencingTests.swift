@@ -270,7 +270,8 @@ struct FencingTests {
         let clock = SetClock()
         let folder = Folder()
         let storage: any PageStorage =
-            kind == .memory ? MemoryStorage(clock: clock) : try await PageStore.open(at: folder.store, clock: clock)
+            kind == .memory
+            ? MemoryStorage(clock: clock) : try await SQLitePageStore.open(at: folder.store, clock: clock)
         let query = try await storage.register("list").id
         func claim(_ owner: String) async throws -> [Int] {
             try await storage.claim(LeaseRequest([0], for: .seconds(30), by: LeaseOwner(owner)), of: query).offsets

@@ -105,7 +105,7 @@ struct FreshnessRecordTests {
         for _ in 0..<2 { try await bench.commit([.setFreshFor(.seconds(7))]) }
         try await bench.commit([.setEnd(3)])
         let version = ListVersion(generation: 1, revision: 0)
-        for changes in [[Change.described], [.described], [.end(3)]] {
+        for changes in [[ChangeSet.Change.described], [.described], [.end(3)]] {
             #expect(
                 await own.next()?.withoutContent
                     == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
@@ -125,7 +125,7 @@ struct FreshnessRecordTests {
         try await bench.commit([.validated, .invalidated, .setFreshFor(.seconds(7))])
         let record = try await bench.list.record
         await bench.store.close()
-        let again = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+        let again = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await again.outline(of: bench.query)?.record == record)
         #expect(record.invalidatedAt == noon && record.freshFor == .seconds(7))
         await again.close()

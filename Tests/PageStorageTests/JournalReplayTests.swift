@@ -6,7 +6,7 @@ import Testing
 /// A list as a reader of the journal reconstructs it, from a first read and the entries since then.
 private struct Replica {
     /// The value is `nil` for a held item that the reader has not read.
-    var slots: [Int: Item?]
+    var slots: [Int: RawItem?]
     /// Statements of entries that contradict the replica.
     var contradictions: [String] = []
 
@@ -32,12 +32,12 @@ private struct Replica {
             guard let held = slots[position] else { contradictions.append("\(position) was not held"); continue }
             if let held, held != item { contradictions.append("\(position) held \(held), not \(item)") }
         }
-        var moved: [Int: Item?] = [:]
+        var moved: [Int: RawItem?] = [:]
         for move in parts.moved {
             guard let held = slots[move.from] else { contradictions.append("\(move.from) was not held"); continue }
             moved[move.to] = held
         }
-        var next: [Int: Item?] = [:]
+        var next: [Int: RawItem?] = [:]
         for (position, item) in slots {
             if let new = parts.newPosition(of: position) { next[new] = item }
         }
@@ -47,7 +47,7 @@ private struct Replica {
     }
 
     /// Returns whether the replica matches the list in all positions and known items.
-    func isLike(_ list: [Int: Item]) -> Bool {
+    func isLike(_ list: [Int: RawItem]) -> Bool {
         Set(slots.keys) == Set(list.keys)
             && slots.allSatisfy { position, item in item == nil || item == list[position] }
     }
@@ -57,14 +57,14 @@ private struct Replica {
 struct JournalReplayTests {
     private struct Moment {
         var version: ContentVersion
-        var items: [Int: Item]
+        var items: [Int: RawItem]
     }
 
     private static let lives: [UInt64] = Soak.isOn ? Array(0..<2_000) : Array(Soak.seed..<Soak.seed + 25)
 
     private func look(_ bench: Bench<any PageStorage>) async throws -> Moment {
         let window = try #require(try await bench.store.window(of: bench.query, 0..<1_000_000))
-        var items: [Int: Item] = [:]
+        var items: [Int: RawItem] = [:]
         for part in window.parts where part.isHeld {
             for (index, item) in part.content.items.enumerated() { items[part.offset + index] = item }
         }
@@ -133,10 +133,10 @@ struct JournalReplayTests {
         var random = SeededGenerator(seed: seed)
         let bench = try await Bench(kind)
         var fresh = 0
-        func new() -> Item {
+        func new() -> RawItem {
             fresh += 1
             // Some items have no id. Their bytes identify them.
-            return Item(payload: Array("{\(fresh)}".utf8), id: fresh % 9 == 0 ? nil : "n\(fresh)")
+            return RawItem(payload: Array("{\(fresh)}".utf8), id: fresh % 9 == 0 ? nil : "n\(fresh)")
         }
         try await bench.put(0, PageContent((0..<60).map { _ in new() }))
         var moments = [try await look(bench)]

@@ -6,11 +6,11 @@ import Testing
 /// The changes that the journal records for a commit, and the entries that it returns (R48).
 @Suite("The journal of a list")
 struct JournalTests {
-    private func item(_ name: String, _ text: String = "") -> Item {
-        Item(payload: Array("{\(name)\(text)}".utf8), id: name)
+    private func item(_ name: String, _ text: String = "") -> RawItem {
+        RawItem(payload: Array("{\(name)\(text)}".utf8), id: name)
     }
 
-    private func page(_ offset: Int, _ items: [Item]) -> PageWrite {
+    private func page(_ offset: Int, _ items: [RawItem]) -> PageWrite {
         PageWrite(offset: offset, content: PageContent(items), evidence: .inferred)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite("The same items in a storage")
 struct SameItemsTests {
     private func page(_ payloads: [String], ids: [String?]) -> PageContent {
-        PageContent(zip(payloads, ids).map { Item(payload: Array($0.utf8), id: $1) })
+        PageContent(zip(payloads, ids).map { RawItem(payload: Array($0.utf8), id: $1) })
     }
 
     private func payloads(_ bench: Bench<any PageStorage>) async throws -> [String] {
@@ -62,7 +62,7 @@ struct SameItemsTests {
     )
     func types(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let items = [Item(payload: [1], id: "0", idType: .number), Item(payload: [2], id: "0")]
+        let items = [RawItem(payload: [1], id: "0", idType: .number), RawItem(payload: [2], id: "0")]
         try await bench.put(0, PageContent(items))
         #expect(try await bench.list.record.allowsDuplicates == false)
         let window = try #require(try await bench.store.window(of: bench.query, 0..<2))
@@ -78,7 +78,7 @@ struct SameItemsTests {
             .splice(
                 0..<2,
                 PageWrite(
-                    offset: 0, content: PageContent([items[1], Item(payload: [3], id: "1", idType: .number)]),
+                    offset: 0, content: PageContent([items[1], RawItem(payload: [3], id: "1", idType: .number)]),
                     evidence: .inferred))
         ])
         guard

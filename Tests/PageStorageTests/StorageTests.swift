@@ -25,7 +25,7 @@ struct StorageTests {
     @Test("An item of 50 MB and a page of 10,000 items are read back exactly", arguments: StorageKind.allCases)
     func large(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let huge = Item(payload: Array(repeating: 0xfe, count: 50_000_000), id: "huge")
+        let huge = RawItem(payload: Array(repeating: 0xfe, count: 50_000_000), id: "huge")
         try await bench.put(0, PageContent([huge]))
         try await bench.put(1, items(0..<10_000))
         let window = try #require(try await bench.store.window(of: bench.query, 0..<1))
@@ -44,7 +44,7 @@ struct StorageTests {
         let impossible: [[ListEdit]] = [
             [.put(PageWrite(offset: -1, content: items(["x"]), evidence: .inferred))],
             [.put(PageWrite(offset: .max, content: items(["x"]), evidence: .inferred))],
-            [.put(PageWrite(offset: Total.largest, content: items(["x"]), evidence: .inferred))],
+            [.put(PageWrite(offset: ListTotal.largest, content: items(["x"]), evidence: .inferred))],
             [.splice(-5..<0, nil)], [.splice(0..<Int.max, nil)],
             [.splice(3..<4, PageWrite(offset: 9, content: items(["x"]), evidence: .inferred))],
             [.truncate(at: -1)], [.truncate(at: .max)], [.setEnd(-1)], [.setEnd(.max)],

@@ -73,7 +73,7 @@ struct WatchingTests {
     func elsewhere() async throws {
         let here = try await Bench(.sqlite)
         let before = try #require(here.store.changeCount(of: here.query))
-        let there = try await PageStore.openForTest(at: here.folder.store, mode: .createIfMissing)
+        let there = try await SQLitePageStore.openForTest(at: here.folder.store, mode: .createIfMissing)
         try await there.record([.succeeded(offset: 0)], for: here.query, at: noon)
         while here.store.changeCount(of: here.query) == before { await Task.yield() }
         await there.close()
@@ -103,7 +103,7 @@ struct WatchingTests {
         try await tell(third, 5)
         try await tell(bench.query, 6)
         #expect(bench.store.observedQueries == [bench.query])
-        var told: [[Change]] = []
+        var told: [[ChangeSet.Change]] = []
         var notices = watch.notices.makeAsyncIterator()
         while told.count < 4, let notice = await notices.next() {
             if case .changed(let set) = notice { told.append(set.changes) }

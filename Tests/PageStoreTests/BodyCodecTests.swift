@@ -33,7 +33,7 @@ struct BodyCodecTests {
         var random = SeededGenerator(seed: seed)
         let sizes = [0, 1, 127, 128, 16_383, 16_384]
         let items = (0..<Int.random(in: 0...200, using: &random)).map { _ in
-            Item(
+            RawItem(
                 payload: Array(repeating: 7, count: sizes.randomElement(using: &random)!),
                 id: BodyCodecTests.ids.randomElement(using: &random)!,
                 idType: Bool.random(using: &random) ? .number : .string)
@@ -62,7 +62,7 @@ struct BodyCodecTests {
     @Test("A checksum does not match when a byte of a payload, a length or an id differs")
     func differences() {
         let content = PageContent([
-            Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11]), Item(payload: [], id: ""),
+            RawItem(payload: [7, 8], id: "id"), RawItem(payload: [9, 10, 11]), RawItem(payload: [], id: ""),
         ])
         let layout = BodyCodec.layout(of: content)
         let checksum = BodyCodec.checksum(layout: layout, content.identities)
@@ -78,9 +78,9 @@ struct BodyCodecTests {
         }
         // These lists have the same bytes and the same letters as the original, divided differently among the items.
         let others = [
-            [Item(payload: [7], id: "id"), Item(payload: [8, 9, 10, 11]), Item(payload: [], id: "")],
-            [Item(payload: [7, 8], id: "i"), Item(payload: [9, 10, 11]), Item(payload: [], id: "d")],
-            [Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11], id: ""), Item(payload: [])],
+            [RawItem(payload: [7], id: "id"), RawItem(payload: [8, 9, 10, 11]), RawItem(payload: [], id: "")],
+            [RawItem(payload: [7, 8], id: "i"), RawItem(payload: [9, 10, 11]), RawItem(payload: [], id: "d")],
+            [RawItem(payload: [7, 8], id: "id"), RawItem(payload: [9, 10, 11], id: ""), RawItem(payload: [])],
         ]
         for items in others {
             let other = PageContent(items)
@@ -108,7 +108,7 @@ struct BodyCodecTests {
 
     @Test("A truncated layout is never decoded as a whole one")
     func cuts() {
-        let content = PageContent(BodyCodecTests.ids.prefix(6).map { Item(payload: [1, 2, 3], id: $0) })
+        let content = PageContent(BodyCodecTests.ids.prefix(6).map { RawItem(payload: [1, 2, 3], id: $0) })
         let layout = BodyCodec.layout(of: content)
         for length in 0..<layout.count {
             #expect(BodyCodecTests.lengths(Array(layout[..<length]), content.bytes.count) == nil)

@@ -12,17 +12,18 @@ struct CompanionTests {
     private let folder = Folder()
 
     /// Opens a store. A store opened with `createIfMissing` contains this list.
-    private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws
-        -> PageStore
+    private func open(_ key: String, at path: String? = nil, _ mode: SQLitePageStore.Mode = .createIfMissing)
+        async throws
+        -> SQLitePageStore
     {
-        let store = try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
+        let store = try await SQLitePageStore.openForTest(at: path ?? folder.store, mode: mode)
         if mode == .createIfMissing { _ = try await store.register(QueryKey(key)) }
         return store
     }
 
     /// Writes until a write fails. The store does not check again a file that it saw in place within the last
     /// millisecond.
-    private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
+    private func codeOfWrites(_ store: SQLitePageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)
         while ContinuousClock.now < end {
             if let code = await code({ try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))")) }) {
@@ -59,7 +60,8 @@ struct CompanionTests {
     }
 
     /// Copies the files of an open store, as a killed process leaves them.
-    private func leaveBehind(_ store: PageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"]) throws
+    private func leaveBehind(_ store: SQLitePageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"])
+        throws
     {
         for suffix in suffixes { try FileManager.default.copyItem(atPath: store.path + suffix, toPath: path + suffix) }
     }
@@ -106,8 +108,8 @@ struct CompanionTests {
         await other.close()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: other.path))
         #expect(rename(other.path, left) == 0)
-        for mode in [PageStore.Mode.mustExist, .readOnly, .createIfMissing] {
-            #expect(await code { try await PageStore.openForTest(at: left, mode: mode) } == .foreignLog)
+        for mode in [SQLitePageStore.Mode.mustExist, .readOnly, .createIfMissing] {
+            #expect(await code { try await SQLitePageStore.openForTest(at: left, mode: mode) } == .foreignLog)
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
         // Without the foreign log the store opens.
@@ -119,10 +121,10 @@ struct CompanionTests {
 
     @Test("A log that another session of the same store restarted counts as the store's own log")
     func logOfSeveral() async throws {
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.checkpointBytes = 16 * 4_096
-        let one = try await PageStore.openForTest(at: folder.store, options: options)
-        let other = try await PageStore.openForTest(at: folder.store, options: options)
+        let one = try await SQLitePageStore.openForTest(at: folder.store, options: options)
+        let other = try await SQLitePageStore.openForTest(at: folder.store, options: options)
         for number in 0..<60 {
             for store in [one, other] { _ = try await store.register(QueryKey("\(number) \(store === one)")) }
         }
@@ -133,7 +135,7 @@ struct CompanionTests {
         let theirs = try await open("theirs", at: "\(folder.path)/other.sqlite")
         await theirs.close()
         #expect(rename(theirs.path, left) == 0)
-        #expect(await code { try await PageStore.openForTest(at: left) } == .foreignLog)
+        #expect(await code { try await SQLitePageStore.openForTest(at: left) } == .foreignLog)
     }
 
     @Test("Every file error in a store whose file was removed is reported as `moved`")
@@ -159,13 +161,13 @@ struct CompanionTests {
             try? FileManager.default.removeItem(atPath: folder.store + suffix)
             #expect(mkfifo(folder.store + suffix, 0o600) == 0)
         }
-        _ = try PageStore.setAside(at: folder.store, now: noon)
+        _ = try SQLitePageStore.setAside(at: folder.store, now: noon)
         let next = try await open("next")
         #expect(try await next.records().count == 1)
         await next.close()
         let directory = "\(folder.path)/directory"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        #expect(await code { try PageStore.setAside(at: directory, now: noon) } == .notAStore)
+        #expect(await code { try SQLitePageStore.setAside(at: directory, now: noon) } == .notAStore)
         #expect(!StoreFile.exists(directory + "-owners"))
     }
 }

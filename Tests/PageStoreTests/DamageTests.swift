@@ -123,7 +123,7 @@ struct DamageTests {
         bytes[47] = 5
         try bytes.write(to: URL(fileURLWithPath: bench.folder.store))
         do throws(StorageError) {
-            let store = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+            let store = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
             await store.close()
             Issue.record("the store opened")
         } catch {
@@ -181,25 +181,25 @@ struct QuarantineTests {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
         let path = bench.folder.store
-        #expect(throws: StorageError.self) { try PageStore.setAside(at: path, now: noon) }
+        #expect(throws: StorageError.self) { try SQLitePageStore.setAside(at: path, now: noon) }
         await bench.store.close()
         // The first page of the file stays intact. All pages behind it are overwritten.
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
         try bytes.write(to: URL(fileURLWithPath: path))
         do throws(StorageError) {
-            let store = try await PageStore.openForTest(at: path, mode: .mustExist)
+            let store = try await SQLitePageStore.openForTest(at: path, mode: .mustExist)
             #expect(try await !store.verify().isSound)
             await store.close()
         } catch {
             #expect(error.code == .damaged, "\(error)")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == bytes.count)
-        let target = try PageStore.setAside(at: path, now: noon)
+        let target = try SQLitePageStore.setAside(at: path, now: noon)
         #expect(target.hasSuffix("store.sqlite.corrupt-20270115T080000Z"))
         #expect(FileManager.default.fileExists(atPath: target))
-        await #expect(throws: StorageError.self) { try await PageStore.openForTest(at: path, mode: .mustExist) }
-        let anew = try await PageStore.openForTest(at: path, mode: .createIfMissing)
+        await #expect(throws: StorageError.self) { try await SQLitePageStore.openForTest(at: path, mode: .mustExist) }
+        let anew = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing)
         #expect(try await anew.summaries().isEmpty)
     }
 }

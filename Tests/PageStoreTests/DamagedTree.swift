@@ -22,13 +22,13 @@ struct DamagedTree {
     ///   - bytes: The length of the padding in each item, in bytes.
     init(pages: Int = 200, bytes: Int = 20) async throws {
         folder = Folder()
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         query = try await store.register(QueryKey("list"), at: noon).id
         for page in 0..<pages {
             let padding = String(repeating: "x", count: bytes)
             let content = PageContent(
                 (page * 20..<page * 20 + 20).map {
-                    Item(payload: Array("{\"id\":\"i\($0)\",\"x\":\"\(padding)\"}".utf8), id: "i\($0)")
+                    RawItem(payload: Array("{\"id\":\"i\($0)\",\"x\":\"\(padding)\"}".utf8), id: "i\($0)")
                 })
             let outcome = try await store.commit(
                 CommitPlan(
@@ -43,7 +43,7 @@ struct DamagedTree {
         await store.close()
     }
 
-    func open() async throws -> PageStore { try await PageStore.openForTest(at: path, mode: .mustExist) }
+    func open() async throws -> SQLitePageStore { try await SQLitePageStore.openForTest(at: path, mode: .mustExist) }
 
     var bytes: [UInt8] {
         get throws { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }

@@ -118,7 +118,8 @@ struct DamagedTreeTests {
                 CommitPlan(query: tree.query, version: version, edits: damage.pages.map { .demote($0) }))
             guard case .committed(let now) = demoted else { return #expect(Bool(false), "\(demoted)") }
             for page in damage.pages {
-                let content = PageContent(page.map { Item(payload: Array("{\"id\":\"i\($0)\"}".utf8), id: "i\($0)") })
+                let content = PageContent(
+                    page.map { RawItem(payload: Array("{\"id\":\"i\($0)\"}".utf8), id: "i\($0)") })
                 let outcome = try await store.commit(
                     CommitPlan(
                         query: tree.query, version: now,
@@ -173,10 +174,10 @@ struct DamagedTreeTests {
         let tree = try await DamagedTree(pages: 60)
         let leaves = try tree.leaves(of: "page")
         try tree.damage([leaves[1]])
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.busyBudget = .milliseconds(50)
         let other = try await tree.open()
-        let store = try await PageStore.openForTest(at: tree.path, mode: .mustExist, options: options)
+        let store = try await SQLitePageStore.openForTest(at: tree.path, mode: .mustExist, options: options)
         let before = try tree.bytes
         do throws(StorageError) {
             _ = try await store.repair(at: noon)
@@ -207,8 +208,8 @@ struct DamagedTreeTests {
         let bytes = try tree.bytes
         try tree.write(Array(bytes[..<(bytes.count / share)]))
         await #expect(throws: StorageError.self) { try await tree.open() }
-        #expect(try PageStore.admitShortFile(at: tree.path))
-        #expect(try !PageStore.admitShortFile(at: tree.path))
+        #expect(try SQLitePageStore.admitShortFile(at: tree.path))
+        #expect(try !SQLitePageStore.admitShortFile(at: tree.path))
         let store = try await tree.open()
         let repair = try await store.repair(at: noon)
         #expect(repair.left.isSound, "\(repair.left.findings)")

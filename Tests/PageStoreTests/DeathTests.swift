@@ -36,7 +36,7 @@ struct DeathTests {
             try #require(ended.status == SIGKILL, "\(ended.output) \(ended.errors)")
             deaths += 1
             let acknowledged = said.compactMap { Int($0) }.count
-            let store = try await PageStore.openForTest(at: path, mode: .createIfMissing)
+            let store = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing)
             let report = try await store.verify()
             #expect(report.isSound, "\(name) \(call): \(report.findings)")
             let query = try await store.register(QueryKey("list"), at: noon)

@@ -40,7 +40,7 @@ struct FullDiskTests {
     func purgeAll() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/store.sqlite"
-        let store = try await PageStore.openForTest(at: path, mode: .createIfMissing, options: faulty.options)
+        let store = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing, options: faulty.options)
         let query = try await store.register(QueryKey("list"), at: noon)
         func put(_ offset: Int) async throws(StorageError) -> CommitOutcome {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 50), evidence: .inferred)
@@ -58,7 +58,7 @@ struct FullDiskTests {
         #expect(report.queries == 1)
         #expect(report.bytes > 4_096)
         faulty.disarm()
-        let anew = try await PageStore.openForTest(at: path, mode: .createIfMissing)
+        let anew = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing)
         #expect(try await anew.summaries().isEmpty)
         await anew.close()
     }
@@ -91,8 +91,8 @@ private struct Life {
         return states
     }
 
-    private func open() async throws(StorageError) -> PageStore {
-        try await PageStore.openForTest(
+    private func open() async throws(StorageError) -> SQLitePageStore {
+        try await SQLitePageStore.openForTest(
             at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
@@ -100,7 +100,7 @@ private struct Life {
     /// to three times.
     /// - Returns: The number of acknowledged steps, and whether one more step may have taken effect.
     func run(stopAtFailure: Bool) async -> (acknowledged: Int, isOpenEnded: Bool) {
-        var store: PageStore?
+        var store: SQLitePageStore?
         var acknowledged = 0
         var failures = 0
         while acknowledged < Life.stepCount {
@@ -128,7 +128,7 @@ private struct Life {
     }
 
     func check(_ reached: (acknowledged: Int, isOpenEnded: Bool), _ what: String) async throws {
-        let store = try await PageStore.openForTest(at: faulty.folder.store, mode: .createIfMissing)
+        let store = try await SQLitePageStore.openForTest(at: faulty.folder.store, mode: .createIfMissing)
         let state = try await Life.state(store)
         let possible = states[
             reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
@@ -138,7 +138,7 @@ private struct Life {
         await store.close()
     }
 
-    private static func state(_ store: PageStore) async throws(StorageError) -> State {
+    private static func state(_ store: SQLitePageStore) async throws(StorageError) -> State {
         guard let query = try await store.query(key), let list = try await store.outline(of: query.id),
             let window = try await store.window(of: query.id, 0..<1_000)
         else { return State(held: [:], ledger: [:], isThere: false) }
@@ -151,7 +151,7 @@ private struct Life {
             isThere: true)
     }
 
-    private static func step(_ number: Int, _ store: PageStore) async throws(StorageError) {
+    private static func step(_ number: Int, _ store: SQLitePageStore) async throws(StorageError) {
         let query = try await store.register(key, at: noon)
         func commit(_ edits: [ListEdit], _ ledger: [LedgerEdit] = []) async throws(StorageError) {
             _ = try await store.commit(
@@ -180,7 +180,7 @@ private struct Life {
     /// Returns a page of large items, so that one page occupies several SQLite pages.
     private static func big(_ range: Range<Int>) -> PageWrite {
         let content = PageContent(
-            range.map { Item(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })
+            range.map { RawItem(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })
         return PageWrite(offset: range.lowerBound, content: content, evidence: .inferred)
     }
 }

@@ -19,8 +19,8 @@ final class FaultyFolder: @unchecked Sendable {
 
     deinit { fault_control_destroy(control) }
 
-    var options: PageStore.Options {
-        var options = PageStore.Options()
+    var options: SQLitePageStore.Options {
+        var options = SQLitePageStore.Options()
         options.fileSystem = "fault"
         options.busyBudget = .milliseconds(50)
         return options

@@ -17,14 +17,14 @@ struct FlipTests {
     private func content(ofPage page: Int) -> PageContent {
         PageContent(
             (page * 20..<page * 20 + 20).map { number in
-                Item(
+                RawItem(
                     payload: Array(#"{"id":"i\#(number)","text":"\#(String(repeating: "x", count: page * 25))"}"#.utf8),
                     id: "i\(number)")
             })
     }
 
     /// Creates a list with a history: loaded pages, a shift, joined pages, an exact total, and a failure in the ledger.
-    private func makeStore() async throws -> (bytes: Data, items: [Int: Item]) {
+    private func makeStore() async throws -> (bytes: Data, items: [Int: RawItem]) {
         let bench = try await Bench()
         for page in 0..<FlipTests.pages { try await bench.put(page * 20, content(ofPage: page)) }
         try await bench.commit([
@@ -32,7 +32,7 @@ struct FlipTests {
             .setTotal(.exact(477)),
         ])
         try await bench.commit([], ledger: [.failed(offset: 300, failure: .status(503), nextAttemptIn: .zero)])
-        var truth: [Int: Item] = [:]
+        var truth: [Int: RawItem] = [:]
         for part in try #require(try await bench.store.window(of: bench.query, 0..<1_000)).parts {
             for (index, item) in part.content.items.enumerated() { truth[part.offset + index] = item }
         }
@@ -54,7 +54,7 @@ struct FlipTests {
             let folder = Folder()
             try flipped.write(to: URL(fileURLWithPath: folder.store))
             do throws(StorageError) {
-                let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+                let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
                 let read = try await read(store)
                 let wrong = read.filter { truth[$0.key] != $0.value }
                 #expect(
@@ -83,8 +83,8 @@ struct FlipTests {
         )
     }
 
-    private func read(_ store: PageStore) async throws(StorageError) -> [Int: Item] {
-        var read: [Int: Item] = [:]
+    private func read(_ store: SQLitePageStore) async throws(StorageError) -> [Int: RawItem] {
+        var read: [Int: RawItem] = [:]
         guard let query = try await store.query(QueryKey("https://example.com/list")),
             let window = try await store.window(of: query.id, 0..<1_000)
         else { return read }
@@ -95,7 +95,7 @@ struct FlipTests {
     }
 
     /// Repairs the store. If no finding is left, the remaining items must be right.
-    private func mend(_ store: PageStore, _ truth: [Int: Item], _ position: Int) async throws(StorageError) {
+    private func mend(_ store: SQLitePageStore, _ truth: [Int: RawItem], _ position: Int) async throws(StorageError) {
         do throws(StorageError) {
             let report = try await store.repair(at: noon)
             guard report.left.isSound else { return }

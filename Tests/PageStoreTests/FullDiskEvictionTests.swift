@@ -43,9 +43,9 @@ struct FullDiskEvictionTests {
             try StoreFile.make(other.store)
             let identity = try #require(FileIdentity(other.store))
             try copy.write(
-                to: try StoreOpening.openWriter(other.store, identity, options: PageStore.Options(), now: noon))
+                to: try StoreOpening.openWriter(other.store, identity, options: SQLitePageStore.Options(), now: noon))
         }
-        let store = try await PageStore.openForTest(at: other.store, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: other.store, mode: .mustExist)
         #expect(try await store.verify().isSound)
         let list = try #require(try await store.outline(of: tree.query))
         #expect(list.pages.map(\.offset) == (0..<10).map { $0 * 20 })

@@ -9,7 +9,7 @@ import Testing
 struct HoldingsTests {
     private let key = QueryKey("https://example.com/list")
 
-    private func bench() async throws -> Bench<PageStore> {
+    private func bench() async throws -> Bench<SQLitePageStore> {
         let bench = try await Bench()
         try await bench.put(0, items(0..<20))
         try await bench.put(20, items(20..<40))
@@ -67,7 +67,7 @@ struct HoldingsTests {
     @Test("Holdings include the commits of another connection")
     func otherConnection() async throws {
         let bench = try await bench()
-        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
+        let other = try await SQLitePageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
         for page in 2..<6 {
             let store = page.isMultiple(of: 2) ? other : bench.store
             _ = try await store.commit(

@@ -15,11 +15,11 @@ struct JournalRowTests {
     func restored() async throws {
         let folder = Folder()
         let copy = folder.path + "/copy.sqlite"
-        func open() async throws -> (store: PageStore, query: QueryRecord) {
-            let store = try await PageStore.openForTest(at: folder.store)
+        func open() async throws -> (store: SQLitePageStore, query: QueryRecord) {
+            let store = try await SQLitePageStore.openForTest(at: folder.store)
             return (store, try await store.register(QueryKey("list"), at: noon))
         }
-        func put(_ offset: Int, in store: PageStore, _ query: QueryRecord) async throws -> ContentVersion {
+        func put(_ offset: Int, in store: SQLitePageStore, _ query: QueryRecord) async throws -> ContentVersion {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 20), evidence: .inferred)
             _ = try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.put(page)]))
             return try #require(try await store.outline(of: query.id)).contentVersion
@@ -45,7 +45,7 @@ struct JournalRowTests {
 
     @Test("A time leads to the version that the list had then, and a tally remembers the version before its changes")
     func versionAtTime() async throws {
-        let store = try await PageStore.openForTest(at: Folder().store)
+        let store = try await SQLitePageStore.openForTest(at: Folder().store)
         let query = try await store.register(QueryKey("list"), at: noon)
         var versions = [query.contentVersion]
         for step in 1...3 {
@@ -169,10 +169,10 @@ struct JournalRowTests {
 
     @Test("The journal codec decodes what it encoded and refuses malformed bytes")
     func codec() {
-        let item = Item(payload: Array("payload".utf8), id: "id")
+        let item = RawItem(payload: Array("payload".utf8), id: "id")
         let parts = JournalRearrangement(
             removed: [3..<4, 9..<Int.max], added: [0..<2],
-            deleted: [.init(position: 3, item: Item(payload: [], id: nil))],
+            deleted: [.init(position: 3, item: RawItem(payload: [], id: nil))],
             inserted: [.init(position: 0, id: "ü"), .init(position: 1, id: nil)],
             moved: [.init(from: 5, to: 6, id: "")],
             edited: [.init(from: 7, to: 8, before: item)])
@@ -239,7 +239,7 @@ struct FirstLoadRowTests {
 
     /// Counts the rows that this store writes to the tables from now on. Temporary triggers and tables of its own
     /// connection do the counting.
-    private func counting(_ tables: String..., in store: PageStore) async throws {
+    private func counting(_ tables: String..., in store: SQLitePageStore) async throws {
         try await store.withWriter { session throws(StorageError) in
             try session.connection.configure(SQLITE_DBCONFIG_ENABLE_TRIGGER, true)
             for table in tables {
@@ -253,7 +253,7 @@ struct FirstLoadRowTests {
         }
     }
 
-    private func written(_ table: String, in store: PageStore) async throws -> Int {
+    private func written(_ table: String, in store: SQLitePageStore) async throws -> Int {
         try await store.withWriter { session throws(StorageError) in
             Int(try session.connection.number(SQL("SELECT count(*) FROM temp.written_\(table)")) ?? 0)
         }

@@ -12,7 +12,7 @@ struct LeaseTests {
     @Test("A page in flight is granted to no other claimant, neither in this store nor in another one on the file")
     func exclusive() async throws {
         let bench = try await Bench()
-        let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+        let other = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await bench.store.claim([0, 10], of: bench.query, until: minute, at: noon) == [0, 10])
         #expect(try await other.claim([10, 20, 0], of: bench.query, until: minute, at: noon) == [20])
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
@@ -37,7 +37,7 @@ struct LeaseTests {
     @Test("Leases of an owner that has ended are granted to others at once")
     func deadOwner() async throws {
         let bench = try await Bench()
-        let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+        let other = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await other.claim([0], of: bench.query, until: minute, at: noon) == [0])
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
         // Closing the store drops the kernel lock, as every end of a process does.
@@ -79,7 +79,7 @@ struct LeaseTests {
     @Test("A session reserves lease tokens in blocks, and no two sessions issue the same token")
     func tokens() async throws {
         let bench = try await Bench()
-        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
+        let other = try await SQLitePageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
         let counted = try Connection(path: bench.folder.store)
         let value = SQL("SELECT value FROM counter")
         let mine = try await bench.store.claim(LeaseRequest([0, 10], for: .seconds(60)), of: bench.query).leases.map(
@@ -104,7 +104,7 @@ struct LeaseTests {
         let before = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases[0].token
         await bench.store.close()
         try Connection(path: bench.folder.store).execute(damage)
-        let again = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
+        let again = try await SQLitePageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
         let after = try await again.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query).leases[0].token
         // This fails by chance once in 2^41 runs.
         #expect(abs(after.rawValue - before.rawValue) > CounterTable.block)

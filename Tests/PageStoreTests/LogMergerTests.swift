@@ -10,19 +10,19 @@ import Testing
 struct LogMergerTests {
     private static let frame = 4_096 + 24
 
-    private func store(_ folder: Folder, pages: Int) async throws -> PageStore {
-        var options = PageStore.Options()
+    private func store(_ folder: Folder, pages: Int) async throws -> SQLitePageStore {
+        var options = SQLitePageStore.Options()
         options.checkpointBytes = pages * 4_096
-        return try await PageStore.openForTest(at: folder.store, options: options)
+        return try await SQLitePageStore.openForTest(at: folder.store, options: options)
     }
 
     private func size(_ path: String) -> Int {
         (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
     }
 
-    private func commit(_ number: Int, to query: QueryID, _ store: PageStore) throws {
+    private func commit(_ number: Int, to query: QueryID, _ store: SQLitePageStore) throws {
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 20_000)
-        let content = PageContent([Item(payload: payload, id: "i\(number)")])
+        let content = PageContent([RawItem(payload: payload, id: "i\(number)")])
         let plan = CommitPlan(
             query: query, version: ListVersion(generation: 1, revision: 0),
             edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
@@ -66,12 +66,12 @@ struct LogMergerTests {
     }
 
     /// - Returns: The largest size of the log, in bytes.
-    private func write(to store: PageStore, _ folder: Folder, _ list: String) async throws -> Int {
+    private func write(to store: SQLitePageStore, _ folder: Folder, _ list: String) async throws -> Int {
         let query = try await store.register(QueryKey(list), at: noon).id
         var longest = 0
         for number in 0..<300 {
             let content = PageContent([
-                Item(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")
+                RawItem(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")
             ])
             let edit = ListEdit.put(PageWrite(offset: number, content: content, evidence: .inferred))
             let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), edits: [edit])
@@ -108,7 +108,7 @@ struct LogMergerTests {
         let identity = store.identity
         try await store.withWriter { session throws(StorageError) in
             let other = try Connection(path: folder.store)
-            let locker = try StoreOpening.openLocker(folder.store, identity, options: PageStore.Options())
+            let locker = try StoreOpening.openLocker(folder.store, identity, options: SQLitePageStore.Options())
             try locker.holdingWriteLock { () throws(StorageError) in
                 #expect(throws: StorageError.self) { try other.execute("BEGIN IMMEDIATE") }
                 let isWhole = try session.connection.mergeLog()
@@ -147,7 +147,7 @@ struct LogMergerTests {
             let connection = session.connection
             try connection.rewriteFirstPage(cuttingLog: false)
             let merger = LogMerger(bytes: 1, writer: connection) { () throws(StorageError) in
-                try StoreOpening.openLocker(folder.store, identity, options: PageStore.Options())
+                try StoreOpening.openLocker(folder.store, identity, options: SQLitePageStore.Options())
             }
             connection.observeLog { merger.logHasGrown(to: $0, pageSize: 0) }
             #expect(try !merger.empty(isUrgent: false) { Issue.record("a non-urgent emptying waits") })

@@ -29,7 +29,7 @@ struct MergingProcessesTests {
     private func round(_ count: Int, pages: Int, jitter: Int, isBroken: Bool = false) async throws -> Round {
         let folder = Folder()
         // The store must exist before the processes start.
-        await (try PageStore.openForTest(at: folder.store)).close()
+        await (try SQLitePageStore.openForTest(at: folder.store)).close()
         var programs: [Program] = []
         let merger =
             isBroken
@@ -55,7 +55,7 @@ struct MergingProcessesTests {
             _ = try await merger.ended()
         }
         do {
-            let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+            let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
             round.findings += try await store.verify().findings.prefix(3).map(\.message)
             for (number, pages) in acknowledged {
                 guard let query = try await store.query(QueryKey("list\(number)")) else {
@@ -102,7 +102,7 @@ struct MergingProcessesTests {
     @Test("The log stays below twice its threshold while eight processes commit without a pause")
     func short() async throws {
         let folder = Folder()
-        await (try PageStore.openForTest(at: folder.store)).close()
+        await (try SQLitePageStore.openForTest(at: folder.store)).close()
         let threshold = 300 * 4_096
         var programs: [Program] = []
         for number in 0..<8 {

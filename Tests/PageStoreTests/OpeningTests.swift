@@ -9,8 +9,10 @@ import Testing
 struct OpeningTests {
     private let folder = Folder()
 
-    private func open(_ path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
-        try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
+    private func open(_ path: String? = nil, _ mode: SQLitePageStore.Mode = .createIfMissing) async throws
+        -> SQLitePageStore
+    {
+        try await SQLitePageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
     private func code(_ body: () async throws -> Void) async -> StorageError.Code? {
@@ -58,18 +60,19 @@ struct OpeningTests {
     @Test(
         "A process that stalls while it makes the store blocks an opener for the busy budget and no longer",
         arguments: [
-            PageStore.Mode.createIfMissing, .mustExist, .readOnly,
+            SQLitePageStore.Mode.createIfMissing, .mustExist, .readOnly,
         ])
-    func standstill(mode: PageStore.Mode) async throws {
+    func standstill(mode: SQLitePageStore.Mode) async throws {
         await (try await open()).close()
         let other = try Connection(path: folder.store)
         // The file is in this state before it switches to a write-ahead log. The switch takes all locks.
         try other.execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.busyBudget = .seconds(2)
         let began = ContinuousClock.now
         #expect(
-            await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
+            await code { _ = try await SQLitePageStore.openForTest(at: folder.store, mode: mode, options: options) }
+                == .busy)
         let took = began.duration(to: .now)
         // Once, each of thirty attempts waited for the whole budget. The upper bound is generous, because hundreds of
         // other tests compete for the processor.
@@ -88,7 +91,7 @@ struct OpeningTests {
             try Connection(path: folder.store).execute("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)")
         }
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
-        for mode in [PageStore.Mode.mustExist, .createIfMissing] {
+        for mode in [SQLitePageStore.Mode.mustExist, .createIfMissing] {
             #expect(await code { _ = try await open(nil, mode) } == .notAStore)
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
@@ -198,7 +201,7 @@ struct OpeningTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let store = try await PageStore.openForTest(at: path, mode: .createIfMissing)
+                    let store = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing)
                     _ = try await store.register(QueryKey("k"), at: noon)
                     await store.close()
                 }

@@ -10,13 +10,15 @@ import Testing
 struct PlaceTests {
     private let folder = Folder()
 
-    private func open(_ path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
-        try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
+    private func open(_ path: String? = nil, _ mode: SQLitePageStore.Mode = .createIfMissing) async throws
+        -> SQLitePageStore
+    {
+        try await SQLitePageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
     /// Writes until a write fails. The store does not check again a file that it saw in place within the last
     /// millisecond.
-    private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
+    private func codeOfWrites(_ store: SQLitePageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)
         var isPinned = false
         while ContinuousClock.now < end {
@@ -130,7 +132,7 @@ struct PlaceTests {
         await (try await open()).close()
         unlink(folder.store + suffix)
         #expect(mkfifo(folder.store + suffix, 0o600) == 0)
-        for mode in [PageStore.Mode.createIfMissing, .mustExist, .readOnly] {
+        for mode in [SQLitePageStore.Mode.createIfMissing, .mustExist, .readOnly] {
             #expect(await code { try await open(nil, mode) } == .notAStore)
         }
         unlink(folder.store + suffix)
@@ -140,11 +142,11 @@ struct PlaceTests {
 
     @Test("A store with statistics gathered by SQLite opens")
     func analyzed() async throws {
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         try await bench.put(0, items(0..<10))
         try Connection(path: bench.folder.store).execute("ANALYZE")
         await bench.store.close()
-        let store = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await store.verify().isSound)
         #expect(try await store.records().count == 1)
         await store.close()
@@ -160,9 +162,9 @@ struct PlaceTests {
             await code { try Recreation.whileAlone(with: folder.store, otherwise: error, budget: .zero) {} } == .busy)
         await (try await open()).close()
         #expect(gate.lock(.exclusive))
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.busyBudget = .zero
-        #expect(await code { try await PageStore.openForTest(at: folder.store, options: options) } == .busy)
+        #expect(await code { try await SQLitePageStore.openForTest(at: folder.store, options: options) } == .busy)
         #expect(gate.lock(.shared))
         await (try await open()).close()
     }
@@ -172,8 +174,8 @@ struct PlaceTests {
     func locksOfTasks() async throws {
         for round in 0..<30 {
             let path = "\(folder.path)/\(round).sqlite"
-            let stores = try await withThrowingTaskGroup(of: PageStore.self) { group in
-                for _ in 0..<4 { group.addTask { try await PageStore.openForTest(at: path) } }
+            let stores = try await withThrowingTaskGroup(of: SQLitePageStore.self) { group in
+                for _ in 0..<4 { group.addTask { try await SQLitePageStore.openForTest(at: path) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             // A lock of another file description conflicts with SQLite's lock if that still exists. Closing this
@@ -204,7 +206,7 @@ struct FailedMergeTests {
             var options = faulty.options
             options.checkpointBytes = 20 * 4_096
             let path = "\(faulty.folder.realPath)/store.sqlite"
-            let store = try await PageStore.openForTest(at: path, options: options)
+            let store = try await SQLitePageStore.openForTest(at: path, options: options)
             let query = try await store.register(QueryKey("list"), at: noon)
             fault_arm(faulty.control, FAULT_SYNC, call, false, 1_034, -1)
             var acknowledged: [Int] = []
@@ -227,7 +229,7 @@ struct FailedMergeTests {
                 failed += 1
                 #expect(faulty.folder.contents.contains("store.sqlite-wal"), "call \(call)")
             }
-            let next = try await PageStore.openForTest(at: path, mode: .mustExist)
+            let next = try await SQLitePageStore.openForTest(at: path, mode: .mustExist)
             for number in acknowledged {
                 #expect(try await next.page(at: number * 10, of: query.id)?.content.count == 10, "call \(call)")
             }

@@ -76,9 +76,9 @@ struct PowerLossTests {
         options.isUnsafe = setting == .unsafe
         let path = "\(faulty.folder.realPath)/store.sqlite"
         // The store exists before the power loss. The fault suite covers its creation.
-        try await PageStore.openForTest(at: path, mode: .createIfMissing, options: options).close()
+        try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing, options: options).close()
         #expect(fault_record(faulty.control, true) == 0)
-        let store = try await PageStore.open(
+        let store = try await SQLitePageStore.open(
             at: path, mode: .mustExist, options: options, clock: ManualClock(noon),
             stamps: SeededGenerator(seed: PowerLossTests.stampSeed))
         let query = try await store.register(QueryKey("list"), at: noon)
@@ -96,15 +96,15 @@ struct PowerLossTests {
 
     private static func page(_ number: Int) -> PageWrite {
         let content = PageContent(
-            (0..<10).map { Item(payload: Array(repeating: UInt8(number), count: 900 + $0), id: "\(number)-\($0)") })
+            (0..<10).map { RawItem(payload: Array(repeating: UInt8(number), count: 900 + $0), id: "\(number)-\($0)") })
         return PageWrite(offset: number * 10, content: content, evidence: .inferred)
     }
 
     /// Returns the number of pages in the image. Throws when the image is not the result of a prefix of the commits.
     private func hold(_ image: Folder) async throws(StorageError) -> Int {
-        let store: PageStore
+        let store: SQLitePageStore
         do throws(StorageError) {
-            store = try await PageStore.openForTest(at: image.store, mode: .mustExist)
+            store = try await SQLitePageStore.openForTest(at: image.store, mode: .mustExist)
         } catch {
             // The power loss came before the store was on the disk. Its creation was not acknowledged either.
             if error.code == .notFound { return 0 }

@@ -40,7 +40,7 @@ struct ProcessTests {
             let shown = ["writes", "reads", "leases", "p50_ms", "p99_ms", "max_ms"].map { "\($0) \(result[$0] ?? "?")" }
             print("processes: \(shown.joined(separator: ", "))")
         }
-        let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
         let query = try #require(try await store.query(QueryKey("shared")))
         let window = try #require(try await store.window(of: query.id, 0..<10_000_000))
         let held = window.parts.flatMap { $0.content.ids.compactMap { $0 } }
@@ -65,7 +65,7 @@ struct ProcessTests {
                 let ended = try await program.ended()
                 #expect(ended.status == 0, "\(ended.output)")
             }
-            let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+            let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
             #expect(try await store.verify().isSound)
             await store.close()
         }
@@ -101,7 +101,7 @@ struct ProcessTests {
     func visitor() async throws {
         // Only root can run a program as another user.
         guard geteuid() == 0 else { return }
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         let folder = bench.folder
         try await bench.put(0, items(0..<10))
         await bench.store.close()

@@ -9,13 +9,13 @@ import Testing
 struct PurgedBytesTests {
     private let needle = Data("needle-in-the-log".utf8)
 
-    private func bench() async throws -> (Folder, PageStore, QueryID) {
+    private func bench() async throws -> (Folder, SQLitePageStore, QueryID) {
         let folder = Folder()
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.busyBudget = .milliseconds(20)
-        let store = try await PageStore.openForTest(at: folder.store, options: options)
+        let store = try await SQLitePageStore.openForTest(at: folder.store, options: options)
         let query = try await store.register(QueryKey("list"), at: noon).id
-        let content = PageContent([Item(payload: Array(needle), id: "a")])
+        let content = PageContent([RawItem(payload: Array(needle), id: "a")])
         let plan = CommitPlan(
             query: query, version: ListVersion(generation: 1, revision: 0),
             edits: [.put(PageWrite(offset: 0, content: content, evidence: .inferred))])
@@ -128,7 +128,7 @@ struct PurgedBytesTests {
         try reader.execute("COMMIT")
         await store.close()
         #expect(try holdsNeedle(after))
-        let next = try await PageStore.openForTest(at: after.store, mode: .mustExist)
+        let next = try await SQLitePageStore.openForTest(at: after.store, mode: .mustExist)
         #expect(try !holdsNeedle(after))
         #expect(try await next.query(QueryKey("list")) == nil)
         await next.close()

@@ -10,13 +10,13 @@ struct QueryNameTests {
     /// Creates lists of 40 items each. The id of each item names its list.
     private func makeLists(_ count: Int) async throws -> (Folder, [QueryID]) {
         let folder = Folder()
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         var queries: [QueryID] = []
         for list in 0..<count {
             let query = try await store.register(QueryKey("list-\(list)"), at: noon)
             for start in [0, 20] {
                 let content = PageContent(
-                    (start..<start + 20).map { Item(payload: Array("\(list):\($0)".utf8), id: "\(list):\($0)") })
+                    (start..<start + 20).map { RawItem(payload: Array("\(list):\($0)".utf8), id: "\(list):\($0)") })
                 _ = try await store.commit(
                     CommitPlan(
                         query: query.id, version: query.version,
@@ -30,7 +30,7 @@ struct QueryNameTests {
 
     /// Returns the items of a list. `nil` means that the list is missing or was never validated.
     private func items(of list: Int, in path: String) async throws -> [String]? {
-        let store = try await PageStore.openForTest(at: path, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: path, mode: .mustExist)
         var found: [String]?
         if let record = try await store.query(QueryKey("list-\(list)")), record.validatedAt != nil {
             found = try await store.window(of: record.id, 0..<40)?.parts.flatMap { $0.content.ids.compactMap { $0 } }
@@ -40,7 +40,7 @@ struct QueryNameTests {
     }
 
     private func repair(_ path: String) async throws -> RepairReport {
-        let store = try await PageStore.openForTest(at: path, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: path, mode: .mustExist)
         let report = try await store.repair(at: noon)
         await store.close()
         #expect(report.left.isSound, "\(report.left.findings)")
@@ -75,7 +75,7 @@ struct QueryNameTests {
         let (folder, _) = try await makeLists(4)
         let tree = DamagedTree(at: folder)
         try tree.repeatCell(2, of: try #require(try tree.leaves(of: "sqlite_autoindex_query_1").first))
-        let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+        let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
         for name in ["list-2", "new"] {
             do throws(StorageError) {
                 _ = try await store.register(QueryKey(name), at: noon)

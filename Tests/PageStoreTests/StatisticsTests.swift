@@ -9,7 +9,7 @@ import Testing
 struct StatisticsTests {
     @Test("Statistics report the sizes of the files, and count items and ledger states by query")
     func sizes() async throws {
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         try await bench.put(0, items(0..<100))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let failure = FetchFailure(.server, "m", isRetryable: true)
@@ -35,7 +35,7 @@ struct StatisticsTests {
 
     @Test("A purge returns the freed space, and removes the query's tally")
     func freed() async throws {
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         try await bench.put(0, items(0..<10_000))
         try await bench.store.add(RunTally(runs: 1, requests: 3), to: bench.query, at: noon)
         _ = try await bench.store.purge([bench.query])
@@ -48,7 +48,7 @@ struct StatisticsTests {
 
     @Test("Tallies add up by query since the first run, and a missing query has none")
     func tallies() async throws {
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         let other = try await bench.store.register("other", at: noon).id
         let first = RunTally(runs: 1, requests: 11, pagesFetched: 11, bytesReceived: 9_000)
         let second = RunTally(runs: 1, requests: 1, pagesUnchanged: 1, pagesKept: 10, bytesReceived: 100)
@@ -79,14 +79,14 @@ struct StatisticsTests {
 
     @Test("An impossible tally is refused, and a read-only store records none")
     func refused() async throws {
-        let bench = try await Bench<PageStore>()
+        let bench = try await Bench<SQLitePageStore>()
         for tally in [RunTally(requests: -1), RunTally(bytesReceived: .max)] {
             let error = await #expect(throws: StorageError.self) {
                 try await bench.store.add(tally, to: bench.query, at: noon)
             }
             #expect(error?.code == .invalidPlan)
         }
-        let reader = try await PageStore.openForTest(at: bench.folder.store, mode: .readOnly)
+        let reader = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .readOnly)
         let error = await #expect(throws: StorageError.self) {
             try await reader.add(RunTally(runs: 1), to: bench.query, at: noon)
         }
@@ -97,8 +97,8 @@ struct StatisticsTests {
 
     @Test("Sums of tallies saturate at the largest number that a store can keep")
     func saturated() async throws {
-        let bench = try await Bench<PageStore>()
-        for _ in 0..<2 { try await bench.store.add(RunTally(requests: Total.largest), to: bench.query, at: noon) }
-        #expect(try await bench.store.statistics().tally.requests == Total.largest)
+        let bench = try await Bench<SQLitePageStore>()
+        for _ in 0..<2 { try await bench.store.add(RunTally(requests: ListTotal.largest), to: bench.query, at: noon) }
+        #expect(try await bench.store.statistics().tally.requests == ListTotal.largest)
     }
 }

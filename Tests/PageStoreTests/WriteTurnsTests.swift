@@ -29,7 +29,7 @@ struct WriteTurnsTests {
 
     @Test("A stalled process whose turn is next does not stop the commits of another one")
     func standingStill() async throws {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let query = try await store.register(QueryKey("list"))
         let next = WriteTurns(store: folder.realPath + "/store.sqlite")
         next.pause(attempt: 1)
@@ -46,10 +46,11 @@ struct WriteTurnsTests {
     @Test("A commit notices an id that another process has stored meanwhile (R5)")
     func idsOfOthers() async throws {
         let (one, other) = (
-            try await PageStore.openForTest(at: folder.store), try await PageStore.openForTest(at: folder.store)
+            try await SQLitePageStore.openForTest(at: folder.store),
+            try await SQLitePageStore.openForTest(at: folder.store)
         )
         let query = try await one.register(QueryKey("list"))
-        func put(_ names: Range<Int>, at offset: Int, by store: PageStore) async throws -> CommitOutcome {
+        func put(_ names: Range<Int>, at offset: Int, by store: SQLitePageStore) async throws -> CommitOutcome {
             try await store.commit(
                 CommitPlan(
                     query: query.id, version: query.version,
@@ -68,7 +69,7 @@ struct WriteTurnsTests {
     #if Tool
     @Test("Two processes that commit without a pause get similar numbers of commits")
     func fairness() async throws {
-        await (try PageStore.openForTest(at: folder.store)).close()
+        await (try SQLitePageStore.openForTest(at: folder.store)).close()
         let worker = Program.built("StoreWorker")
         var programs: [Program] = []
         for list in ["a", "b"] {

@@ -19,7 +19,7 @@ private final class CrookedOrigin: PageSource {
         asked.withLock { $0 += 1 }
         let offset = if case .offset(let offset) = request.target { offset } else { 0 }
         let codec = JSONItemCodec<Row>()
-        let items = try Row.list(answer(offset)).map { Item(payload: try codec.encode($0), id: $0.id) }
+        let items = try Row.list(answer(offset)).map { RawItem(payload: try codec.encode($0), id: $0.id) }
         return .page(FetchedPage(content: PageContent(items), total: .exact(48)))
     }
 }

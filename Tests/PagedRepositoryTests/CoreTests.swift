@@ -8,7 +8,9 @@ private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
 @Suite("The end of a list (R24)")
 struct EndOfListTests {
-    private func page(_ count: Int, total: Total = .unknown, next: String? = nil, hasMore: Bool? = nil) -> FetchedPage {
+    private func page(_ count: Int, total: ListTotal = .unknown, next: String? = nil, hasMore: Bool? = nil)
+        -> FetchedPage
+    {
         FetchedPage(content: named(0..<count), total: total, next: next.map { PageCursor($0) }, hasMore: hasMore)
     }
 
@@ -76,6 +78,17 @@ struct RetryScheduleTests {
         #expect(schedule.nextAttempt(after: .status(404), attempt: 1, now: noon, chance: 0) == nil)
         #expect(schedule.nextAttempt(after: server, attempt: 7, now: noon, chance: 0) != nil)
         #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, chance: 0) == nil)
+    }
+
+    @Test("Pauses out of range count as the nearest valid ones")
+    func outOfRange() throws {
+        for pause in [Duration.seconds(Int64.min), .seconds(Int64.max)] {
+            let odd = RetrySchedule(attempts: 100, base: pause, cap: pause, longestRetryAfter: pause)
+            for attempt in [1, 99] {
+                let next = try #require(odd.nextAttempt(after: server, attempt: attempt, now: noon, chance: 0.99))
+                #expect(next >= noon)
+            }
+        }
     }
 
     @Test("Retry-After overrides the pause, up to its maximum")
@@ -249,7 +262,7 @@ struct FetchQueueTests {
 
 @Suite("Load plan")
 struct LoadPlanTests {
-    private func list(_ ranges: [Range<Int>], total: Total = .unknown, end: Int? = nil, cursor: String? = nil)
+    private func list(_ ranges: [Range<Int>], total: ListTotal = .unknown, end: Int? = nil, cursor: String? = nil)
         -> ListOutline
     {
         let record = QueryRecord(

@@ -16,7 +16,7 @@ private struct Event: Codable, Identifiable, Hashable, Sendable {
     static func some(_ numbers: Range<Int>) -> [Event] { numbers.map { Event(id: $0, title: "event \($0)") } }
 }
 
-// This file imports no `PageModel`: `QueryKey`, `FetchFailure` and `Total` come with `PagedRepository`.
+// This file imports no `PageModel`: `QueryKey`, `FetchFailure` and `ListTotal` come with `PagedRepository`.
 @Suite("What a program needs beside lists", .timeLimit(.minutes(5)))
 struct DelightTests {
     private let clock = ManualClock()
@@ -24,8 +24,8 @@ struct DelightTests {
 
     private func repository(
         _ source: any PageSource, codec: any ItemCodec<Event> = JSONItemCodec(), storage: MemoryStorage? = nil
-    ) -> PagedRepository<Event> {
-        PagedRepository(
+    ) -> ListRepository<Event> {
+        ListRepository(
             storage: storage ?? MemoryStorage(clock: clock), codec: codec, clock: clock, source: { _ in source })
     }
 
@@ -163,7 +163,7 @@ struct DelightTests {
         let before = ItemSource<Earlier>.offsets(pageSize: 10) { offset, size in
             (offset..<min(offset + size, 5)).map { Earlier(id: $0, name: "event \($0)") }
         }
-        try await PagedRepository(storage: storage, source: before, clock: clock).list(key).load()
+        try await ListRepository(storage: storage, source: before, clock: clock).list(key).load()
         let away = ItemOrigin(Event.some(0..<1))
         away.fail(.status(503), .status(503))
         let codec = JSONItemCodec<Event>(version: 2).migrating(from: JSONItemCodec<Earlier>()) {
@@ -230,5 +230,7 @@ struct DelightTests {
         let list = repository(source).list("other", source: source, options: options)
         let told = await #expect(throws: ListFailure.self) { try await list.load() }
         #expect(told?.failure.message == "the source threw Mine: token ABC of ann")
+        #expect("\(FetchFailure.status(503))" == "server: the origin answered 503")
+        #expect("\(StorageError(.busy, "the store is busy"))" == "busy: the store is busy")
     }
 }

@@ -20,7 +20,7 @@ private struct MixedOrigin: PageSource {
         if case .offset(let offset) = request.target { start = offset }
         let items = (min(start, count)..<min(start + size, count)).map { number in
             let text = broken.contains(number) ? #"{"other":\#(number)}"# : #"{"id":"r\#(number)","number":\#(number)}"#
-            return Item(payload: Array(text.utf8), id: "r\(number)")
+            return RawItem(payload: Array(text.utf8), id: "r\(number)")
         }
         return .page(FetchedPage(content: PageContent(items), total: .exact(count)))
     }
@@ -69,7 +69,7 @@ struct EdgeEmptyTests {
             (.stop, Array(0..<7)),
         ]
         for (rule, numbers) in shown {
-            let list = PagedRepository(
+            let list = ListRepository(
                 storage: MemoryStorage(clock: ManualClock()), codec: RuledCodec(rule), clock: ManualClock(),
                 source: { _ in MixedOrigin(broken: [7]) }
             ).list(bench.key)
@@ -112,7 +112,7 @@ struct EdgeEmptyTests {
         let away = ItemSource<Other>.offsets(pageSize: 10) { _, _ -> [Other] in
             throw FetchFailure(.transport, "the origin is away", isRetryable: true)
         }
-        let list = PagedRepository(storage: bench.storage, source: away, clock: bench.clock).list(bench.key)
+        let list = ListRepository(storage: bench.storage, source: away, clock: bench.clock).list(bench.key)
         try await list.load(.cacheOnly)
         #expect(list.current.displayState == .unusable)
         _ = try? await list.load()
@@ -129,6 +129,16 @@ struct EdgeEmptyTests {
         #expect(list.current.items.map(\.number) == Array(0..<limit))
         #expect(list.current.displayState == .items && list.current.hasMore)
         #expect(try await list.loadNext() == .itemLimitReached)
+    }
+
+    @Test("The items of a list that is not stored are shown up to the item limit, too", arguments: [5, 10, 15, 20])
+    func ephemeralLimit(limit: Int) async throws {
+        let list = bench.list(StagedOrigin()) { ($0.itemLimit, $0.isEphemeral) = (limit, true) }
+        try await list.load()
+        _ = try? await list.loadNext()
+        #expect(list.current.items.map(\.number) == Array(0..<limit))
+        #expect(list.current.hasMore && !list.current.isAtEnd)
+        if limit % 10 > 0 { #expect(try await list.loadNext() == .itemLimitReached) }
     }
 
     @Test("One answer of 100,001 items is not an empty list")

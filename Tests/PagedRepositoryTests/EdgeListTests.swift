@@ -73,6 +73,42 @@ struct EdgeListTests {
         #expect(origin.requests.map(\.target) == [.first, .offset(10), .offset(10)])
     }
 
+    @Test("Rows that appear only while the list is refreshed load the next page when the refresh has ended (X13)")
+    func appearsDuringRefresh() async throws {
+        let origin = StagedOrigin()
+        try await bench.list(origin).load()
+        let list = bench.list(origin)
+        try await list.load(.cacheOnly)
+        origin.hold()
+        let refresh = Task { try await list.refresh() }
+        await origin.reached(2)
+        // The last cached row is on the screen, and appears once.
+        list.itemAppeared(at: 9)
+        for _ in 0..<200 { await Task.yield() }
+        #expect(origin.requests.count == 2)
+        origin.release()
+        _ = try await refresh.value
+        await list.settled()
+        #expect(list.current.items.count > 10 && list.current.failure == nil)
+        #expect(list.current.items.map(\.number) == Array(0..<list.current.items.count))
+    }
+
+    @Test("A failed refresh stays the failure of the list, although rows appeared meanwhile")
+    func refreshFailsMeanwhile() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        try await list.load()
+        origin.hold()
+        let refresh = Task { try await list.refresh() }
+        await origin.reached(2)
+        list.itemAppeared(at: 9)
+        origin.fail(away)
+        origin.release()
+        await #expect(throws: ListFailure.self) { try await refresh.value }
+        await list.settled()
+        #expect(list.current.failure?.kind == .refresh && origin.requests.count == 2)
+    }
+
     // MARK: Options at both ends
 
     @Test(

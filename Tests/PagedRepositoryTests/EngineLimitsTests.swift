@@ -88,7 +88,7 @@ struct EngineLimitsTests {
         let running = Task { try await engine.run() }
         await origin.reached(2)
         while gate.waiting < 2 { await Task.yield() }
-        let list = PagedRepository(
+        let list = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
             source: { _ in gate.limiting(source) }
         ).list(QueryKey("shown"))

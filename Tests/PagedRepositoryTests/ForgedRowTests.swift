@@ -34,7 +34,7 @@ struct ForgedRowTests {
 
     /// Creates a store with a value in every column.
     private static func makeStore(at path: String) async throws {
-        let store = try await PageStore.openForTest(at: path)
+        let store = try await SQLitePageStore.openForTest(at: path)
         let query = try await store.register(QueryKey("list"), at: noon).id
         let version = ListVersion(generation: 1, revision: 0)
         let pages = [0, 10, 20].map { start in
@@ -110,7 +110,7 @@ struct ForgedRowTests {
         do { try await body() } catch let error as StorageError where error.code == .damaged {}
     }
 
-    private static func readEverything(_ store: PageStore) async throws {
+    private static func readEverything(_ store: SQLitePageStore) async throws {
         let all = 0..<Int.max
         for query in [QueryID(rawValue: 1), QueryID(rawValue: .max), QueryID(rawValue: .min)] {
             try await tolerating { _ = try await store.outline(of: query)?.gaps }
@@ -150,7 +150,7 @@ struct ForgedRowTests {
                 try FileManager.default.copyItem(atPath: model.store, toPath: folder.store)
                 try Self.forge(table, column, value, in: folder.store)
                 cases += 1
-                let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
+                let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
                 try await Self.readEverything(store)
                 let report = try await store.verify()
                 if !Self.anything.contains(name), !Self.isPossible(value, in: name) { #expect(!report.isSound, what) }
@@ -159,7 +159,7 @@ struct ForgedRowTests {
                 let other = Folder()
                 try FileManager.default.copyItem(atPath: model.store, toPath: other.store)
                 try Self.forge(table, column, value, in: other.store)
-                let forged = try await PageStore.openForTest(at: other.store, mode: .mustExist)
+                let forged = try await SQLitePageStore.openForTest(at: other.store, mode: .mustExist)
                 for work in [SyncOptions.Work.everything, .sweep, .next] {
                     var options = SyncOptions()
                     options.work = work

@@ -17,7 +17,7 @@ struct FreshnessTests {
         var options = PagedListOptions()
         options.sync.overlap = 0
         change(&options)
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             source: { _ in origin }
         ).list(key)
@@ -51,7 +51,7 @@ struct FreshnessTests {
     @Test("A page read with originFirst refreshes page one of a fresh list, and serves cached items when that fails")
     func pageOriginFirst() async throws {
         let origin = StagedOrigin()
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
         try await repository.list(key).load()
         #expect(try await repository.page(key, offset: 0, limit: 5).freshness == .fresh)
@@ -118,7 +118,7 @@ struct FreshnessTests {
     @Test("A window of an invalidated list is fetched again")
     func windows() async throws {
         let origin = StagedOrigin()
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
         _ = try await repository.page(key, offset: 0, limit: 10)
         let before = origin.requests.count
@@ -139,11 +139,11 @@ struct FreshnessTests {
         ])
     func beyondEverything(offset: Int, limit: Int) async throws {
         let origin = StagedOrigin()
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
         _ = try await repository.page(key, offset: 0, limit: 10)
         let window = try await repository.page(key, offset: offset, limit: limit, policy: .cacheOnly)
-        #expect(window.range.lowerBound >= 0 && window.range.upperBound <= Total.largest)
+        #expect(window.range.lowerBound >= 0 && window.range.upperBound <= ListTotal.largest)
         #expect(window.items.isEmpty == (offset != -5))
     }
 

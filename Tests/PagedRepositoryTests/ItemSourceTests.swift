@@ -248,20 +248,20 @@ struct ItemSourceTests {
         struct Counted: PaginatedResponse { let items: [Int], total: Int }
         struct Uncounted: PaginatedResponse { let items: [Int] }
         struct Perhaps: PaginatedResponse { let items: [Int], total: Int?, hasMore: Bool? }
-        struct Certain<Element: Sendable>: PaginatedResponse { let items: [Element], total: Total, hasMore: Bool }
+        struct Certain<Element: Sendable>: PaginatedResponse { let items: [Element], total: ListTotal, hasMore: Bool }
         struct Renamed: PaginatedResponse {
             let results: [Int], count: Int
             var items: [Int] { results }
             var total: Int { count }
         }
-        func check(_ response: some ItemPageConvertible<Int>, _ total: Total, _ hasMore: Bool?) {
+        func check(_ response: some ItemPageConvertible<Int>, _ total: ListTotal, _ hasMore: Bool?) {
             #expect(response.itemPage.items == [1, 2])
             #expect(response.itemPage.total == total)
             #expect(response.itemPage.hasMore == hasMore)
         }
         check(Counted(items: [1, 2], total: 48), .exact(48), nil)
         check(Counted(items: [1, 2], total: -1), .unknown, nil)
-        check(Counted(items: [1, 2], total: .max), .estimate(Total.largest), nil)
+        check(Counted(items: [1, 2], total: .max), .estimate(ListTotal.largest), nil)
         check(Uncounted(items: [1, 2]), .unknown, nil)
         check(Perhaps(items: [1, 2], total: nil, hasMore: nil), .unknown, nil)
         check(Perhaps(items: [1, 2], total: 2, hasMore: true), .exact(2), true)

@@ -157,7 +157,7 @@ extension ListSyncTests {
         let before = origin.requests.count
         var options = SyncOptions()
         options.overlap = 0
-        let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, clock: clock)
+        let second = try await SQLitePageStore.open(at: bench.store.path, mode: .mustExist, clock: clock)
         try await withThrowingTaskGroup(of: SyncReport.self) { group in
             for store in [bench.store, second] {
                 group.addTask { [options] in

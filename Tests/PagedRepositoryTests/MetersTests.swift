@@ -51,7 +51,7 @@ struct MetersTests {
         options.sync.overlap = 0
         options.freshness = FreshnessPolicy(expiredAfter: .seconds(3_600))
         try await withMetricsFactory(metrics) {
-            let repository = PagedRepository(
+            let repository = ListRepository(
                 storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
                 source: { _ in StagedOrigin() })
             let list = repository.list(key)
@@ -77,7 +77,7 @@ struct MetersTests {
     @Test("A window behind the known end counts as completely held")
     func behindTheEnd() async throws {
         try await withMetricsFactory(metrics) {
-            let repository = PagedRepository(
+            let repository = ListRepository(
                 storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
                 source: { _ in StagedOrigin(8) })
             try await repository.list(key).load()

@@ -13,12 +13,12 @@ struct NoStoreListTests {
     private let away = FetchFailure(.transport, "away", isRetryable: true)
 
     private func repository(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in })
-        -> PagedRepository<Row>
+        -> ListRepository<Row>
     {
         var options = PagedListOptions()
         options.sync.overlap = 0
         change(&options)
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             source: { _ in origin })
     }
@@ -185,7 +185,7 @@ struct NoStoreListTests {
         let origin = MarkedOrigin(StagedOrigin(1_000), noStore)
         let list = list(origin) { $0.itemLimit = 25 }
         await #expect(throws: ListFailure.self) { try await list.loadAll() }
-        #expect(list.current.items.count == 30, "the page that passed the limit is the last")
+        #expect(list.current.items.count == 25, "the page that passes the limit is cut, and is the last")
         #expect(origin.requests.count == 3)
     }
 

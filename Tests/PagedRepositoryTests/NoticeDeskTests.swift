@@ -10,7 +10,7 @@ struct NoticeDeskTests {
     private var lists: [ObjectIdentifier] { names.map { ObjectIdentifier($0) } }
     private let query = QueryID(rawValue: 7)
 
-    private func changed(_ query: QueryID, _ changes: [Change] = [.validated]) -> StorageNotice {
+    private func changed(_ query: QueryID, _ changes: [ChangeSet.Change] = [.validated]) -> StorageNotice {
         .changed(ChangeSet(query: query, version: nil, changes: changes))
     }
 

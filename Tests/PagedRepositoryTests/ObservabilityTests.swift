@@ -106,7 +106,7 @@ struct ObservabilityTests {
         var options = PagedListOptions()
         options.sync.overlap = 0
         options.sync.concurrency = 1
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             logger: logger,
             source: { _ in origin })

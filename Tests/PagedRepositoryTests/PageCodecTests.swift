@@ -9,7 +9,7 @@ struct PageCodecTests {
     private struct Numbered: Codable, Hashable, Sendable { var id: Int }
 
     private func page(_ payloads: [String]) -> PageContent {
-        PageContent(payloads.map { Item(payload: Array($0.utf8)) })
+        PageContent(payloads.map { RawItem(payload: Array($0.utf8)) })
     }
 
     @Test("Decoding a page at once gives the same values as decoding each item", arguments: [2, 3, 50])
@@ -56,7 +56,7 @@ struct PageCodecTests {
     func asked(givesPages: Bool) async throws {
         let codec = Asked(givesPages: givesPages)
         let origin = StagedOrigin()
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: MemoryStorage(), codec: codec, clock: ManualClock(), chance: { 0.5 }, source: { _ in origin })
         let list = repository.list("rows")
         try await list.load()

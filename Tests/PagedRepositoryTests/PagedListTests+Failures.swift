@@ -60,7 +60,7 @@ extension PagedListTests {
         struct Mine: Error, Equatable { var number: Int }
         let fetch: @Sendable (Int, Int) async throws -> [Row] = { _, _ in throw Mine(number: 7) }
         let source = ItemSource<Row>.offsets(pageSize: 10, fetch: fetch)
-        let repository = PagedRepository(
+        let repository = ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, source: { _ in source })
         let failure = await #expect(throws: ListFailure.self) { try await repository.list(key).load() }
         #expect(failure?.cause as? Mine == Mine(number: 7))

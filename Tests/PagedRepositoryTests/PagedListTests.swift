@@ -13,13 +13,13 @@ struct PagedListTests {
 
     func repository(
         _ origin: StagedOrigin, _ change: (inout PagedListOptions) -> Void = { _ in }
-    ) -> PagedRepository<Row> {
+    ) -> ListRepository<Row> {
         var options = PagedListOptions()
         // Pages are fetched without overlap, because these tests count requests.
         options.sync.overlap = 0
         options.sync.concurrency = 1
         change(&options)
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
             source: { _ in origin })
     }
@@ -220,7 +220,7 @@ struct PagedListTests {
         await #expect(processExitsWith: .failure) {
             var options = PagedListOptions()
             options.sync.pageSize = 0
-            _ = PagedRepository(
+            _ = ListRepository(
                 storage: MemoryStorage(), codec: JSONItemCodec<Row>(), options: options, source: { _ in StagedOrigin() }
             )
         }

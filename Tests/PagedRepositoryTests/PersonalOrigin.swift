@@ -21,7 +21,7 @@ final class PersonalOrigin: PageSource {
     }
 
     static func rows(_ numbers: Range<Int>) -> PageContent {
-        PageContent(numbers.map { Item(payload: Array(#"{"id":\#($0)}"#.utf8), id: "\($0)") })
+        PageContent(numbers.map { RawItem(payload: Array(#"{"id":\#($0)}"#.utf8), id: "\($0)") })
     }
 }
 

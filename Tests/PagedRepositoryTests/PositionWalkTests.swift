@@ -6,7 +6,7 @@ import Testing
 /// The decisions about an origin that hides items: the next request, and the end of the list (R53).
 @Suite("Walks by position")
 struct PositionWalkTests {
-    private func page(_ range: Range<Int>, total: Total = .unknown, hasMore: Bool? = nil) -> FetchedPage {
+    private func page(_ range: Range<Int>, total: ListTotal = .unknown, hasMore: Bool? = nil) -> FetchedPage {
         FetchedPage(content: named(range), total: total, hasMore: hasMore)
     }
 
@@ -82,7 +82,7 @@ struct PositionWalkTests {
     @Test("After new items behind all counted positions, empty pages do not end the walk to the total")
     func totalOfVisibleItems() throws {
         var walk = PositionWalk()
-        let total = Total.exact(12)
+        let total = ListTotal.exact(12)
         var next = walk.head(page(0..<4, total: total), .grid(size: 4)).next
         for number in 1...2 {
             next = try walk.follow(answer(page(0..<0, total: total), next, at: 4), known: total, .grid(size: 4))?.next

@@ -63,7 +63,7 @@ struct PurgedRunTests {
         let clock = ManualClock()
         let storage = PurgingStorage(MemoryStorage(clock: clock), before: 2)
         let origin = ListOrigin((0..<100).map { "i\($0)" })
-        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in origin })
+        let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in origin })
         let window = try await repository.page(QueryKey("list"), offset: 50, limit: 10)
         #expect(window.segments.isEmpty)
     }

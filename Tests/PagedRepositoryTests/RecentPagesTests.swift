@@ -6,7 +6,7 @@ import Testing
 @Suite("Recently stored pages")
 struct RecentPagesTests {
     private func identities(_ names: [String]) -> [ItemIdentity] {
-        PageContent(names.map { Item(payload: Array($0.utf8), id: $0) }).identities
+        PageContent(names.map { RawItem(payload: Array($0.utf8), id: $0) }).identities
     }
 
     private func page(_ names: [String], at offset: Int) -> PageSummary {
@@ -33,7 +33,8 @@ struct RecentPagesTests {
     func edited() {
         var recent = RecentPages()
         recent.keep(identities(["a", "b"]))
-        let arrived = PageContent([Item(payload: Array("other".utf8), id: "b"), Item(payload: [1], id: "c")]).identities
+        let arrived = PageContent([RawItem(payload: Array("other".utf8), id: "b"), RawItem(payload: [1], id: "c")])
+            .identities
         #expect(recent.agree(with: arrived, at: 1..<3, pages: [page(["a", "b"], at: 0)]) == true)
     }
 

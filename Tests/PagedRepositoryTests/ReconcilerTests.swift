@@ -39,7 +39,7 @@ private struct Trial {
         return runs
     }
 
-    private var total: Total { hasTotals ? .exact(claimed ?? origin.count) : .unknown }
+    private var total: ListTotal { hasTotals ? .exact(claimed ?? origin.count) : .unknown }
 
     private func sighting(_ range: Range<Int>, _ positions: [String: Int]) -> Sighting {
         let range = min(range.lowerBound, origin.count)..<min(range.upperBound, origin.count)

@@ -66,8 +66,8 @@ struct ReopenedListTests {
     private func repository(
         executor: (any TaskExecutor)? = nil,
         _ source: @escaping @Sendable (QueryKey) -> any PageSource = { _ in PersonalOrigin(isOurs: true) }
-    ) -> PagedRepository<Numbered> {
-        PagedRepository(
+    ) -> ListRepository<Numbered> {
+        ListRepository(
             storage: storage, codec: JSONItemCodec<Numbered>(), options: PagedListOptions(), clock: clock,
             chance: { 0.5 },
             executor: executor, source: source)
@@ -75,7 +75,7 @@ struct ReopenedListTests {
 
     /// Opens the list, loads it from the cache and returns its numbers. No list object survives from one call to the
     /// next.
-    private func opened(_ repository: PagedRepository<Numbered>) async throws -> [Int] {
+    private func opened(_ repository: ListRepository<Numbered>) async throws -> [Int] {
         let list = repository.list(key)
         try await list.load(.cacheOnly)
         return list.current.items.map(\.id)

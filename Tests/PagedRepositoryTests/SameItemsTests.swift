@@ -134,7 +134,7 @@ struct SameItemsTests {
         let folder = Folder()
         let storage = try await storage(kind, folder)
         func step(_ number: String, _ other: String) -> ScriptedSource.Step {
-            let items = [Item(payload: Array(number.utf8), id: "a"), Item(payload: Array(other.utf8), id: "b")]
+            let items = [RawItem(payload: Array(number.utf8), id: "a"), RawItem(payload: Array(other.utf8), id: "b")]
             return .init(.first, .page(FetchedPage(content: PageContent(items), total: .exact(2))))
         }
         let source = ScriptedSource([
@@ -223,7 +223,8 @@ private final class RestlessOrigin: PageSource {
                     #""edited":\#(state.edited.contains(number))"#, #""list":[1.0,{"x":null}]"#,
                 ]
                 let turned = members[(turn % 4)...] + members[..<(turn % 4)]
-                return Item(payload: Array("{\(turned.joined(separator: ","))}".utf8), id: hasIDs ? "\(number)" : nil)
+                return RawItem(
+                    payload: Array("{\(turned.joined(separator: ","))}".utf8), id: hasIDs ? "\(number)" : nil)
             }
             let goesOn = access == .chain && range.upperBound < state.numbers.count
             return .page(

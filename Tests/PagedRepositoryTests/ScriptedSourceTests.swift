@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Scripted source")
 struct ScriptedSourceTests {
-    private let page = FetchedPage(content: PageContent([Item(payload: [1, 2, 3], id: "a")]))
+    private let page = FetchedPage(content: PageContent([RawItem(payload: [1, 2, 3], id: "a")]))
 
     @Test("A scripted source returns its steps in order, each once")
     func inOrder() async throws {

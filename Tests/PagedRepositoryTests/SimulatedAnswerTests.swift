@@ -108,8 +108,8 @@ struct SimulatedAnswerTests {
             (.zero, .exact(0)),
             (.tooLow(by: 5), .exact(7)), (.tooLow(by: 50), .exact(0)), (.tooHigh(by: 5), .exact(17)),
             (.estimated(within: 0), .estimate(12)),
-        ] as [(OriginPlan.Totals, Total)])
-    func totals(totals: OriginPlan.Totals, expected: Total) async throws {
+        ] as [(OriginPlan.Totals, ListTotal)])
+    func totals(totals: OriginPlan.Totals, expected: ListTotal) async throws {
         let origin = SimulatedOrigin(OriginPlan(count: 12, totals: totals))
         #expect(try await origin.page(.first).total == expected)
     }
@@ -207,5 +207,5 @@ struct SimulatedAnswerTests {
 }
 
 private func named(_ range: Range<Int>, version: Int) -> PageContent {
-    PageContent(range.map { Item(payload: Array(#"{"id":"i\#($0)","v":\#(version)}"#.utf8), id: "i\($0)") })
+    PageContent(range.map { RawItem(payload: Array(#"{"id":"i\#($0)","v":\#(version)}"#.utf8), id: "i\($0)") })
 }

@@ -39,7 +39,7 @@ struct SimulatedOriginTests {
     func identities() async throws {
         let items = SimulatedOrigin(OriginPlan(count: 50)).items
         #expect(Set(items.map(\.id)).count == 50)
-        #expect(items[17] == Item(payload: Array(#"{"id":"i17","v":1}"#.utf8), id: "i17"))
+        #expect(items[17] == RawItem(payload: Array(#"{"id":"i17","v":1}"#.utf8), id: "i17"))
 
         let bare = SimulatedOrigin(OriginPlan(count: 50, identity: .none)).items
         #expect(bare.allSatisfy { $0.id == nil })
@@ -158,7 +158,7 @@ struct SimulatedOriginTests {
         #expect(origin.wasAdjacent(key(4), key(5)))
         #expect(origin.wasGiven(origin.items[9]))
         #expect(!origin.wasGiven(origin.items[10]))
-        #expect(!origin.wasGiven(Item(payload: origin.items[0].payload, id: "i1")))
+        #expect(!origin.wasGiven(RawItem(payload: origin.items[0].payload, id: "i1")))
     }
 
     @Test("Requests take their latency on the injected clock and count the bytes of their items")

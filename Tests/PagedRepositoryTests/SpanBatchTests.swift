@@ -9,7 +9,7 @@ struct SpanBatchTests {
     private let version = ListVersion(generation: 1, revision: 3)
 
     /// The knowledge about 0..<60 of a list of 100 items, of which the first ten are held.
-    private func vicinity(total: Total = .exact(100), end: Int? = nil) -> Vicinity {
+    private func vicinity(total: ListTotal = .exact(100), end: Int? = nil) -> Vicinity {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now,
             createdAt: now,
@@ -30,7 +30,7 @@ struct SpanBatchTests {
         SpanBatch(vicinity, SpanBatch.Rules(access: .offsets, fullPage: 10), at: now)
     }
 
-    private func page(_ range: Range<Int>, total: Total = .exact(100)) -> FetchedPage {
+    private func page(_ range: Range<Int>, total: ListTotal = .exact(100)) -> FetchedPage {
         FetchedPage(content: named(range), total: total)
     }
 
@@ -145,14 +145,14 @@ struct SpanBatchTests {
         func page(_ range: Range<Int>) -> FetchedPage {
             let payload = [UInt8](repeating: 0x78, count: 300_000)
             return FetchedPage(
-                content: PageContent(range.map { Item(payload: payload, id: "i\($0)") }), total: .exact(100))
+                content: PageContent(range.map { RawItem(payload: payload, id: "i\($0)") }), total: .exact(100))
         }
         #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
         #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, lease: nil, &recent))
         var other = self.batch(vicinity())
         let payload = [UInt8](repeating: 0x78, count: 5_000_000)
         let huge = FetchedPage(
-            content: PageContent((10..<20).map { Item(payload: $0 == 10 ? payload : [], id: "i\($0)") }),
+            content: PageContent((10..<20).map { RawItem(payload: $0 == 10 ? payload : [], id: "i\($0)") }),
             total: .exact(100))
         #expect(other.add(huge, to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
     }

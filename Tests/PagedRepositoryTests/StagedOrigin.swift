@@ -14,7 +14,7 @@ final class StagedOrigin: PageSource {
     private struct State {
         var rows: [Row]
         var access: PagingAccess
-        var total: (@Sendable (Int) -> Total)?
+        var total: (@Sendable (Int) -> ListTotal)?
         var requests: [PageRequest] = []
         var isHolding = false
         var held: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -28,7 +28,7 @@ final class StagedOrigin: PageSource {
 
     init(
         _ count: Int = 48, access: PagingAccess = .offsets, size: Int = 10,
-        total: (@Sendable (Int) -> Total)? = { .exact($0) }
+        total: (@Sendable (Int) -> ListTotal)? = { .exact($0) }
     ) {
         pageSize = size
         state = Mutex(State(rows: (0..<count).map(StagedOrigin.row), access: access, total: total))
@@ -101,7 +101,7 @@ final class StagedOrigin: PageSource {
         case .cursor(let cursor): start = Int(cursor.text) ?? 0
         }
         let range = min(start, state.rows.count)..<min(start + (request.size ?? pageSize), state.rows.count)
-        let items = try state.rows[range].map { Item(payload: try codec.encode($0), id: $0.id) }
+        let items = try state.rows[range].map { RawItem(payload: try codec.encode($0), id: $0.id) }
         let goesOn = range.upperBound < state.rows.count
         return .page(
             FetchedPage(

@@ -18,8 +18,8 @@ private final class InOrder: TaskExecutor {
 }
 
 /// An origin that holds requests until `few` are waiting, and then answers them all. Page one and the last requests are
-/// answered at once.
-private final class GatheringOrigin: PageSource {
+/// answered at once. Calls stay on the executor of the run.
+private final class GatheringOrigin: PageSource, PromptSource {
     private let origin: ListOrigin
     private let few: Int
     private let waiting = Mutex<(asked: Int, waiting: [CheckedContinuation<Void, Never>])>((0, []))
@@ -54,7 +54,7 @@ private final class GatheringOrigin: PageSource {
 }
 
 /// An origin that records the largest number of requests in flight.
-private final class BusyOrigin: PageSource {
+private final class BusyOrigin: PageSource, PromptSource {
     private let origin: ListOrigin
     private let crowd = Mutex<(now: Int, most: Int)>((0, 0))
 

@@ -5,7 +5,7 @@ import PagedRepository
 import Synchronization
 
 func named(_ names: some Sequence<String>) -> PageContent {
-    PageContent(names.map { Item(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
+    PageContent(names.map { RawItem(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
 }
 
 func named(_ range: Range<Int>) -> PageContent { named(names(range)) }
@@ -14,14 +14,14 @@ func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
 /// A list of an origin in memory, which answers at once by offset, page number or cursor. The test's closure `before`
 /// runs first.
-final class ListOrigin: PageSource {
+final class ListOrigin: PageSource, PromptSource {
     struct State {
         var names: [String]
         var requests: [PageRequest] = []
         var access: PagingAccess
         var size: Int
         /// Returns the total for a number of items. `nil` means that the origin gives no total.
-        var total: (@Sendable (Int) -> Total)? = { .exact($0) }
+        var total: (@Sendable (Int) -> ListTotal)? = { .exact($0) }
         /// Items that answers leave out, although pages are cut as if they were there (R53).
         var hidden: Set<String> = []
         /// Runs before each answer with the number of the request. The closure may change the list, or throw.
@@ -70,12 +70,12 @@ final class ListOrigin: PageSource {
 /// A store on disk with one list, for runs against an origin.
 final class SyncBench: Sendable {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
-    let store: PageStore
+    let store: SQLitePageStore
     let key = QueryKey("list")
 
     /// - Parameter clock: The clock of the store. A test with its own clock passes that clock.
     init(_ clock: any StorageClock = SystemStorageClock()) async throws {
-        store = try await PageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, clock: clock)
+        store = try await SQLitePageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, clock: clock)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -29,7 +29,7 @@ struct SyncEngineTests {
     }
 
     private func list(_ origin: StagedOrigin, _ name: String = "list") -> PagedList<Row> {
-        PagedRepository(
+        ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin }
         )
         .list(QueryKey(name))

@@ -26,8 +26,8 @@ struct Tour {
     init(_ source: any PageSource) { self.source = source }
 
     /// Returns all items from page one, or from a cursor, to the end. Any failure ends the walk with an error.
-    func walk(from cursor: PageCursor? = nil, size: Int? = nil) async throws -> [Item] {
-        var items: [Item] = []
+    func walk(from cursor: PageCursor? = nil, size: Int? = nil) async throws -> [RawItem] {
+        var items: [RawItem] = []
         var target: PageRequest.Target? = cursor.map { .cursor($0) } ?? .first
         while let asked = target {
             guard case .page(let page) = try await source.fetch(PageRequest(asked, size: size)) else { break }

@@ -12,7 +12,7 @@ private func equal(
 
 @Suite("Pages in memory only")
 struct UnkeptPagesTests {
-    private func page(_ names: [String], next: String? = nil, total: Total = .unknown) -> FetchedPage {
+    private func page(_ names: [String], next: String? = nil, total: ListTotal = .unknown) -> FetchedPage {
         FetchedPage(content: named(names), total: total, next: next.map { PageCursor($0) })
     }
 

@@ -10,9 +10,9 @@ struct WarmReadingTests {
     private var clock: ManualClock { memory.manualClock }
     private let key = QueryKey("rows")
 
-    private func repository(_ storage: any PageStorage, memoryBudget: Int = 32 << 20) -> PagedRepository<Row> {
+    private func repository(_ storage: any PageStorage, memoryBudget: Int = 32 << 20) -> ListRepository<Row> {
         let origin = StagedOrigin()
-        return PagedRepository(
+        return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), memoryBudget: memoryBudget, clock: clock, chance: { 0.5 },
             source: { _ in origin })
     }

@@ -17,14 +17,14 @@ struct WarmWindowTests {
     private func repository(
         _ storage: (any PageStorage)? = nil, memoryBudget: Int = 1 << 20,
         _ source: @escaping @Sendable (QueryKey) -> any PageSource
-    ) -> PagedRepository<Numbered> {
-        PagedRepository(
+    ) -> ListRepository<Numbered> {
+        ListRepository(
             storage: storage ?? self.storage, codec: JSONItemCodec<Numbered>(), memoryBudget: memoryBudget,
             clock: clock,
             chance: { 0.5 }, source: source)
     }
 
-    private func filled() async throws -> (repository: PagedRepository<Numbered>, query: QueryID) {
+    private func filled() async throws -> (repository: ListRepository<Numbered>, query: QueryID) {
         let origin = PersonalOrigin(isOurs: true)
         let repository = repository { _ in origin }
         try await repository.list(key).load()
@@ -34,7 +34,7 @@ struct WarmWindowTests {
     }
 
     @discardableResult
-    private func read(_ repository: PagedRepository<Numbered>, _ range: Range<Int> = 0..<5) async throws -> [Int] {
+    private func read(_ repository: ListRepository<Numbered>, _ range: Range<Int> = 0..<5) async throws -> [Int] {
         try await repository.page(key, offset: range.lowerBound, limit: range.count, policy: .cacheOnly).items.map(\.id)
     }
 

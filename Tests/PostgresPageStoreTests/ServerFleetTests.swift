@@ -87,7 +87,7 @@ struct ServerFleetTests {
         let address = schema.address + (schema.address.contains("?") ? "&" : "?") + "options=-cstatement_timeout%3D300"
         var options = schema.options
         options.busyBudget = .seconds(5)
-        let store = try await PostgresPageStore.open(address, mode: .mustExist, options: options)
+        let store = try await PostgreSQLPageStore.open(address, mode: .mustExist, options: options)
         async let lock: [Rows] = schema.run(
             "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(3)", "COMMIT")
         try await withPool(schema.address) { pool in
@@ -155,7 +155,7 @@ struct ServerFleetTests {
     @Test("Eight replicas drain due pages, and no page is granted twice")
     func drain() async throws {
         let schema = try Schema()
-        let stores = try await withThrowingTaskGroup(of: PostgresPageStore.self) { group in
+        let stores = try await withThrowingTaskGroup(of: PostgreSQLPageStore.self) { group in
             for _ in 0..<8 { group.addTask { try await schema.open() } }
             return try await group.reduce(into: []) { $0.append($1) }
         }

@@ -15,8 +15,8 @@ struct Schema {
 
     init() throws { pool = try PostgresPool(TestServer.connectionString ?? "", connections: 1) }
 
-    var options: PostgresPageStore.Options {
-        var options = PostgresPageStore.Options()
+    var options: PostgreSQLPageStore.Options {
+        var options = PostgreSQLPageStore.Options()
         options.schema = name
         options.connections = 2
         options.busyBudget = .seconds(30)
@@ -24,12 +24,12 @@ struct Schema {
     }
 
     func open(
-        _ mode: PostgresPageStore.Mode = .createIfMissing, pollInterval: Duration = .seconds(1),
+        _ mode: PostgreSQLPageStore.Mode = .createIfMissing, pollInterval: Duration = .seconds(1),
         clock: (any StorageClock)? = nil
-    ) async throws(StorageError) -> PostgresPageStore {
+    ) async throws(StorageError) -> PostgreSQLPageStore {
         var options = options
         options.pollInterval = pollInterval
-        return try await PostgresPageStore.open(address, mode: mode, options: options, clock: clock)
+        return try await PostgreSQLPageStore.open(address, mode: mode, options: options, clock: clock)
     }
 
     @discardableResult
@@ -131,10 +131,10 @@ struct ServerOpeningTests {
         let parts = (TestServer.connectionString ?? "").split(separator: "/", maxSplits: 3).map(String.init)
         let host = parts[1].split(separator: "@").last ?? ""
         func failure(_ address: String) async -> StorageError? {
-            var options = PostgresPageStore.Options()
+            var options = PostgreSQLPageStore.Options()
             options.busyBudget = .seconds(3)
             do {
-                _ = try await PostgresPageStore.open(address, options: options)
+                _ = try await PostgreSQLPageStore.open(address, options: options)
                 return nil
             } catch {
                 return error
@@ -162,13 +162,13 @@ struct ServerOpeningTests {
         try await schema.run("CREATE ROLE r\(schema.name) LOGIN")
         #expect(
             await code {
-                try await PostgresPageStore.open("postgres://r\(schema.name)@\(host)", options: schema.options)
+                try await PostgreSQLPageStore.open("postgres://r\(schema.name)@\(host)", options: schema.options)
             } == .permission)
         #expect(try await schema.content() == [])
         await (try schema.open()).close()
         // A standby refuses writes as a session with read-only transactions does.
         let separator = host.contains("?") ? "&" : "?"
-        let reader = try await PostgresPageStore.open(
+        let reader = try await PostgreSQLPageStore.open(
             schema.address + "\(separator)options=-cdefault_transaction_read_only%3Don", mode: .mustExist,
             options: schema.options)
         #expect(await code { try await reader.register("a") } == .permission)

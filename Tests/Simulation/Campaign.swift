@@ -104,7 +104,7 @@ public struct Campaign: Sendable {
         ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try await live(simulation) { clock in
-            try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
+            try await SQLitePageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
         }
     }
 
@@ -116,7 +116,7 @@ public struct Campaign: Sendable {
         let storage = try await open(simulation.subject == .runs ? manual : clock)
         let counted = CountedStorage(storage)
         let outcome = try await live(simulation, in: counted, clock, manual)
-        await (storage as? PageStore)?.close()
+        await (storage as? SQLitePageStore)?.close()
         return outcome
     }
 

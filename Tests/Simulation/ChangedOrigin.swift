@@ -3,7 +3,7 @@ import PagedRepository
 import Synchronization
 
 /// A list of an origin that accepts any offset and size, counts exactly, and changes only through its methods.
-final class ChangedOrigin: PageSource {
+final class ChangedOrigin: PageSource, PromptSource {
     // The state under the mutex: the number and version of each item in order, and the usage.
     private struct State {
         var items: [(number: Int, version: Int)]
@@ -34,11 +34,11 @@ final class ChangedOrigin: PageSource {
     func move(from: Int, to: Int) { state.withLock { $0.items.insert($0.items.remove(at: from), at: to) } }
     func edit(at position: Int) { state.withLock { $0.items[position].version += 1 } }
 
-    func item(_ position: Int) -> Item { state.withLock { ChangedOrigin.item($0.items[position]) } }
+    func item(_ position: Int) -> RawItem { state.withLock { ChangedOrigin.item($0.items[position]) } }
 
-    private static func item(_ item: (number: Int, version: Int)) -> Item {
+    private static func item(_ item: (number: Int, version: Int)) -> RawItem {
         let padding = String(repeating: "x", count: 100)
-        return Item(
+        return RawItem(
             payload: Array(#"{"id":"i\#(item.number)","version":\#(item.version),"text":"\#(padding)"}"#.utf8),
             id: "i\(item.number)")
     }

@@ -3,7 +3,7 @@ import PagedRepositoryTesting
 
 extension OriginExpectation {
     /// Returns how the held items differ from the expected ones. `nil` means no difference.
-    func difference(_ held: [Item], _ origin: SimulatedOrigin) -> String? {
+    func difference(_ held: [RawItem], _ origin: SimulatedOrigin) -> String? {
         let (held, shown) = (held.map(origin.canonical), origin.canonicalItems)
         let isRight =
             switch contents {
@@ -22,7 +22,7 @@ extension OriginExpectation {
     }
 
     /// Returns where two lists of the same items first differ.
-    private static func order(_ held: [Item], _ shown: [Item]) -> String {
+    private static func order(_ held: [RawItem], _ shown: [RawItem]) -> String {
         guard let index = zip(held, shown).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset else {
             return "some twice"
         }

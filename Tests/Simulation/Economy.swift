@@ -94,7 +94,7 @@ public enum Economy {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.copyItem(atPath: loaded, toPath: folder)
         let clock = ManualClock()
-        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .mustExist, clock: clock)
+        let storage = try await SQLitePageStore.open(at: "\(folder)/store.sqlite", mode: .mustExist, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
         for change in 0..<changes {
             let count = origin.count
@@ -120,7 +120,7 @@ public enum Economy {
         ).run()
         var wrong = 0
         if let list = report.list {
-            let window = try await storage.window(of: list.record.id, 0..<Total.largest)
+            let window = try await storage.window(of: list.record.id, 0..<ListTotal.largest)
             let held = (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.items }
             wrong = abs(origin.count - held.count)
             for (position, item) in held.prefix(origin.count).enumerated() where item != origin.item(position) {
@@ -141,7 +141,7 @@ public enum Economy {
             "pagecache-economy-\(UUID().uuidString)"
         ).path
         let clock = ManualClock()
-        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
+        let storage = try await SQLitePageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
         _ = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
         await storage.close()

@@ -47,7 +47,7 @@ enum Inspection {
     private static func still(_ storage: any PageStorage, _ query: QueryID) async throws -> (ListOutline, ListWindow)? {
         for _ in 0..<100 {
             guard let before = try await storage.outline(of: query),
-                let window = try await storage.window(of: query, 0..<Total.largest),
+                let window = try await storage.window(of: query, 0..<ListTotal.largest),
                 let after = try await storage.outline(of: query)
             else { return nil }
             if before == after { return (after, window) }
@@ -56,13 +56,13 @@ enum Inspection {
     }
 
     /// Returns every readable item, held or not.
-    static func readable(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
-        try await storage.window(of: query, 0..<Total.largest)?.parts.flatMap { $0.content.items } ?? []
+    static func readable(_ storage: any PageStorage, _ query: QueryID) async throws -> [RawItem] {
+        try await storage.window(of: query, 0..<ListTotal.largest)?.parts.flatMap { $0.content.items } ?? []
     }
 
     /// Returns the held items, in order.
-    static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
-        try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items }
+    static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [RawItem] {
+        try await storage.window(of: query, 0..<ListTotal.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items }
             ?? []
     }
 

@@ -7,7 +7,7 @@ import StorageSupport
 extension KindLife {
     /// The state before a run.
     struct Sight {
-        var held: [Item]
+        var held: [RawItem]
         var requests: Int
         var lastChange: Int
         var isSweeping: Bool
@@ -15,7 +15,7 @@ extension KindLife {
 
     func sight() async throws -> Sight {
         let record = try await storage.query(key)
-        let held = if let record { try await Inspection.held(storage, record.id) } else { [Item]() }
+        let held = if let record { try await Inspection.held(storage, record.id) } else { [RawItem]() }
         return Sight(
             held: held, requests: origin.usage.requests, lastChange: origin.lastChange,
             isSweeping: record?.sweep != nil)
@@ -163,7 +163,7 @@ extension KindLife {
     // MARK: Descriptions
 
     /// Returns how the held items differ from the expected ones. `nil` means no difference.
-    func difference(_ held: [Item]) -> String? { expectation.difference(held, origin) }
+    func difference(_ held: [RawItem]) -> String? { expectation.difference(held, origin) }
 
     func find(_ text: String, _ report: SyncReport? = nil, _ now: Sight? = nil) {
         var parts = [text, "kind \(plan.kind.rawValue)"]

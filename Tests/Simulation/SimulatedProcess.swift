@@ -24,7 +24,7 @@ final class SimulatedProcess: Sendable {
     let number: Int
     let crash = Crash()
     let slumber = Slumber()
-    let repository: PagedRepository<[UInt8]>
+    let repository: ListRepository<[UInt8]>
     let list: List
     private let world: World
     private let storage: SleepyStorage
@@ -57,7 +57,7 @@ final class SimulatedProcess: Sendable {
         let chance = Chance(seed: seed)
         self.chance = chance
         let source = source
-        repository = PagedRepository(
+        repository = ListRepository(
             storage: storage, codec: RawItemCodec(), options: options, clock: clock, chance: { chance.next() },
             executor: world.executor, source: { _ in source })
         list = repository.list(world.key)

@@ -233,14 +233,15 @@ public struct Simulation: Sendable {
         return outcome
     }
 
-    private func served(_ storage: any PageStorage, _ key: QueryKey) async throws -> [Item] {
+    private func served(_ storage: any PageStorage, _ key: QueryKey) async throws -> [RawItem] {
         guard let record = try await storage.query(key) else { return [] }
         return try await Inspection.readable(storage, record.id)
     }
 
     /// Returns the items that a run may not lose. After a change of the list, items in doubt give way to the items
     /// fetched at their positions.
-    private func good(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> [Item] {
+    private func good(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> [RawItem]
+    {
         guard let record = try await storage.query(key) else { return [] }
         let isStill = origin.lastChange == 0
         return isStill
@@ -250,7 +251,8 @@ public struct Simulation: Sendable {
     /// Returns the lost items as a violation. An item that was served and is still at the origin is still served,
     /// unless the list was proven to be another (G6).
     private func lost(
-        _ before: [Item], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin
+        _ before: [RawItem], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey,
+        _ origin: SimulatedOrigin
     ) async throws -> String? {
         // Repeated ids, and items without ids, are not distinguishable. An item that moved behind the read positions
         // looks like a deleted one. So does an item that the origin's own cursor skips.

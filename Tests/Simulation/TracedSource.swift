@@ -3,7 +3,7 @@ import PagedRepository
 import PagedRepositoryTesting
 
 /// A source that traces its requests and answers.
-struct TracedSource: PageSource {
+struct TracedSource: PageSource, PromptSource {
     let origin: SimulatedOrigin
     let trace: (@Sendable (String) -> Void)?
 

@@ -13,7 +13,7 @@ final class WitnessedStorage: RelayedStorage {
     struct Sight: Hashable {
         var version: ListVersion
         var items: [[UInt8]]
-        var total: Total
+        var total: ListTotal
         var end: Int?
         var isLoaded: Bool
 
@@ -60,7 +60,7 @@ final class WitnessedStorage: RelayedStorage {
 
     private func look() async throws(StorageError) -> (sight: Sight, readable: Set<[UInt8]>)? {
         guard let record = try await storage.query(key), let list = try await storage.outline(of: record.id),
-            let window = try await storage.window(of: record.id, 0..<Total.largest)
+            let window = try await storage.window(of: record.id, 0..<ListTotal.largest)
         else { return nil }
         var items: [[UInt8]] = []
         var readable: Set<[UInt8]> = []

@@ -10,11 +10,11 @@ extension PageStorage {
     /// The manual clock that the storage was created with.
     public var manualClock: ManualClock {
         #if PostgreSQL
-        if let store = self as? PostgresPageStore, let clock = store.callersClock as? ManualClock { return clock }
+        if let store = self as? PostgreSQLPageStore, let clock = store.callersClock as? ManualClock { return clock }
         #endif
         let clock: (any StorageClock)? =
             switch self {
-            case let store as PageStore: store.clock
+            case let store as SQLitePageStore: store.clock
             case let memory as MemoryStorage: memory.clock
             case let relayed as any RelayedStorage: relayed.storage.manualClock
             default: nil
@@ -76,11 +76,11 @@ extension PageStorage {
     }
 }
 
-extension PageStore {
+extension SQLitePageStore {
     /// Opens a store whose clock stays at noon until the test sets it.
     public static func openForTest(
         at path: String, mode: Mode = .createIfMissing, options: Options = Options()
-    ) async throws(StorageError) -> PageStore {
+    ) async throws(StorageError) -> SQLitePageStore {
         try await open(at: path, mode: mode, options: options, clock: ManualClock(noon))
     }
 

@@ -41,7 +41,7 @@ public func code<Value>(_ body: () async throws -> Value) async -> StorageError.
 public let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
 public func items(_ names: some Sequence<String>) -> PageContent {
-    PageContent(names.map { Item(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
+    PageContent(names.map { RawItem(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
 }
 
 public func items(_ range: Range<Int>) -> PageContent { items(range.map { "i\($0)" }) }
@@ -117,11 +117,11 @@ public struct Bench<Store: Sendable>: Sendable {
     }
 }
 
-extension Bench where Store == PageStore {
+extension Bench where Store == SQLitePageStore {
     public init() async throws {
         let folder = Folder()
         let clock = ManualClock(noon)
-        let store = try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
+        let store = try await SQLitePageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
         try await self.init(store, store, folder, clock)
     }
 }
@@ -153,9 +153,9 @@ public func openStorage(
 ) async throws -> any PageStorage {
     switch kind {
     case .sqlite:
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.journal = journal
-        return try await PageStore.open(
+        return try await SQLitePageStore.open(
             at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: stamps)
     case .memory: return MemoryStorage(journal: journal, clock: clock, stamps: stamps)
     case .postgres: return try await openOnServer(folder, journal: journal, clock: clock, stamps: stamps)
@@ -167,12 +167,12 @@ private func openOnServer(
     stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
 ) async throws -> any PageStorage {
     #if PostgreSQL
-    var options = PostgresPageStore.Options()
+    var options = PostgreSQLPageStore.Options()
     options.schema = folder.schema
     options.journal = journal
     options.connections = 1
     options.busyBudget = .seconds(30)
-    return try await PostgresPageStore.open(
+    return try await PostgreSQLPageStore.open(
         TestServer.connectionString ?? "", options: options, clock: clock, stamps: stamps)
     #else
     throw StorageError(.notFound, "this build has no PostgreSQL")

@@ -16,12 +16,12 @@ enum Appender {
                     byte = byte &* 73 &+ 41
                     return byte
                 }
-                return Item(payload: payload, id: "\(list)-\(page)-\(index)")
+                return RawItem(payload: payload, id: "\(list)-\(page)-\(index)")
             })
     }
 
-    private static func options(threshold: Int, microseconds: UInt32, of path: String) -> PageStore.Options {
-        var options = PageStore.Options()
+    private static func options(threshold: Int, microseconds: UInt32, of path: String) -> SQLitePageStore.Options {
+        var options = SQLitePageStore.Options()
         options.checkpointBytes = threshold
         if microseconds > 0 {
             guard fault_vfs_register() == 0,
@@ -37,7 +37,7 @@ enum Appender {
     static func run(_ arguments: [String]) async throws -> Never {
         let (path, list) = (arguments[2], arguments[4])
         let options = options(threshold: Int(arguments[5])!, microseconds: UInt32(arguments[6])!, of: path)
-        let store = try await PageStore.open(at: path, options: options)
+        let store = try await SQLitePageStore.open(at: path, options: options)
         let query = try await store.register(QueryKey(list))
         for page in 0..<Int(arguments[3])! {
             try await commit(page, list, query, store)
@@ -55,7 +55,7 @@ enum Appender {
 
     /// Commits for this long, and prints the number of committed pages.
     static func rate(_ arguments: [String], seconds: Double) async throws -> Never {
-        let store = try await PageStore.open(at: arguments[2])
+        let store = try await SQLitePageStore.open(at: arguments[2])
         let query = try await store.register(QueryKey(arguments[4]))
         let end = Date().addingTimeInterval(seconds)
         var page = 0
@@ -68,7 +68,8 @@ enum Appender {
         exit(0)
     }
 
-    private static func commit(_ page: Int, _ list: String, _ query: QueryRecord, _ store: PageStore) async throws {
+    private static func commit(_ page: Int, _ list: String, _ query: QueryRecord, _ store: SQLitePageStore) async throws
+    {
         let plan = CommitPlan(
             query: query.id, version: query.version,
             edits: [.put(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],

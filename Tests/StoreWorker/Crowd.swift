@@ -5,7 +5,7 @@ import PageStore
 /// One of several processes on a store. It appends to a shared list, reads it back and takes leases. It also shifts and
 /// purges its own lists. It records the acknowledged items and every violated rule.
 final class Crowd {
-    let store: PageStore
+    let store: SQLitePageStore
     let name: String
     let seconds: Double
 
@@ -16,7 +16,7 @@ final class Crowd {
     private var leases = 0
     private var reads = 0
 
-    init(store: PageStore, name: String, seconds: Double) {
+    init(store: SQLitePageStore, name: String, seconds: Double) {
         self.store = store
         self.name = name
         self.seconds = seconds
@@ -118,7 +118,7 @@ final class Crowd {
         return try await body()
     }
 
-    private static func item(_ name: String) -> Item {
-        Item(payload: Array(String(repeating: name, count: 20).utf8), id: name)
+    private static func item(_ name: String) -> RawItem {
+        RawItem(payload: Array(String(repeating: name, count: 20).utf8), id: name)
     }
 }

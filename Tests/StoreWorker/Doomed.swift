@@ -11,16 +11,16 @@ enum Doomed {
             let control = fault_control_create((path as NSString).deletingLastPathComponent)
         else { exit(70) }
         fault_arm_death(control, fault_kind(kind), call)
-        var options = PageStore.Options()
+        var options = SQLitePageStore.Options()
         options.fileSystem = "fault"
         options.checkpointBytes = 20 * 4_096
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: options)
+        let store = try await SQLitePageStore.open(at: path, mode: .createIfMissing, options: options)
         say("opened")
         var query = try await store.register(QueryKey("list"))
         for page in 0..<4 {
             let content = PageContent(
                 (0..<20).map { index in
-                    Item(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
+                    RawItem(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
                 })
             let plan = CommitPlan(
                 query: query.id, version: query.version,
@@ -44,7 +44,7 @@ enum Visitor {
     static func look(_ path: String) async throws -> Never {
         var result: [String: Any] = [:]
         do {
-            let store = try await PageStore.open(at: path, mode: .readOnly)
+            let store = try await SQLitePageStore.open(at: path, mode: .readOnly)
             let summaries = try await store.summaries()
             result["lists"] = summaries.count
             result["items"] = summaries.first?.outline.coverage.count ?? 0

@@ -15,19 +15,19 @@ import PostgresPageStore
 ///
 /// Times are nanoseconds of the machine's monotonic clock, which all processes share.
 struct Replica {
-    let store: PostgresPageStore
+    let store: PostgreSQLPageStore
     let name: String
     /// The positions of the leases, far behind the list's end.
     static let contested = 1_000_000..<1_000_004
 
     static func run(_ arguments: [String], seconds: Double) async throws {
-        var options = PostgresPageStore.Options()
+        var options = PostgreSQLPageStore.Options()
         options.schema = String(cString: getenv("PAGECACHE_SCHEMA"))
         options.connections = 2
         options.busyBudget = .seconds(30)
         options.ownerLease = .seconds(4)
         if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
-        let store = try await PostgresPageStore.open(arguments[2], options: options)
+        let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
         let replica = Replica(store: store, name: arguments[4])
         let end = ContinuousClock.now + .seconds(seconds)
         let query = try await store.register(QueryKey("shared")).id
@@ -96,8 +96,8 @@ struct Replica {
         return token
     }
 
-    static func item(_ name: String) -> Item {
-        Item(payload: Array(String(repeating: name, count: 20).utf8), id: name)
+    static func item(_ name: String) -> RawItem {
+        RawItem(payload: Array(String(repeating: name, count: 20).utf8), id: name)
     }
 
     /// Prints a line at once, so that it is not lost when the process is killed.

@@ -5,7 +5,7 @@ import PageStore
 /// Measures how long a commit takes to reach an observer in another process, and what an idle observer costs.
 enum Stopwatch {
     /// Commits the current time in microseconds, and waits for the answer of the other process before the next commit.
-    static func ping(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
+    static func ping(_ store: SQLitePageStore, seconds: Double) async throws -> [String: Any] {
         let clock = try await Line(store, "ping")
         let end = Date().addingTimeInterval(seconds)
         var count = 0
@@ -19,7 +19,7 @@ enum Stopwatch {
     }
 
     /// Reads each committed time when its notice arrives, and answers.
-    static func pong(_ store: PageStore) async throws -> [String: Any] {
+    static func pong(_ store: SQLitePageStore) async throws -> [String: Any] {
         var delays: [Double] = []
         let answers = try await Line(store, "pong")
         let words = try await Line(store, "ping").words()
@@ -40,11 +40,11 @@ enum Stopwatch {
 
     /// A list whose description carries words from one process to another.
     private struct Line {
-        let store: PageStore
+        let store: SQLitePageStore
         let key: QueryKey
         let id: QueryID
 
-        init(_ store: PageStore, _ name: String) async throws {
+        init(_ store: SQLitePageStore, _ name: String) async throws {
             self.store = store
             key = QueryKey(name)
             id = try await store.register(key).id
@@ -82,7 +82,7 @@ enum Stopwatch {
     }
 
     /// Observes all lists until SIGTERM. Returns the processor time used.
-    static func idle(_ store: PageStore) async throws -> [String: Any] {
+    static func idle(_ store: SQLitePageStore) async throws -> [String: Any] {
         signal(SIGTERM, SIG_IGN)
         let (told, continuation) = AsyncStream<Void>.makeStream()
         let signals = DispatchSource.makeSignalSource(signal: SIGTERM)

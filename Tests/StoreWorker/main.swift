@@ -27,7 +27,7 @@ do {
     }
     #endif
     if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
-    let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing)
+    let store = try await SQLitePageStore.open(at: arguments[2], mode: .createIfMissing)
     let result: [String: Any] =
         switch arguments[1] {
         case "crowd": try await Crowd(store: store, name: name, seconds: seconds).run()

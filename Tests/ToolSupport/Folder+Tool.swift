@@ -11,10 +11,10 @@ extension Folder {
     }
 
     /// Writes a list into the store in this folder: page one, validated at noon.
-    public func write(_ content: PageContent, as key: QueryKey = "list", total: Total, and edits: [ListEdit] = [])
+    public func write(_ content: PageContent, as key: QueryKey = "list", total: ListTotal, and edits: [ListEdit] = [])
         async throws
     {
-        let store = try await PageStore.openForTest(at: self.store)
+        let store = try await SQLitePageStore.openForTest(at: self.store)
         let record = try await store.register(key, at: noon)
         let page = PageWrite(offset: 0, content: content, evidence: .verified)
         _ = try await store.commit(

@@ -115,7 +115,7 @@ struct CoverageMapTests {
 
     @Test("An absurd total uses no more cells than fit (R44)")
     func hugeTotal() {
-        let list = Sample.list([Sample.page(0..<100)], total: .exact(Total.largest), ledger: [Sample.failing(100)])
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(ListTotal.largest), ledger: [Sample.failing(100)])
         let lines = MapDrawing(map: map(list), width: 80).lines { $1 }
         #expect(lines.count < 30)
         #expect(lines.allSatisfy { $0.count < 80 })

@@ -135,7 +135,7 @@ struct DiffTests {
         func entry(_ counter: Int, _ changes: [JournalChange]) -> JournalEntry {
             JournalEntry(version: ContentVersion(counter: counter, stamp: 7), at: noon, changes: changes)
         }
-        let before = Item(payload: Array("{\"id\":7}".utf8), id: "7", idType: .number)
+        let before = RawItem(payload: Array("{\"id\":7}".utf8), id: "7", idType: .number)
         let parts = JournalRearrangement(
             deleted: [.init(position: 3, item: before)], inserted: [.init(position: 0, id: "8", idType: .number)],
             moved: [.init(from: 5, to: 9, id: "9")], edited: [.init(from: 2, to: 2, before: before)])

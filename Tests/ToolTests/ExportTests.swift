@@ -29,7 +29,8 @@ struct ExportTests {
         let sqlite = "/usr/bin/sqlite3"
         guard FileManager.default.isExecutableFile(atPath: sqlite) else { return }
         try await folder.write(
-            PageContent((0..<3).map { Item(payload: Array(#"{"id":\#($0),"name":"item \#($0)"}"#.utf8), id: "\($0)") }),
+            PageContent(
+                (0..<3).map { RawItem(payload: Array(#"{"id":\#($0),"name":"item \#($0)"}"#.utf8), id: "\($0)") }),
             as: "orders", total: .exact(3), and: [.setEnd(3)])
         // The page has one block of commands for SQLite with fields, and one with whole items.
         let page = try String(contentsOfFile: Repository.path("Documentation/Analysis.md"), encoding: .utf8)

@@ -87,7 +87,7 @@ struct FailureCommandTests {
 
     @Test("errors sorts entries of several lists by the next attempt, with entries without one last")
     func order() async throws {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         func fail(_ key: QueryKey, _ offset: Int, _ next: Timestamp?) async throws {
             let query = try await store.register(key, at: noon).id
             let failure = FetchFailure(

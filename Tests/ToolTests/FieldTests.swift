@@ -15,7 +15,7 @@ struct FieldTests {
     }
 
     private func csv(_ payloads: [String], fields: String? = nil) throws -> String {
-        let content = PageContent(payloads.map { Item(payload: Array($0.utf8)) })
+        let content = PageContent(payloads.map { RawItem(payload: Array($0.utf8)) })
         let folder = Folder()
         let path = "\(folder.path)/rows.csv"
         let sink = try ByteSink(path: path, terminal: .standard)

@@ -18,8 +18,8 @@ struct ItemChangesTests {
         JournalEntry(version: ContentVersion(counter: counter, stamp: 7), at: noon, changes: changes)
     }
 
-    private func item(_ id: Int?, _ value: Int) -> Item {
-        Item(payload: Array("\(value)".utf8), id: id.map(String.init), idType: .number)
+    private func item(_ id: Int?, _ value: Int) -> RawItem {
+        RawItem(payload: Array("\(value)".utf8), id: id.map(String.init), idType: .number)
     }
 
     private func texts(_ changes: ItemChanges) -> [String?] {
@@ -89,14 +89,14 @@ struct ItemChangesTests {
         func content(_ range: Range<Int>, _ value: Int) -> PageContent {
             PageContent(
                 range.map { number in
-                    Item(
+                    RawItem(
                         payload: Array(#"{"id":\#(number),"v":\#(number == 1 ? value : 0)}"#.utf8),
                         id: hasIDs ? "\(number)" : nil, idType: .number)
                 })
         }
         try await folder.write(content(0..<5, 0), total: .exact(5), and: [.setEnd(5)])
         let version = try #require(try await folder.tool(["info", "list", "--json"]).json["version"] as? String)
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let query = try await store.register("list", at: noon).id
         for value in [5, 6, 0] {
             let page = PageWrite(offset: 1, content: content(1..<2, value), evidence: .verified)

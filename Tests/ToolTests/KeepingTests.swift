@@ -19,7 +19,7 @@ struct KeepingTests {
 
     /// Creates a list of 300 items in three pages. Returns the id of its query.
     private func fill() async throws -> String {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let record = try await store.register("list", at: noon)
         var version = record.version
         for offset in [0, 100, 200] {

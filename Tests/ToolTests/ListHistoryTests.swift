@@ -11,7 +11,7 @@ struct ListHistoryTests {
         ListHistory.events(from: old, to: new).map(\.kind)
     }
 
-    private func bench() async throws -> Bench<PageStore> { try await Bench<PageStore>() }
+    private func bench() async throws -> Bench<SQLitePageStore> { try await Bench<SQLitePageStore>() }
 
     @Test("A new query is reported as registered, and a removed one as purged")
     func comeAndGo() async throws {

@@ -16,7 +16,7 @@ struct NamingTests {
     private let folder = Folder()
 
     private func register(_ keys: [QueryKey], at moment: Timestamp = noon) async throws {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         for key in keys { _ = try await store.register(key, at: moment) }
         await store.close()
     }
@@ -134,7 +134,7 @@ struct NamingTests {
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         try await register([QueryKey("old", scope: "a")], at: now + .seconds(-86_400 * 8))
         try await register([QueryKey("new", scope: "b"), QueryKey("failed", scope: "b")], at: now)
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let failed = try #require(try await store.query(QueryKey("failed", scope: "b"))).id
         try await store.record(
             [.failed(offset: 0, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: nil)],

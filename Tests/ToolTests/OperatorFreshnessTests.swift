@@ -19,7 +19,7 @@ struct OperatorFreshnessTests {
 
     /// Creates a pinned list of ten items with this freshness lifetime and age. Its origin is unreachable.
     private func store(freshFor: Duration?, age: Duration, invalidated: Bool = false) async throws -> String {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         let key = QueryKey("http://127.0.0.1:1/items")
         let record = try await store.register(key, at: now)

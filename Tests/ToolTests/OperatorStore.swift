@@ -27,8 +27,8 @@ struct OperatorStore {
     /// - Parameter now: the time of the tool.
     init(now: Timestamp) async throws {
         let clock = ManualClock(now + .seconds(-30 * 3_600 - 1_800))
-        let store = try await PageStore.open(
-            at: folder.store, mode: .createIfMissing, options: PageStore.Options(), clock: clock)
+        let store = try await SQLitePageStore.open(
+            at: folder.store, mode: .createIfMissing, options: SQLitePageStore.Options(), clock: clock)
         let mayFail = Mutex(false)
         let origin = DemoOrigin(count: 1_200) { _, target in
             let offset = target.firstMatch(of: /offset=(\d+)/).flatMap { Int($0.1) } ?? 0
@@ -61,7 +61,7 @@ struct OperatorStore {
     static let root = "http://127.0.0.1:12345"
 
     private mutating func run(
-        _ key: QueryKey, _ root: String, _ store: PageStore, _ clock: ManualClock
+        _ key: QueryKey, _ root: String, _ store: SQLitePageStore, _ clock: ManualClock
     ) async throws {
         let configuration = HTTPSourceConfiguration(url: "\(root)/items")
         let transport = AsyncHTTPTransport(limits: configuration.limits)
@@ -74,7 +74,7 @@ struct OperatorStore {
         options.reportsOutline = true
         let report: SyncReport
         do {
-            let source = try HTTPPageSource(configuration, stored: known?.source, transport: transport, clock: clock)
+            let source = try HTTPSource(configuration, stored: known?.source, transport: transport, clock: clock)
             report = try await ListSync(
                 storage: store, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
             ).run()

@@ -31,7 +31,7 @@ enum Sample {
     }
 
     static func list(
-        _ pages: [PageSummary], total: Total = .unknown, end: Int? = nil, validated age: Duration? = .seconds(5),
+        _ pages: [PageSummary], total: ListTotal = .unknown, end: Int? = nil, validated age: Duration? = .seconds(5),
         ledger: [LedgerEntry] = [], isPinned: Bool = false, sweep: SweepProgress? = nil, generation: Int = 1,
         key: QueryKey = "http://h/items"
     ) -> ListOutline {

@@ -22,7 +22,7 @@ struct ShowTests {
 
     private func fill() async throws {
         let content = PageContent(
-            zip(ShowTests.payloads, ["a", "b", "c"]).map { Item(payload: Array($0.0.utf8), id: $0.1) })
+            zip(ShowTests.payloads, ["a", "b", "c"]).map { RawItem(payload: Array($0.0.utf8), id: $0.1) })
         try await folder.write(content, total: .exact(3), and: [.setEnd(3)])
     }
 
@@ -139,9 +139,9 @@ struct ShowTests {
     @Test("--id 0 finds the number and the string and reports both, and quotes select the string")
     func typedIDs() async throws {
         let items = [
-            Item(payload: Array(#"{"id":0}"#.utf8), id: "0", idType: .number),
-            Item(payload: Array(#"{"id":"0"}"#.utf8), id: "0"),
-            Item(payload: Array(#"{"id":7}"#.utf8), id: "7", idType: .number),
+            RawItem(payload: Array(#"{"id":0}"#.utf8), id: "0", idType: .number),
+            RawItem(payload: Array(#"{"id":"0"}"#.utf8), id: "0"),
+            RawItem(payload: Array(#"{"id":7}"#.utf8), id: "7", idType: .number),
         ]
         try await folder.write(PageContent(items), total: .exact(3), and: [.setEnd(3)])
         func shown(_ id: String) async throws -> Program.Ended {
@@ -187,7 +187,7 @@ struct ShowTests {
     @Test("Items that are no JSON have no fields", arguments: ["nonsense", "{\"n\":", "", "[1,2]"])
     func noJSON(text: String) throws {
         var table = FieldTable([try #require(FieldPointer("/n"))], width: 80)
-        let content = PageContent([Item(payload: Array(text.utf8))])
+        let content = PageContent([RawItem(payload: Array(text.utf8))])
         let part = ListWindow.Part(offset: 5, content: content, isHeld: true, validatedAt: noon)
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: ListVersion(generation: 1, revision: 0),

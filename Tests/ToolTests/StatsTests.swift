@@ -52,7 +52,7 @@ struct StatsTests {
         "The total of the saved requests is the sum of the rows, also when one query sent more requests than it has pages"
     )
     func sum() async throws {
-        let store = try await PageStore.openForTest(at: folder.store)
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
         let tallies = [RunTally(runs: 1, requests: 2, pagesKept: 24), RunTally(runs: 3, requests: 361, pagesKept: 11)]
         for (key, tally) in zip(["a", "b"] as [QueryKey], tallies) {
             try await store.add(tally, to: try await store.register(key, at: noon).id, at: noon)

@@ -2,7 +2,7 @@
 import PageModel
 import PageStore
 
-let store = try await PageStore.open(
+let store = try await SQLitePageStore.open(
     at: CommandLine.arguments[1] + "/ours.sqlite", mode: .mustExist)
 let reads = store.synchronously
 guard let query = try reads.query("list"), let page = try reads.page(at: 0, of: query.id) else {

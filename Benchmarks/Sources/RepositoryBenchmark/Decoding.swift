@@ -65,7 +65,7 @@ enum Decoding {
         private let payloads: [Data]
         private let joined: Data
         /// A repository that keeps no pages in memory.
-        private let forgetful: PagedRepository<Product>
+        private let forgetful: ListRepository<Product>
 
         init(_ shelf: Shelf<Product>) throws {
             self.shelf = shelf

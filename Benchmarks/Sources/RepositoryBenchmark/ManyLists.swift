@@ -56,8 +56,8 @@ enum ManyLists {
     }
 
     private static func open<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws -> Opening {
-        let store = try await PageStore.open(at: path, mode: .mustExist)
-        let repository = PagedRepository(storage: store, codec: JSONItemCodec<Value>(), source: { _ in NobodyAsked() })
+        let store = try await SQLitePageStore.open(at: path, mode: .mustExist)
+        let repository = ListRepository(storage: store, codec: JSONItemCodec<Value>(), source: { _ in NobodyAsked() })
         let open = Countdown()
         open.expect(count)
         let (before, start) = (Machine.memory, ContinuousClock.now)
@@ -110,7 +110,7 @@ enum ManyLists {
     }
 
     private static func loop<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws {
-        let store = try await PageStore.open(at: path, mode: .mustExist)
+        let store = try await SQLitePageStore.open(at: path, mode: .mustExist)
         let (codec, reads) = (JSONItemCodec<Value>(), store.synchronously)
         let (before, start) = (Machine.memory, ContinuousClock.now)
         var kept: [[Value]] = []

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A store with lists of one page each, whole and had just now.
 struct Shelf<Value: Specimen>: Sendable {
-    let store: PageStore
+    let store: SQLitePageStore
     let clock: ShelfClock
     let queries: [QueryID]
     /// The moment at which every list was had.
@@ -24,7 +24,7 @@ struct Shelf<Value: Specimen>: Sendable {
 
     init(path: String, lists: Int) async throws {
         let clock = ShelfClock()
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, clock: clock)
+        let store = try await SQLitePageStore.open(at: path, mode: .createIfMissing, clock: clock)
         let content = try Value.page()
         var queries: [QueryID] = []
         for number in 0..<lists {
@@ -47,13 +47,13 @@ struct Shelf<Value: Specimen>: Sendable {
 
     static func key(_ number: Int) -> QueryKey { QueryKey("list-\(number)") }
 
-    func list(_ number: Int, of repository: PagedRepository<Value>) -> PagedList<Value> {
+    func list(_ number: Int, of repository: ListRepository<Value>) -> PagedList<Value> {
         repository.list(Shelf.key(number))
     }
 
     /// - Parameter memoryBudget: bytes of payloads whose values are kept in memory.
-    func repository(memoryBudget: Int = 32 << 20) -> PagedRepository<Value> {
-        PagedRepository(
+    func repository(memoryBudget: Int = 32 << 20) -> ListRepository<Value> {
+        ListRepository(
             storage: store, codec: JSONItemCodec<Value>(), memoryBudget: memoryBudget, source: { _ in NobodyAsked() })
     }
 }

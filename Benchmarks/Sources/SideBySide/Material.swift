@@ -15,7 +15,7 @@ package struct Material {
     package func content(_ number: Int, edition: Int = 0) -> PageContent {
         PageContent(
             (number * items..<(number + 1) * items).map { item in
-                Item(
+                RawItem(
                     payload: Array(repeating: UInt8(truncatingIfNeeded: item &+ edition), count: bytes),
                     id: "item-\(item)")
             })

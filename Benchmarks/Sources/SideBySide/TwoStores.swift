@@ -15,7 +15,7 @@ package final class TwoStores {
         package var version = ListVersion(generation: 1, revision: 0)
     }
 
-    package let store: PageStore
+    package let store: SQLitePageStore
     package let limit: OpaquePointer
     package let directory: String
     package private(set) var clock = Timestamp(milliseconds: 1_800_000_000_000)
@@ -25,7 +25,7 @@ package final class TwoStores {
 
     package init(directory: String) async throws {
         self.directory = directory
-        store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .createIfMissing)
+        store = try await SQLitePageStore.open(at: TwoStores.path(in: directory), mode: .createIfMissing)
         limit = try TwoStores.openLimit(in: directory)
     }
 

@@ -71,7 +71,7 @@ enum Lists {
         let pair = Pair(name, "shift the whole list by 1, with its ledger")
         for round in 0..<10 {
             stores.tick()
-            let item = PageContent([Item(payload: [1], id: "new-\(round)")])
+            let item = PageContent([RawItem(payload: [1], id: "new-\(round)")])
             let plan = stores.plan(list, [.splice(0..<0, PageWrite(offset: 0, content: item, evidence: .inferred))])
             var version = list.version
             try await pair.ours {

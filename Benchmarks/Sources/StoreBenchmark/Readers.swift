@@ -61,7 +61,7 @@ enum Readers {
 
     /// Commits to both stores until it is ended.
     static func write(in directory: String) async throws -> Never {
-        let store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .mustExist)
+        let store = try await SQLitePageStore.open(at: TwoStores.path(in: directory), mode: .mustExist)
         let load = try Load(store: store, limit: try TwoStores.openLimit(in: directory))
         FileHandle.standardOutput.write(Data([1]))
         while true { try load.commit() }
@@ -77,7 +77,7 @@ private final class Load {
     private let editions: [Material.Prepared]
     private var round = 0
 
-    init(store: PageStore, limit: OpaquePointer) throws {
+    init(store: SQLitePageStore, limit: OpaquePointer) throws {
         direct = store.synchronously
         self.limit = limit
         // The list that is read is there already; this one is beside it.

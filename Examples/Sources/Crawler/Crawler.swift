@@ -3,8 +3,6 @@
 //     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
 import Foundation
 import HTTPPageSource
-import PageModel
-import PageStore
 import PagedRepository
 
 @main
@@ -12,12 +10,12 @@ struct Crawler {
     static func main() async throws {
         // The key of the list is its URL without paging and secrets, so the same URL names the same list.
         let arguments = CommandLine.arguments.dropFirst()
-        guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
+        guard let url = arguments.first, let key = HTTPSource.key(for: url) else {
             say("usage: Crawler URL [STORE]")
             exit(64)
         }
         let path = arguments.dropFirst().first ?? "crawl/store.sqlite"
-        let store = try await PageStore.open(at: path)
+        let store = try await SQLitePageStore.open(at: path)
         let transport = AsyncHTTPTransport()
         let status: Int32
         do {
@@ -35,9 +33,9 @@ struct Crawler {
     /// The first run needs no code of its own: the store knows the held pages, and the run fetches the others. A signal
     /// needs no handler: each page is one commit (R1), so a kill costs only the pages in flight (R31).
     private static func crawl(
-        _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: PageStore
+        _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: SQLitePageStore
     ) async throws -> Int32 {
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
+        let source = try HTTPSource(HTTPSourceConfiguration(url: url), transport: transport)
         var options = SyncOptions()
         options.reportsOutline = true
         let sync = ListSync(storage: store, source: source, key: key, options: options)

@@ -1,4 +1,3 @@
-import PageModel
 import PagedRepository
 
 /// Prints the progress of a run as lines.

@@ -2,21 +2,19 @@
 //
 //     swift run --package-path Examples Embed [STORE]
 import Foundation
-import PageModel
-import PageStore
 import PagedRepository
 
 struct Number: Codable, Identifiable, Sendable { var id: Int }
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("embed-\(UUID().uuidString)").path
 let path = CommandLine.arguments.dropFirst().first ?? "\(folder)/store.sqlite"
-let store = try await PageStore.open(at: path, mode: .createIfMissing)
+let store = try await SQLitePageStore.open(at: path, mode: .createIfMissing)
 
 let slow = ItemSource.offsets(pageSize: 20) { offset, size in
     try await Task.sleep(for: .milliseconds(50))
     return ItemPage(items: (offset..<max(offset, min(offset + size, 95))).map(Number.init), total: 95)
 }
-let numbers = PagedRepository(storage: store, source: slow).list(QueryKey("numbers"))
+let numbers = ListRepository(storage: store, source: slow).list(QueryKey("numbers"))
 try await numbers.load()
 print("loaded: \(numbers.current.items.count) of \(numbers.current.total.count ?? 0)")
 try await numbers.loadAll()
@@ -26,7 +24,7 @@ print("all pages: \(numbers.current.items.count), the last is \(numbers.current.
 let away = ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
     throw FetchFailure(.transport, "nobody answers", isRetryable: true)
 }
-let again = PagedRepository(storage: store, source: away).list(QueryKey("numbers"))
+let again = ListRepository(storage: store, source: away).list(QueryKey("numbers"))
 try await again.load(.originFirst)
 print("origin away: \(again.current.items.count), the last is \(again.current.items.last?.id ?? 0)")
 

@@ -6,7 +6,7 @@ import PagedRepository
 final class EventsModel {
     let list: PagedListModel<Event>
 
-    init(_ repository: PagedRepository<Event>, account: String) {
+    init(_ repository: ListRepository<Event>, account: String) {
         list = PagedListModel(repository.list(QueryKey("events", scope: account)))
     }
 

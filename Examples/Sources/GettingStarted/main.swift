@@ -3,7 +3,6 @@
 //     swift run --package-path Examples GettingStarted
 import Crypto
 import Foundation
-import PageStore
 import PagedRepository
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
@@ -11,17 +10,17 @@ let api = EventsAPI()
 let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
 
 // snippet: repository
-func repository(_ store: PageStore) -> PagedRepository<Event> {
+func repository(_ store: SQLitePageStore) -> ListRepository<Event> {
     let codec = SealedCodec(JSONItemCodec<Event>(), secret: secret)
     let source = ItemSource.offsets(pageSize: 20, codec: codec) { offset, size in
         try await api.events(offset, size)
     }
-    return PagedRepository(storage: store, source: source)
+    return ListRepository(storage: store, source: source)
 }
 // end
 
 // The first start.
-var store = try await PageStore.open(at: "\(folder)/store.sqlite")
+var store = try await SQLitePageStore.open(at: "\(folder)/store.sqlite")
 var events = repository(store)
 var list = events.list(QueryKey("events", scope: "ann"))
 try await list.load()
@@ -31,7 +30,7 @@ await store.close()
 
 // The next start, with the API away.
 api.goAway()
-store = try await PageStore.open(at: "\(folder)/store.sqlite")
+store = try await SQLitePageStore.open(at: "\(folder)/store.sqlite")
 events = repository(store)
 let model = EventsModel(events, account: "ann")
 // snippet: lifecycle

@@ -1,7 +1,4 @@
-import HTTPPageSource
 import Hummingbird
-import PageModel
-import PageStore
 import PagedRepository
 
 /// Answers requests from the store alone, so no client waits for the upstream (R10).
@@ -9,14 +6,20 @@ struct Items: Sendable {
     private let key: QueryKey
     private let freshness: FreshnessPolicy
     /// The service returns items as the upstream sent them, byte for byte (R7), and does not decode them.
-    private let repository: PagedRepository<[UInt8]>
+    private let repository: ListRepository<[UInt8]>
 
-    init(_ store: PageStore, _ source: HTTPPageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
+    init(_ store: SQLitePageStore, _ source: any PageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
         self.key = key
         self.freshness = freshness
         var options = PagedListOptions()
         options.freshness = freshness
-        repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options) { _ in source }
+        repository = ListRepository(storage: store, codec: RawItemCodec(), options: options) { _ in source }
+    }
+
+    /// Adds the two paths of the list to a router.
+    func add(to router: Router<BasicRequestContext>) {
+        router.get("items") { request, _ in try await page(request) }
+        router.get("healthz") { _, _ in try await health() }
     }
 
     /// `GET /items?offset=0&limit=20`. `limit` is at most 100.

@@ -9,8 +9,6 @@ import HTTPPageSource
 import Hummingbird
 import Logging
 import Metrics
-import PageModel
-import PageStore
 import PagedRepository
 import ServiceLifecycle
 
@@ -18,7 +16,7 @@ import ServiceLifecycle
 struct OfflineService {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
-        guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
+        guard let url = arguments.first, let key = HTTPSource.key(for: url) else {
             print("usage: OfflineService URL [STORE]")
             exit(64)
         }
@@ -33,22 +31,20 @@ struct OfflineService {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
 
-        let store = try await PageStore.open(at: path)
+        let store = try await SQLitePageStore.open(at: path)
         let transport = AsyncHTTPTransport()
         let outcome: Result<Void, any Error>
         do {
             // The engine fetches all of a pinned list and keeps it up to date.
             try await store.pin(key)
-            let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
+            let source = try HTTPSource(HTTPSourceConfiguration(url: url), transport: transport)
             var options = EngineOptions()
             options.freshness = freshness
             let engine = SyncEngine(storage: store, options: options) { list in
                 list.key == key ? SyncEngine.Origin("upstream", source) : nil
             }
-            let items = Items(store, source, key: key, freshness)
             let router = Router()
-            router.get("items") { request, _ in try await items.page(request) }
-            router.get("healthz") { _, _ in try await items.health() }
+            Items(store, source, key: key, freshness).add(to: router)
             router.get("metrics") { _, _ in metrics.page() }
             let application = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),

@@ -1,5 +1,4 @@
 import Hummingbird
-import PageModel
 import PagedRepository
 
 /// The age of an answer and its origin in the cache, as HTTP headers: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).

@@ -1,5 +1,4 @@
 // Declarations that the snippets expect from their program: an API, and functions that show items.
-import PageModel
 import PagedRepository
 
 struct Item: Codable, Identifiable, Sendable {

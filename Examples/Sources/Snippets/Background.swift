@@ -1,14 +1,13 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum Background {
     static func engine(
-        _ store: PageStore, _ codec: JSONItemCodec<Item>, _ source: @escaping @Sendable (QueryKey) -> any PageSource
+        _ store: SQLitePageStore, _ codec: JSONItemCodec<Item>,
+        _ source: @escaping @Sendable (QueryKey) -> any PageSource
     ) async throws {
         // snippet: engine
         let gate = OriginGate(concurrency: 4, requestsPerSecond: 10)
-        let lists = PagedRepository(storage: store, codec: codec) { key in gate.limiting(source(key)) }
+        let lists = ListRepository(storage: store, codec: codec) { key in gate.limiting(source(key)) }
         let engine = SyncEngine(storage: store) { record in
             SyncEngine.Origin("https://api.example.com", source(record.key), gate: gate)
         }
@@ -17,7 +16,7 @@ enum Background {
         _ = lists
     }
 
-    static func watch(_ store: PageStore, _ id: QueryID, _ read: () -> Void) async {
+    static func watch(_ store: SQLitePageStore, _ id: QueryID, _ read: () -> Void) async {
         // snippet: notices
         for await notice in store.notices(of: id) {
             switch notice {

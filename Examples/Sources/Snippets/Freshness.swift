@@ -1,14 +1,12 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum FreshnessSnippets {
-    static func policy(_ store: PageStore, _ source: ItemSource<Item>) -> PagedRepository<Item> {
+    static func policy(_ store: SQLitePageStore, _ source: ItemSource<Item>) -> ListRepository<Item> {
         // snippet: policy
         var options = PagedListOptions()
         options.freshness = FreshnessPolicy(
             staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originWord: .ignored)
-        let repository = PagedRepository(storage: store, source: source, options: options)
+        let repository = ListRepository(storage: store, source: source, options: options)
         // end
         return repository
     }
@@ -20,7 +18,7 @@ enum FreshnessSnippets {
         // end
     }
 
-    static func sweep(_ store: PageStore, _ source: ItemSource<Item>) async throws -> Bool {
+    static func sweep(_ store: SQLitePageStore, _ source: ItemSource<Item>) async throws -> Bool {
         // snippet: sweep
         var options = SyncOptions()
         options.work = .sweep

@@ -1,4 +1,3 @@
-import PageStore
 import PagedRepository
 import PagedRepositoryTesting
 
@@ -11,7 +10,7 @@ enum GettingStarted {
     static func tested(_ events: [Event]) async throws -> Bool {
         // snippet: test
         let origin = ItemOrigin(events, pageSize: 10)
-        let list = PagedRepository<Event>(
+        let list = ListRepository<Event>(
             storage: MemoryStorage(), codec: JSONItemCodec(), clock: ManualClock(), source: { _ in origin }
         ).list("events")
         try await list.load()
@@ -23,7 +22,7 @@ enum GettingStarted {
     }
 
     static func search(
-        _ repository: PagedRepository<Event>, _ texts: AsyncStream<String>,
+        _ repository: ListRepository<Event>, _ texts: AsyncStream<String>,
         _ source: @escaping @Sendable (String) -> ItemSource<Event>
     ) async {
         // snippet: search

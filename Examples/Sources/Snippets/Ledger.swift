@@ -1,9 +1,7 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum Ledger {
-    static func failures(_ store: PageStore, _ say: (String) -> Void) async throws {
+    static func failures(_ store: SQLitePageStore, _ say: (String) -> Void) async throws {
         // snippet: failures
         guard let query = try await store.query("events"), let list = try await store.outline(of: query.id) else {
             return
@@ -41,7 +39,7 @@ enum Ledger {
         var remaining: Duration
     }
 
-    static func due(_ store: PageStore, _ source: @escaping @Sendable (QueryKey) -> any PageSource) async throws {
+    static func due(_ store: SQLitePageStore, _ source: @escaping @Sendable (QueryKey) -> any PageSource) async throws {
         // snippet: due
         for due in try await DueWork.all(in: store) {
             for work in due.runs {

@@ -1,15 +1,13 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum PaginatedListViewModel {
-    static func list(_ store: PageStore) throws -> PagedList<String> {
+    static func list(_ store: SQLitePageStore) throws -> PagedList<String> {
         // snippet: first
         let source = ItemSource.cursors { (start: Int?, _) in
             let page = try await API.names(from: start ?? 0)
             return CursorPage(items: page, next: page.isEmpty ? nil : (start ?? 0) + page.count)
         }
-        let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
+        let list = ListRepository(storage: store, source: source).list(QueryKey("names"))
         // end
         return list
     }

@@ -1,14 +1,12 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 enum PagingList {
-    static func list(_ store: PageStore) throws -> PagedList<Item> {
+    static func list(_ store: SQLitePageStore) throws -> PagedList<Item> {
         // snippet: first
         let source = ItemSource.offsets(pageSize: 20) { offset, limit in
             try await API.list(limit: limit, offset: offset)
         }
-        let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
+        let list = ListRepository(storage: store, source: source).list(QueryKey("items"))
         // end
         return list
     }

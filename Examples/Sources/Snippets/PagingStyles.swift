@@ -1,6 +1,4 @@
 import HTTPPageSource
-import PageModel
-import PageStore
 import PagedRepository
 
 enum PagingStyles {
@@ -19,13 +17,13 @@ enum PagingStyles {
         return [offsets, pages, keyset]
     }
 
-    static func http(_ store: PageStore) async throws {
+    static func http(_ store: SQLitePageStore) async throws {
         // snippet: http
         let transport = AsyncHTTPTransport()
         let url = "https://api.example.com/events?kind=concert"
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
-        let events = PagedRepository(storage: store, codec: JSONItemCodec<Item>()) { _ in source }
-        if let key = HTTPPageSource.key(for: url) {
+        let source = try HTTPSource(HTTPSourceConfiguration(url: url), transport: transport)
+        let events = ListRepository(storage: store, codec: JSONItemCodec<Item>()) { _ in source }
+        if let key = HTTPSource.key(for: url) {
             try await events.list(key).load()
         }
         // end

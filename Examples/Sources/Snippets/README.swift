@@ -1,15 +1,13 @@
 import HTTPPageSource
 // snippet: library
-import PageModel
-import PageStore
 import PagedRepository
 // end
 
 func readme(_ api: any EventsAPI) async throws {
     // snippet: library
-    let store = try await PageStore.open(at: "cache/store.sqlite")
+    let store = try await SQLitePageStore.open(at: "cache/store.sqlite")
     let source = ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
-    let list = PagedRepository(storage: store, source: source).list("events")
+    let list = ListRepository(storage: store, source: source).list("events")
 
     try await list.load(.originFirst)  // page one; the cached items when the API is offline
     show(list.current.items)
@@ -18,11 +16,11 @@ func readme(_ api: any EventsAPI) async throws {
     await store.close()
 }
 
-func registry(_ store: PageStore) async throws {
+func registry(_ store: SQLitePageStore) async throws {
     // snippet: registry
     let transport = AsyncHTTPTransport()
     let catalogue = HTTPSourceConfiguration(url: "http://localhost:5000/v2/_catalog?n=100")
-    let source = try HTTPPageSource(catalogue, transport: transport)
+    let source = try HTTPSource(catalogue, transport: transport)
     let report = try await ListSync(storage: store, source: source, key: "images").run()
     print(report.outcome, report.pagesFetched, source.summary ?? "")
     await transport.close()

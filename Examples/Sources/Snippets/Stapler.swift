@@ -1,5 +1,3 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 // snippet: response
@@ -10,19 +8,19 @@ struct ItemsResponse: Decodable, PaginatedResponse {
 // end
 
 enum Stapler {
-    static func store(_ path: String) async throws -> PageStore {
+    static func store(_ path: String) async throws -> SQLitePageStore {
         // snippet: store
-        let store = try await PageStore.open(at: path, mode: .createIfMissing)
+        let store = try await SQLitePageStore.open(at: path, mode: .createIfMissing)
         // end
         return store
     }
 
-    static func list(_ store: PageStore) throws -> PagedList<Item> {
+    static func list(_ store: SQLitePageStore) throws -> PagedList<Item> {
         // snippet: first
         let source = ItemSource.offsets(pageSize: 10) { offset, size in
             try await API.items(offset: offset, size: size)
         }
-        let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
+        let list = ListRepository(storage: store, source: source).list(QueryKey("items"))
         // end
         return list
     }

@@ -1,5 +1,3 @@
-import PageModel
-import PageStore
 import PagedRepository
 
 // snippet: response
@@ -11,12 +9,12 @@ struct NamesResponse: Decodable, PaginatedResponse {
 // end
 
 enum SwiftPaginator {
-    static func list(_ store: PageStore) throws -> PagedList<String> {
+    static func list(_ store: SQLitePageStore) throws -> PagedList<String> {
         // snippet: first
         let source = ItemSource.pages(size: 10, firstNumber: 0) { page, size in
             try await API.names(page: page, size: size)
         }
-        let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
+        let list = ListRepository(storage: store, source: source).list(QueryKey("names"))
         // end
         return list
     }
@@ -36,7 +34,7 @@ enum SwiftPaginator {
         // end
     }
 
-    static func anywhere(_ repository: PagedRepository<String>) async throws {
+    static func anywhere(_ repository: ListRepository<String>) async throws {
         // snippet: window
         let window = try await repository.page(QueryKey("names"), offset: 5_000, limit: 20)
         show(window.items)

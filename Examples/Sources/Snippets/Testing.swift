@@ -1,4 +1,3 @@
-import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
@@ -23,7 +22,7 @@ enum TestingSnippets {
             .init(.first, .page(first)),
             .init(.offset(20), fails: FetchFailure(.transport, "cut off", isRetryable: true)),
         ])
-        let list = PagedRepository(storage: MemoryStorage(), codec: RawItemCodec()) { _ in origin }.list(key)
+        let list = ListRepository(storage: MemoryStorage(), codec: RawItemCodec()) { _ in origin }.list(key)
         try await list.load()
         // end
         return origin.unscripted.isEmpty

@@ -1,8 +1,7 @@
-import PageModel
-import PageStore
+import PagedRepository
 
 enum Upkeep {
-    static func evict(_ store: PageStore, _ say: (String) -> Void) async throws {
+    static func evict(_ store: SQLitePageStore, _ say: (String) -> Void) async throws {
         // snippet: evict
         if let query = try await store.query("events") { try await store.setPinned(true, query.id) }
         let budget = EvictionBudget(bytes: 256 << 20, age: .seconds(30 * 86_400))
@@ -13,7 +12,7 @@ enum Upkeep {
 
     static func verify(_ path: String, _ say: (String) -> Void) async throws {
         // snippet: verify
-        let store = try await PageStore.open(at: path, mode: .mustExist)
+        let store = try await SQLitePageStore.open(at: path, mode: .mustExist)
         let report = try await store.verify()
         for finding in report.findings { say(finding.message) }
         if !report.isSound {

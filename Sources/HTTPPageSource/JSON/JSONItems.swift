@@ -1,6 +1,6 @@
 public import PageModel
 
-/// Splits the body of a JSON answer into the items of a page without decoding it. `HTTPPageSource` splits answers in
+/// Splits the body of a JSON answer into the items of a page without decoding it. `HTTPSource` splits answers in
 /// the same way. This type is for sources of your own.
 ///
 /// Items keep the bytes that the origin sent (R7): the text of numbers, the order of members, unknown members, and

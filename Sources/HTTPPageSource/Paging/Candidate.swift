@@ -64,7 +64,7 @@ enum ProbeFinding: Equatable {
 
     /// Whether the probe filtered the list instead of paging it. A filter leaves less than half of the total. R20
     /// doubts a shrunk list at the same threshold.
-    static func isFiltered(_ first: Total, _ second: Total) -> Bool {
+    static func isFiltered(_ first: ListTotal, _ second: ListTotal) -> Bool {
         guard let before = first.exactCount, let after = second.exactCount else { return false }
         return after < before / 2
     }

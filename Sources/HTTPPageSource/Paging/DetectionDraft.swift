@@ -55,7 +55,7 @@ struct Evidence {
     var remaining: Int?
     /// Whether the whole answer is an array, without a member that could say more.
     var isBare = false
-    var total: Total = .unknown
+    var total: ListTotal = .unknown
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false

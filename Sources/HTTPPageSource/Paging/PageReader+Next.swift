@@ -25,7 +25,7 @@ extension PageReader {
         let first = description.firstPage ?? 1
         let number = description.pageParameter.flatMap { answer.url.value(of: $0) }.flatMap { Int($0) } ?? first
         // An origin that counts 0 pages may still have a first one.
-        guard pages > 0, (0...Total.largest).contains(number) else { return nil }
+        guard pages > 0, (0...ListTotal.largest).contains(number) else { return nil }
         return number - first < pages - 1
     }
 

@@ -85,13 +85,13 @@ struct PageReader {
     // MARK: Total
 
     /// The total in an answer (R44), and a warning when the value is nonsense.
-    static func total(of answer: Answer, _ description: SourceDescription) -> (total: Total, nonsense: String?) {
+    static func total(of answer: Answer, _ description: SourceDescription) -> (total: ListTotal, nonsense: String?) {
         guard let place = description.total, let text = answer.text(at: place) else { return (.unknown, nil) }
         guard let number = answer.number(at: place), number >= 0 else {
             // `0-24/*`: the origin does not know the total (RFC 9110, 14.4).
             return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is no number of items; the total is unknown")
         }
-        let total = Total(claimed: number)
+        let total = ListTotal(claimed: number)
         guard
             description.isEstimate == true || isMarked(answer, description.estimateMark)
                 || PageReader.isPart(answer, description)

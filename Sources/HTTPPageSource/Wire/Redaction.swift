@@ -19,8 +19,8 @@ extension HTTPSourceConfiguration: CustomStringConvertible, CustomReflectable {
     }
 }
 
-extension HTTPPageSource: CustomStringConvertible, CustomReflectable {
-    public var description: String { "HTTPPageSource(\(OriginURL.place(of: configuration.url)))" }
+extension HTTPSource: CustomStringConvertible, CustomReflectable {
+    public var description: String { "HTTPSource(\(OriginURL.place(of: configuration.url)))" }
     public var customMirror: Mirror { Mirror(self, children: ["url": OriginURL.place(of: configuration.url)]) }
 }
 

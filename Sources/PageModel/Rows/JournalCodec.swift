@@ -77,7 +77,7 @@ package enum JournalCodec {
             bytes.append(contentsOf: id.utf8)
         }
 
-        mutating func put(_ item: Item) {
+        mutating func put(_ item: RawItem) {
             put(id: item.id, item.idType)
             put(item.payload.count)
             bytes.append(contentsOf: item.payload)
@@ -134,11 +134,11 @@ package enum JournalCodec {
             return nil
         }
 
-        /// Reads a position. Returns nil for a number beyond `Total.largest`.
-        mutating func place() -> Int? { number().flatMap { $0 <= Total.largest ? $0 : nil } }
+        /// Reads a position. Returns nil for a number beyond `ListTotal.largest`.
+        mutating func place() -> Int? { number().flatMap { $0 <= ListTotal.largest ? $0 : nil } }
 
         mutating func range() -> Range<Int>? {
-            guard let lower = place(), let upper = number(), lower <= upper, upper <= Total.largest || upper == .max
+            guard let lower = place(), let upper = number(), lower <= upper, upper <= ListTotal.largest || upper == .max
             else { return nil }
             return lower..<upper
         }
@@ -156,9 +156,9 @@ package enum JournalCodec {
             return take(word >> 1).map { (String(decoding: $0, as: UTF8.self), word & 1 == 0 ? .string : .number) }
         }
 
-        mutating func item() -> Item? {
+        mutating func item() -> RawItem? {
             guard let id = id(), let length = number(), let payload = take(length) else { return nil }
-            return Item(payload: Array(payload), id: id.text, idType: id.type)
+            return RawItem(payload: Array(payload), id: id.text, idType: id.type)
         }
 
         mutating func list<Element>(_ each: (inout Reader) -> Element?) -> [Element]? {

@@ -15,7 +15,7 @@ enum StoreOpening {
     /// - Parameter withLog: whether commits go to a write-ahead log. Without a log, a recreated file needs only its own
     ///   size, which helps on a full disk. Defaults to true.
     static func openWriter(
-        _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp, withLog: Bool = true
+        _ path: String, _ identity: FileIdentity, options: SQLitePageStore.Options, now: Timestamp, withLog: Bool = true
     ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
@@ -45,7 +45,7 @@ enum StoreOpening {
     /// Opens the connection that holds the write lock during merges. It writes nothing. The writer must have been
     /// opened before.
     static func openLocker(
-        _ path: String, _ identity: FileIdentity, options: PageStore.Options
+        _ path: String, _ identity: FileIdentity, options: SQLitePageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
@@ -62,7 +62,7 @@ enum StoreOpening {
     /// Opens a connection that only reads. The writer must have been opened before, unless the whole store is open for
     /// reading only. In that case this function checks the schema itself.
     static func openReader(
-        _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: PageStore.Options
+        _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
         let connection =
@@ -92,7 +92,9 @@ enum StoreOpening {
     /// Opens a store that must not be written. A read-only directory or medium may not even allow the shared memory of
     /// the log. The file is then read as it is, if no log has newer data
     /// (https://www.sqlite.org/wal.html#read_only_databases).
-    private static func openUntouched(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
+    private static func openUntouched(_ path: String, _ options: SQLitePageStore.Options) throws(StorageError)
+        -> Connection
+    {
         if options.fileSystem == StoreFile.exclusiveFileSystem {
             // An exclusive lock needs a descriptor that is open for writing.
             let connection = try Connection(path: path, fileSystem: options.fileSystem)
@@ -113,7 +115,7 @@ enum StoreOpening {
     }
 
     /// Applies SQLite's advice for untrusted database files (https://www.sqlite.org/security.html).
-    static func harden(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+    static func harden(_ connection: Connection, _ options: SQLitePageStore.Options) throws(StorageError) {
         connection.setBusyBudget(options.busyBudget)
         connection.timeLimit = options.timeLimit
         try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, true)
@@ -135,7 +137,8 @@ enum StoreOpening {
     ///
     /// The mark is one transaction. A process killed during it leaves an empty file, or a journal that makes the file
     /// empty again. So SQLite, and not the header, decides whether the file is blank.
-    private static func stampIfBlank(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+    private static func stampIfBlank(_ connection: Connection, _ options: SQLitePageStore.Options) throws(StorageError)
+    {
         try retrying(connection, options) { () throws(StorageError) in
             // One transaction reads both values, because another process may be creating the store right now.
             let (stamp, objects) = try connection.transaction(.read) { () throws(StorageError) in
@@ -163,7 +166,7 @@ enum StoreOpening {
     }
 
     /// Switches to WAL. The switch can report BUSY without calling the busy handler, so it is retried here.
-    private static func switchToWAL(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+    private static func switchToWAL(_ connection: Connection, _ options: SQLitePageStore.Options) throws(StorageError) {
         try retrying(connection, options) { () throws(StorageError) in
             var mode = ""
             try connection.pragma("journal_mode = WAL") { row throws(StorageError) in mode = row.text(0) }
@@ -176,7 +179,7 @@ enum StoreOpening {
     /// Runs `body` again while another process holds a lock. All attempts together last no longer than the busy budget:
     /// an attempt may wait itself, with the rest of the budget.
     private static func retrying(
-        _ connection: Connection, _ options: PageStore.Options, _ body: () throws(StorageError) -> Void
+        _ connection: Connection, _ options: SQLitePageStore.Options, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         let deadline = ContinuousClock.now + min(options.busyBudget, .milliseconds(Int32.max))
         defer { connection.setBusyBudget(options.busyBudget) }

@@ -51,7 +51,7 @@ enum JournalTable {
         }
         var (counter, kept) = (found?.counter ?? 0, found?.kept ?? 0)
         // No commit writes such a number, so the earlier rows are not trusted (R46).
-        let isPossible = (0..<Total.largest).contains(counter) && (0...Total.largest).contains(kept)
+        let isPossible = (0..<ListTotal.largest).contains(counter) && (0...ListTotal.largest).contains(kept)
         if !isPossible { (counter, kept) = (0, 0) }
         if draft.beginsAnew || !isPossible {
             // Without their rows, requests for changes since earlier versions return `truncated`.
@@ -125,7 +125,7 @@ enum JournalTable {
         guard version.counter <= current.counter, version.counter != current.counter || version == current else {
             return .truncated(current: current)
         }
-        let limit = min(max(0, limit), Total.largest)
+        let limit = min(max(0, limit), ListTotal.largest)
         var entries: [JournalEntry] = []
         var (isWhole, isFirst, cost) = (true, true, 0)
         try connection.each(
@@ -197,8 +197,8 @@ enum JournalTable {
         var seal = Seal(Seal.journal)
         seal.mix(query.rawValue)
         row.mix(7, into: &seal)
-        guard seal.value == row.hash(7), (1...Total.largest).contains(row.int(0)),
-            (0...Total.largest).contains(row.int(4)),
+        guard seal.value == row.hash(7), (1...ListTotal.largest).contains(row.int(0)),
+            (0...ListTotal.largest).contains(row.int(4)),
             let changes = row.withBlob(5, { JournalCodec.decode($0) })
         else { return nil }
         return JournalEntry(

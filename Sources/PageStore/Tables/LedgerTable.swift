@@ -50,7 +50,7 @@ enum LedgerTable {
             }
         }
         rows = KeyedRows()
-        let readable = Int64(max(range.lowerBound, 0))..<Int64(min(range.upperBound, Total.largest + 1))
+        let readable = Int64(max(range.lowerBound, 0))..<Int64(min(range.upperBound, ListTotal.largest + 1))
         if !readable.isEmpty { try rows.read(readable, ascending: scan(within), descending: scan(withinDescending)) }
         return rows
     }

@@ -3,7 +3,7 @@ import PageModel
 /// The ids of queries.
 enum QueryNumbers {
     /// The bound of ids: every id is below it. `KeyedRows` reads up to it.
-    private static let bound = Int64(Total.largest)
+    private static let bound = Int64(ListTotal.largest)
     /// Statements for the greatest id in each table that refers to queries: one seek to the end of its b-tree.
     /// Impossible ids are not counted.
     private static let greatest: [SQL] =

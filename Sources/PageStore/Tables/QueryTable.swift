@@ -134,7 +134,7 @@ enum QueryTable {
             }
         }
         rows = KeyedRows()
-        try rows.read(0..<Int64(Total.largest), ascending: scan(upwards), descending: scan(downwards))
+        try rows.read(0..<Int64(ListTotal.largest), ascending: scan(upwards), descending: scan(downwards))
         return rows
     }
 

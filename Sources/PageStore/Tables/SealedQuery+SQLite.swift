@@ -6,7 +6,7 @@ extension SealedQuery {
         // names treats them as different. The types are read first, because reading a column as text makes SQLite
         // convert it (https://www.sqlite.org/c3ref/column_blob.html).
         let hasBlob = [1, 2, 6, 12, 13, 15].contains { row.isBlob($0) }
-        let total: Total =
+        let total: ListTotal =
             switch row.text(6) {
             case "exact": .exact(row.int(7))
             case "estimate": .estimate(row.int(7))
@@ -23,7 +23,7 @@ extension SealedQuery {
             paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
             invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
             window: row.optionalInt(20),
-            contentVersion: ContentVersion(counter: min(max(row.int(22), 0), Total.largest), stamp: row.hash(23)))
+            contentVersion: ContentVersion(counter: min(max(row.int(22), 0), ListTotal.largest), stamp: row.hash(23)))
         let isInBounds =
             [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
             && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)

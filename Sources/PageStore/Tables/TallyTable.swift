@@ -51,7 +51,7 @@ enum TallyTable {
         try connection.run(
             add, .int(query.rawValue), .time((tally.beganAt ?? now).stored), .int(tally.runs), .int(tally.requests),
             .int(tally.pagesFetched), .int(tally.pagesUnchanged), .int(tally.pagesKept), .int(tally.bytesReceived),
-            .int(Total.largest), .int(tally.changedSince?.counter ?? 0),
+            .int(ListTotal.largest), .int(tally.changedSince?.counter ?? 0),
             .hash(tally.changedSince?.stamp ?? 0))
     }
 }

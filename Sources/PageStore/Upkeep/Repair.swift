@@ -7,7 +7,7 @@ struct Repair {
     private var pagesDropped = 0
     private var queriesDropped = 0
     private var mended = 0
-    private var changes: [QueryID: [Change]] = [:]
+    private var changes: [QueryID: [ChangeSet.Change]] = [:]
     /// The changes for the journal of each list. Where more than positions were lost, the journal restarts and readers
     /// must read the list again.
     private var journals: [QueryID: JournalDraft] = [:]

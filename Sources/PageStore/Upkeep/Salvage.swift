@@ -16,7 +16,7 @@ import PageModel
 /// old store or the new one.
 enum Salvage {
     static func run(
-        _ path: String, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
+        _ path: String, _ found: VerifyReport, _ options: SQLitePageStore.Options, _ clock: any StorageClock
     ) throws(StorageError) -> RepairReport {
         let now = StorageMoment(clock).now
         let gate = StoreGate(path, makingFile: true)
@@ -55,7 +55,7 @@ enum Salvage {
     private static let copySuffix = ".repair-old"
     private static let freshSuffix = ".repair-new"
 
-    private static func lockedConnection(_ path: String, _ options: PageStore.Options) throws(StorageError)
+    private static func lockedConnection(_ path: String, _ options: SQLitePageStore.Options) throws(StorageError)
         -> Connection
     {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
@@ -80,7 +80,7 @@ enum Salvage {
     }
 
     private static func fill(
-        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options,
+        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: SQLitePageStore.Options,
         _ clock: any StorageClock
     ) throws(StorageError) -> RepairReport {
         let now = StorageMoment(clock).now

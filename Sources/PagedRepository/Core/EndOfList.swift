@@ -54,15 +54,15 @@ extension FetchedPage {
     var saysMore: Bool { hasMore ?? (next != nil) }
 }
 
-extension Total {
+extension ListTotal {
     /// Whether both totals are exact and differ. Only exact totals can serve as a check.
-    func contradicts(_ other: Total) -> Bool {
+    func contradicts(_ other: ListTotal) -> Bool {
         guard let one = exactCount, let two = other.exactCount else { return false }
         return one != two
     }
 
     /// Returns the total after `reached` items were seen. An exact total below that count becomes an estimate (R20).
-    func believed(reached: Int) -> Total {
+    func believed(reached: Int) -> ListTotal {
         if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }
     }
 }

@@ -5,7 +5,7 @@ import PageModel
 struct HeadVerdict: Equatable {
     /// The facts about the cached list that decide the verdict.
     struct Cached: Equatable {
-        var total: Total
+        var total: ListTotal
         /// The end of the run that begins at position 0. All positions before it are held.
         var headEnd: Int
         /// Whether the current generation holds no items.
@@ -35,7 +35,8 @@ struct HeadVerdict: Equatable {
         return isSame(identities, answer.total, end, cached) ? .unchanged : .changed
     }
 
-    private static func isSame(_ identities: [ItemIdentity], _ total: Total, _ end: Int?, _ cached: Cached) -> Bool {
+    private static func isSame(_ identities: [ItemIdentity], _ total: ListTotal, _ end: Int?, _ cached: Cached) -> Bool
+    {
         // A total that was wrong once stays an estimate. A new count by the origin is then no change.
         let isEstimate = if case .estimate = cached.total { true } else { false }
         return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)

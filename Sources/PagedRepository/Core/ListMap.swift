@@ -17,12 +17,12 @@ struct ListMap: Equatable {
     /// The stretches before, between and behind the anchors.
     let stretches: [Stretch]
     /// The length of the list, as the origin states it. It becomes an estimate when seen items contradict it.
-    let total: Total
+    let total: ListTotal
     /// The end of the list at the origin. `nil` means unknown.
     let end: Int?
 
     /// Returns nil when two answers contradict each other.
-    init?(_ sightings: [Sighting], cached: Reconciler.Cached, total: Total) {
+    init?(_ sightings: [Sighting], cached: Reconciler.Cached, total: ListTotal) {
         guard let seen = ListMap.seen(in: sightings) else { return nil }
         self.seen = seen
         self.cached = cached

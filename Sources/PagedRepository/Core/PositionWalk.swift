@@ -19,7 +19,7 @@ struct PositionWalk: Equatable {
     /// The largest number of items that an answer had.
     private(set) var span = 0
     /// The total of the last page one, as the origin stated it.
-    private(set) var headTotal = Total.unknown
+    private(set) var headTotal = ListTotal.unknown
     /// Whether a page lacked items since `restart()`.
     private(set) var sawHidden = false
     /// Whether an answer said that more items follow.
@@ -54,7 +54,7 @@ struct PositionWalk: Equatable {
     /// Returns the items of an answer that had not been received before, with the cursor of the next page. Returns nil
     /// when the answer shows that the list has moved: the last received item had to arrive again, and did not.
     /// - Parameter known: the total that the list has.
-    mutating func follow(_ answer: Answer, known: Total, _ access: PagingAccess) -> FetchedPage? {
+    mutating func follow(_ answer: Answer, known: ListTotal, _ access: PagingAccess) -> FetchedPage? {
         var page = withItsEnd(answer.page)
         let received = page.content.count
         // Behind all counted positions, known items are the last page again, or the first one (R24).
@@ -84,11 +84,11 @@ struct PositionWalk: Equatable {
     }
 
     /// Whether page one counts another number of items than the list. Page one itself may be the same then.
-    func countsOtherwise(than total: Total) -> Bool { headTotal.exactCount.map { $0 != total.count } ?? false }
+    func countsOtherwise(than total: ListTotal) -> Bool { headTotal.exactCount.map { $0 != total.count } ?? false }
 
     /// Whether page one counts as many items as the list. A total that counts hidden items still shows whether the list
     /// has grown.
-    func countsAlike(_ total: Total) -> Bool { headTotal.exactCount.map { $0 == total.count } ?? false }
+    func countsAlike(_ total: ListTotal) -> Bool { headTotal.exactCount.map { $0 == total.count } ?? false }
 
     /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.
     private mutating func withItsEnd(_ page: FetchedPage) -> FetchedPage {

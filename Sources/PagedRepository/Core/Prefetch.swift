@@ -28,6 +28,9 @@ struct Prefetch: Equatable {
         fetched = 0
     }
 
+    /// The furthest visible position. `nil` means that no item has appeared since the last restart.
+    var furthest: Int? { position < 0 ? nil : position }
+
     mutating func began() { fetched += 1 }
 
     mutating func restart() {

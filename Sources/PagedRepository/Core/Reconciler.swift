@@ -59,7 +59,7 @@ struct Reconciler: Equatable {
     let cached: Cached
     let reach: Reach
     /// The total that came with the head. An answer with another total shows that the list has changed since.
-    let total: Total
+    let total: ListTotal
     /// In order of arrival, the head first.
     private(set) var sightings: [Sighting]
     private(set) var requests = 1
@@ -73,7 +73,7 @@ struct Reconciler: Equatable {
 
     /// - Parameter isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even
     ///   if the head explains the list.
-    init(head: Sighting, total: Total, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
+    init(head: Sighting, total: ListTotal, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
         sightings = [head]
         self.total = total
@@ -89,7 +89,7 @@ struct Reconciler: Equatable {
     }
 
     /// Adds the answer to a request.
-    mutating func learn(_ sighting: Sighting, total now: Total) {
+    mutating func learn(_ sighting: Sighting, total now: ListTotal) {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
         if sighting.repeatsItems { isContradicted = true }
@@ -97,7 +97,7 @@ struct Reconciler: Equatable {
     }
 
     /// Adds an answer that showed the list moving before page one was requested again (R21).
-    mutating func learn(clue sighting: Sighting, total now: Total) {
+    mutating func learn(clue sighting: Sighting, total now: ListTotal) {
         learn(sighting, total: now)
         if !sighting.content.isEmpty { clues.append(sighting.range) }
     }

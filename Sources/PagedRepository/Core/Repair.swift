@@ -8,7 +8,7 @@ struct Repair: Equatable {
     var verified: [Range<Int>] = []
     /// Ranges that are not explained. They stay readable, do not count as held, and are fetched again.
     var demoted: [Range<Int>] = []
-    var total: Total
+    var total: ListTotal
     var end: Int?
     /// Whether more than the head was requested.
     var hasAsked: Bool

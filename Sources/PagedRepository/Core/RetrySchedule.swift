@@ -34,8 +34,9 @@ public struct RetrySchedule: Hashable, Sendable {
     ///   - chance: a random number in 0..<1. The pause is this share of the longest one ("full jitter").
     public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, chance: Double) -> Timestamp? {
         guard failure.isRetryable, attempt < attempts else { return nil }
-        // Doubling 30 times is far beyond any cap; further would overflow.
-        let longest = min(cap, base * (1 << min(max(attempt - 1, 0), 30)))
+        // Doubling 30 times is far beyond any cap. More doublings, and a base of more than 68 years, could overflow.
+        let base = min(max(base, .zero), .seconds(1 << 31))
+        let longest = min(max(cap, .zero), base * (1 << min(max(attempt - 1, 0), 30)))
         return max(now + longest * chance, quiet(after: failure, now: now) ?? now)
     }
 

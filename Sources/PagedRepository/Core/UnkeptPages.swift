@@ -17,7 +17,7 @@ struct UnkeptPages: Equatable {
     let start: Int
     private(set) var count = 0
     private(set) var pages = 0
-    private(set) var total = Total.unknown
+    private(set) var total = ListTotal.unknown
     /// The request for the next page. `nil` at the end.
     private(set) var next: PageRequest.Target?
     private let access: PagingAccess

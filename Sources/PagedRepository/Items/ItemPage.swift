@@ -5,7 +5,7 @@ public struct ItemPage<Value> {
     /// The items in list order. There may be more or fewer than were requested.
     public var items: [Value]
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
-    public var total: Total
+    public var total: ListTotal
     /// Whether the list continues behind these items, as the origin states it. It takes precedence over any total (R24).
     /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
@@ -24,14 +24,14 @@ public struct ItemPage<Value> {
 
     /// The answer "not modified" (304) to a request with a `ConditionalRequest.validator`.
     /// - Parameter total: the length of the list, as this answer states it. Defaults to `unknown`.
-    public static func notModified(total: Total = .unknown) -> ItemPage {
+    public static func notModified(total: ListTotal = .unknown) -> ItemPage {
         var page = ItemPage(items: [], total: total)
         page.isNotModified = true
         return page
     }
 
     /// A page of these items. An omitted parameter means that the origin does not state the value.
-    public init(items: [Value], total: Total = .unknown, hasMore: Bool? = nil) {
+    public init(items: [Value], total: ListTotal = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.total = total
         self.hasMore = hasMore
@@ -55,7 +55,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     /// (R45). Equal cursors must encode to equal bytes, so that a loop is detected (R24).
     public var next: Cursor?
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
-    public var total: Total
+    public var total: ListTotal
     /// Whether the list continues, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
     /// Defaults to nil, which leaves the decision to `next`.
     public var hasMore: Bool?
@@ -74,7 +74,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
 
     /// The answer "not modified" (304) to a request with a `ConditionalRequest.validator`.
     /// - Parameter total: the length of the list, as this answer states it. Defaults to `unknown`.
-    public static func notModified(total: Total = .unknown) -> CursorPage {
+    public static func notModified(total: ListTotal = .unknown) -> CursorPage {
         var page = CursorPage(items: [], next: nil, total: total)
         page.isNotModified = true
         return page
@@ -90,7 +90,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     }
 
     /// A page of these items and its next cursor. An omitted parameter means that the origin does not state the value.
-    public init(items: [Value], next: Cursor?, total: Total = .unknown, hasMore: Bool? = nil) {
+    public init(items: [Value], next: Cursor?, total: ListTotal = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.next = next
         self.total = total

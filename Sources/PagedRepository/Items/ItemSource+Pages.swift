@@ -23,7 +23,7 @@ extension ItemSource {
         let size = size.count
         let grid = PageGrid(size)
         return ItemSource(
-            paging: "page", codec: codec, id: id, access: { .grid(size: grid.size) },
+            paging: "page", codec: codec, id: id, access: { .grid(size: min(grid.size, 1 << 40)) },
             place: { request throws(FetchFailure) in
                 return switch request.target {
                 case .first: (index: 0, size: request.size ?? size)

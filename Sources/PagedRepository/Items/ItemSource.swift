@@ -26,7 +26,7 @@ import Synchronization
 /// codes 400, 404 and 416 for an offset mean that the position lies beyond the end (R24). A `DecodingError` is
 /// permanent. Any other error counts as a transport failure and is retried, also a `CancellationError` that the closure
 /// throws without being cancelled.
-public struct ItemSource<Value: Sendable>: PageSource {
+public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
     /// The answer of a paging style.
     struct Handover: Sendable {
         var page: ItemPage<Value>

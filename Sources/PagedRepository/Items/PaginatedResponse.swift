@@ -32,7 +32,7 @@ extension Array: ItemPageConvertible {
 public protocol PaginatedResponse<Element>: ItemPageConvertible {
     /// The type of the items.
     associatedtype Element
-    /// `Int`, `Int?` or `Total`. A `total` of any other type is ignored.
+    /// `Int`, `Int?` or `ListTotal`. A `total` of any other type is ignored.
     associatedtype Length: TotalClaim = Int?
     /// `Bool` or `Bool?`. A `hasMore` of any other type is ignored.
     associatedtype Continuation: ContinuationClaim = Bool?
@@ -69,22 +69,22 @@ extension PaginatedResponse where Continuation == Bool? {
 /// would silently get the default, nil.
 public protocol TotalClaim {
     /// The stated length of the list.
-    var claimedTotal: Total { get }
+    var claimedTotal: ListTotal { get }
 }
 
 extension Int: TotalClaim {
     /// The number as an exact total. A negative number is unknown, and a number that is too large is clamped (R44).
-    public var claimedTotal: Total { Total(claimed: self) }
+    public var claimedTotal: ListTotal { ListTotal(claimed: self) }
 }
 
 extension Optional: TotalClaim where Wrapped == Int {
     /// The number as an exact total; unknown for nil.
-    public var claimedTotal: Total { map { Total(claimed: $0) } ?? .unknown }
+    public var claimedTotal: ListTotal { map { ListTotal(claimed: $0) } ?? .unknown }
 }
 
-extension Total: TotalClaim {
+extension ListTotal: TotalClaim {
     /// The total itself.
-    public var claimedTotal: Total { self }
+    public var claimedTotal: ListTotal { self }
 }
 
 /// A type in which a response states whether a list continues.

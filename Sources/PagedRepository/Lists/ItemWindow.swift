@@ -14,7 +14,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     /// Positions whose bytes do not decode. With a placeholder, they have a value.
     public var undecodable: [Range<Int>]
     /// The length of the list, as the origin states it.
-    public var total: Total
+    public var total: ListTotal
     /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
     /// The freshness of the list by the policy. `nil` means that page one was never fetched.

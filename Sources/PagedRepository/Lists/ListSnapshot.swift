@@ -43,7 +43,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
     /// The length of the list, as the origin states it.
-    public var total: Total
+    public var total: ListTotal
     /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
     /// The number of pages in which `items` was fetched.
@@ -63,7 +63,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// The number of neighbouring pairs whose adjacency is inferred and was not shown by one answer (G1).
     public var inferredSeams: Int
     /// Whether `PagedListOptions.itemLimit` cuts the list off. The items behind it are stored, and
-    /// `PagedRepository.page` returns them.
+    /// `ListRepository.page` returns them.
     public var isAtItemLimit: Bool
     /// Positions without a value in `segments`, because their bytes are damaged or do not decode (R7). They are fetched
     /// again once.

@@ -11,7 +11,7 @@ public enum LoadOutcome: Hashable, Sendable {
     /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
     case undecodable(Int)
     /// The snapshot already holds `PagedListOptions.itemLimit` items, and the origin was not contacted or its new items
-    /// are not shown. `PagedRepository.page` returns the items behind them.
+    /// are not shown. `ListRepository.page` returns the items behind them.
     case itemLimitReached
     /// The same load was already under way. The number is the number of new items that it loaded.
     case joined(Int)

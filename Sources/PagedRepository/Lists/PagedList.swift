@@ -109,7 +109,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     }
 
     /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped. A
-    /// pinned list stays pinned. Use `PagedRepository.forget(_:)` at the end of a session.
+    /// pinned list stays pinned. Use `ListRepository.forget(_:)` at the end of a session.
     /// - Throws: `StorageError` when the storage fails.
     public func reset() async throws { try await controller.reset() }
 }

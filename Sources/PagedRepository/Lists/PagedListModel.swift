@@ -20,7 +20,7 @@ public final class PagedListModel<Value: Sendable> {
     /// See `ListSnapshot.items`.
     public var items: PagedItems<Value> { snapshot.items }
     /// See `ListSnapshot.total`.
-    public var total: Total { snapshot.total }
+    public var total: ListTotal { snapshot.total }
     /// See `ListSnapshot.pagesLoaded`.
     public var pagesLoaded: Int { snapshot.pagesLoaded }
     /// See `ListSnapshot.hasMore`.

@@ -1,8 +1,8 @@
 import PageModel
 import Synchronization
 
-/// A call that its caller can leave. The caller returns when the call ends, when its time is over, or when the caller
-/// is cancelled, whichever is first. A call that ignores its cancellation keeps running alone, and its result is
+/// A call that its caller can leave. The caller returns when the call ends, when its time is over, or some time after
+/// the caller is cancelled, whichever is first. A call that ignores its cancellation keeps running alone, and its result is
 /// dropped.
 ///
 /// State, under a mutex: the waiting caller, or the result that arrived before it. The first result wins.
@@ -20,11 +20,12 @@ final class AbandonableCall<Value: Sendable>: Sendable {
     /// Returns the result of `work`.
     /// - Parameters:
     ///   - limit: the time that the call may take. `nil` means no limit.
+    ///   - grace: how long the result of a cancelled call is waited for. Defaults to 0 seconds.
     ///   - work: the call, in a task of its own. The task is cancelled when the caller no longer waits.
-    /// - Throws: the error of `work`; `FetchFailure` with class `timeout` after `limit`; `CancellationError` as soon as
-    ///   the caller's task is cancelled.
+    /// - Throws: the error of `work`; `FetchFailure` with class `timeout` after `limit`; `CancellationError` when
+    ///   the caller's task was cancelled and `grace` is over.
     static func run(
-        within limit: Duration?, _ work: @escaping @Sendable () async throws -> Value
+        within limit: Duration?, grace: Duration = .zero, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let call = AbandonableCall()
         let task = Task {
@@ -45,7 +46,11 @@ final class AbandonableCall<Value: Sendable>: Sendable {
             try await withCheckedThrowingContinuation { call.wait($0) }
         } onCancel: {
             task.cancel()
-            call.end(.failure(CancellationError()))
+            guard grace > .zero else { return call.end(.failure(CancellationError())) }
+            Task {
+                try? await Task.sleep(for: grace)
+                call.end(.failure(CancellationError()))
+            }
         }
     }
 

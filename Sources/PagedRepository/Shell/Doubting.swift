@@ -56,7 +56,7 @@ extension SyncRun {
 extension FetchedPage {
     /// Returns the page with its exact total as an estimate, if the known total is already an estimate. A total that
     /// was once wrong does not prove where the list ends (R20).
-    func knowing(_ known: Total) -> FetchedPage {
+    func knowing(_ known: ListTotal) -> FetchedPage {
         guard case .estimate = known, let claimed = total.exactCount else { return self }
         var page = self
         page.total = .estimate(claimed)
@@ -72,7 +72,7 @@ extension FetchedPage {
     /// - Parameters:
     ///   - known: the total that the list currently has.
     ///   - heldEnd: the position behind the last held item.
-    func trusted(against known: Total, heldEnd: Int) -> FetchedPage {
+    func trusted(against known: ListTotal, heldEnd: Int) -> FetchedPage {
         // The origin says that the list continues, which takes precedence over a contradicting total (R24).
         if hasMore ?? (next != nil), let claimed = total.exactCount, claimed <= content.count {
             var page = self

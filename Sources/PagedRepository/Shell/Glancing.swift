@@ -70,7 +70,7 @@ extension SyncRun {
 
     /// Confirms page one after a "not modified" answer (R16).
     /// - Returns: whether the answer is fully handled.
-    func isConfirmedAtAGlance(_ total: Total, _ validator: Validator?) async throws(StorageError) -> Bool {
+    func isConfirmedAtAGlance(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) -> Bool {
         guard let (state, list, holdings, premise) = takeGlance(), let head = state.pageOne?.summary,
             head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count)
         else { return false }
@@ -147,7 +147,7 @@ extension SyncRun {
 
 extension Validator {
     /// Whether a "not modified" answer with `total` confirms the known total (R16).
-    func covers(_ total: Total, known: Total) -> Bool {
+    func covers(_ total: ListTotal, known: ListTotal) -> Bool {
         total == .unknown ? coversTotal || known == .unknown : total.count == known.count
     }
 }

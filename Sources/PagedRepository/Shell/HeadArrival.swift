@@ -29,7 +29,7 @@ extension SyncRun {
 
     /// Handles a 304. It confirms the page. It confirms the total only if the validator covers the total, or if the 304
     /// contains the total (R16).
-    private func headConfirmed(_ total: Total, _ validator: Validator?) async throws(StorageError) {
+    private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
         if try await isConfirmedAtAGlance(total, validator) { return }
         guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })

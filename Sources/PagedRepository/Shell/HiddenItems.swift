@@ -173,7 +173,7 @@ extension SyncRun {
         let behind = first + max(0, (total - first + size - 1) / size) * size
         let few = stride(from: first, to: min(behind, first + SyncRun.mostLooks * size), by: size)
         for position in Array(few) + [max(first, behind - size), behind, behind + size]
-        where position < Total.largest - size {
+        where position < ListTotal.largest - size {
             pass.looks[position] = Pass.Look(end: nil)
         }
         return pass.looks.keys.sorted().map { .span($0..<$0 + size, overlap: 0) }

@@ -1,12 +1,13 @@
 import PageModel
 
 /// A source whose requests wait for their turn at a gate. It reports the pauses that the origin requests to the gate.
+/// A call that ignores its cancellation leaves the gate, too.
 struct LimitedSource: RelayedSource {
     let gate: OriginGate
     let source: any PageSource
 
     init(_ source: any PageSource, gate: OriginGate) {
-        self.source = source
+        self.source = AbandonableSource.around(source)
         self.gate = gate
     }
 

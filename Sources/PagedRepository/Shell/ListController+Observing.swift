@@ -46,7 +46,7 @@ extension ListController: WatchedList {
             if machine.work == nil { try? await rebuild() }
             return
         }
-        var changes: [Change] = []
+        var changes: [ChangeSet.Change] = []
         var isElsewhere = false
         for notice in notices {
             switch notice {
@@ -70,7 +70,7 @@ extension ListController: WatchedList {
         do { try await rebuild() } catch { stopObserving() }
     }
 
-    private func heard(_ changes: [Change], _ isElsewhere: Bool) async {
+    private func heard(_ changes: [ChangeSet.Change], _ isElsewhere: Bool) async {
         // This list's own work builds its snapshots itself, page by page.
         let isOwn = machine.work != nil
         if isOwn { hasHeardMeanwhile = true }
@@ -105,7 +105,7 @@ extension ListController: WatchedList {
     }
 }
 
-extension Change {
+extension ChangeSet.Change {
     /// Whether the change concerns fetch records.
     fileprivate var isOfLedger: Bool { if case .ledger = self { true } else { false } }
 }

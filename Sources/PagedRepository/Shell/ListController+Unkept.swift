@@ -27,7 +27,7 @@ extension ListController {
     /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
         guard let known = unkept else { return stored }
-        guard let snapshot = known.laid(over: stored, skips: world.builder.skips) else {
+        guard let snapshot = known.laid(over: stored, skips: world.builder.skips, limit: world.builder.itemLimit) else {
             unkept = nil
             return stored
         }

@@ -170,6 +170,7 @@ extension ListController {
         tasks[ticket] = nil
         var failure: ListFailure?
         if case .failure(let error) = result { failure = error as? ListFailure }
+        let hasRefreshed = machine.work == .refresh && failure == nil
         guard machine.ended(ticket, failure: failure, isLastItemVisible: isLastItemVisible) else {
             return waiters.answer(ticket, .success(.superseded))
         }
@@ -177,6 +178,7 @@ extension ListController {
         // A failed prefetch is not reported before another item close to the end appears (X13).
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, result)
+        if hasRefreshed { prefetchAfterRefresh() }
         tellSettled()
     }
 

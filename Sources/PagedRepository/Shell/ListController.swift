@@ -140,6 +140,11 @@ actor ListController<Value: Sendable> {
         }
     }
 
+    /// Prefetches behind the items that appeared during a refresh. They have prefetched nothing, and may not appear again.
+    func prefetchAfterRefresh() {
+        if let position = prefetch.furthest { beginPrefetching(from: position) }
+    }
+
     /// Ends a prefetch that no caller waits for.
     private func ended() {
         prefetches.withLock { $0 -= 1 }
@@ -159,7 +164,7 @@ actor ListController<Value: Sendable> {
         settling = []
     }
 
-    /// Supersedes all work under way, before the list is removed by `PagedRepository.forget`.
+    /// Supersedes all work under way, before the list is removed by `ListRepository.forget`.
     func supersede() {
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()

@@ -6,7 +6,7 @@ import PageModel
 /// the two. No dimension names a list, an origin or a credential (R45). Each dimension has a few values that are known
 /// here.
 enum Metric: String, CaseIterable, Sendable {
-    /// Calls of `PagedList.load` and `PagedRepository.page`, by how much of the requested items was cached.
+    /// Calls of `PagedList.load` and `ListRepository.page`, by how much of the requested items was cached.
     case reads = "pagecache_reads_total"
     /// Completed requests to a source, by their result.
     case requests = "pagecache_requests_total"

@@ -1,7 +1,7 @@
 package import PageModel
 
 /// A source in front of another one. The properties that it does not define itself are those of the other source.
-package protocol RelayedSource: PageSource {
+package protocol RelayedSource: PromptSource {
     var source: any PageSource { get }
 }
 
@@ -10,5 +10,7 @@ extension RelayedSource {
     package var usage: SourceUsage { source.usage }
     package var largestOverlap: Int? { source.largestOverlap }
     package var probeSize: Int? { source.probeSize }
+    package var timeLimit: Duration? { source.timeLimit }
+    package var returnsPromptly: Bool { source.isPrompt }
     package func takeUp(_ list: QueryRecord) throws(FetchFailure) { try source.takeUp(list) }
 }

@@ -12,7 +12,7 @@ final class RememberingSource: RelayedSource {
 
     /// - Parameter call: the list that calls the source.
     init(_ source: any PageSource, for call: SourceCall) {
-        self.source = source
+        self.source = AbandonableSource.around(source)
         self.call = call
     }
 

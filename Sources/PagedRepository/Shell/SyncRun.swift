@@ -36,7 +36,7 @@ final class SyncRun {
     /// fetched as soon as other answers arrive.
     var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
     /// The last known page one of the origin.
-    var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
+    var pageOne = (count: 0, next: PageCursor?.none, total: ListTotal.unknown)
     var reconciliation: SyncReport.Reconciliation = .none
     var headFailure: FetchFailure?
     /// For progress events only. The storage has the true values.

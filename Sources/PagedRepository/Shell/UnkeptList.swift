@@ -26,7 +26,8 @@ struct UnkeptList<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - stored: the snapshot of the stored list.
     ///   - skips: whether `ListSnapshot.items` leaves out items that do not decode.
-    func laid(over stored: ListSnapshot<Value>, skips: Bool) -> ListSnapshot<Value>? {
+    ///   - limit: the position behind the last item to show.
+    func laid(over stored: ListSnapshot<Value>, skips: Bool, limit: Int) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
             isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.itemsEnd == pages.start
@@ -45,14 +46,16 @@ struct UnkeptList<Value: Sendable>: Sendable {
         let behind = snapshot.segments.compactMap { $0.part(from: pages.end) }
         snapshot.segments = snapshot.segments.filter { $0.range.upperBound <= pages.start }
         var position = pages.start
-        for page in decoded {
+        for whole in decoded where position < limit {
+            let page = whole.prefix(limit - position)
             for stretch in page.stretches {
                 snapshot.segments.add(stretch.values, at: position + stretch.index, isHeld: true)
             }
             for index in page.unusable { snapshot.unusable.append(position: position + index) }
             for index in page.undecodable { snapshot.undecodable.append(position: position + index) }
-            position += page.count
+            position += whole.count
         }
+        snapshot.isAtItemLimit = pages.end > limit
         snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
         snapshot.segments += behind
         snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter {
@@ -63,7 +66,7 @@ struct UnkeptList<Value: Sendable>: Sendable {
         snapshot.inferredSeams += isWhole ? max(0, pages.pages - 1) : pages.pages
         snapshot.total = (pages.total == .unknown ? snapshot.total : pages.total).believed(reached: pages.end)
         snapshot.end = pages.isAtEnd ? pages.end : snapshot.total.exactCount
-        snapshot.hasMore = !pages.isAtEnd
+        snapshot.hasMore = !pages.isAtEnd || snapshot.isAtItemLimit
         return snapshot
     }
 }

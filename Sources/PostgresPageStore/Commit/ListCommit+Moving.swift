@@ -8,7 +8,7 @@ extension ListCommit {
             throw StorageError(
                 .invalidPlan, "the pieces of a rearrangement contradict each other, or exceed the largest position")
         }
-        guard max(0, moves.map(\.distance).max() ?? 0) <= Total.largest / 2 else {
+        guard max(0, moves.map(\.distance).max() ?? 0) <= ListTotal.largest / 2 else {
             throw StorageError(.invalidPlan, "a rearrangement would move pages beyond the largest position")
         }
         let takenOut = rearrangement.takenOut

@@ -11,7 +11,7 @@ final class ListCommit {
     let moment: StorageMoment
     var list: ListRow
     /// The changes that are announced to observers after the commit.
-    var changes: [Change] = []
+    var changes: [ChangeSet.Change] = []
     /// The changes that the journal records (R48).
     var journal: JournalDraft
     /// True once positions have moved. The revision then rises by one, however many edits moved positions.

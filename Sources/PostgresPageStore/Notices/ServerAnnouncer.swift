@@ -200,7 +200,7 @@ final class ServerAnnouncer: Sendable {
         guard !columns.isEmpty, hub.hasObservers || columns.count < NoticeHub.columns else {
             return hub.publishElsewhere(known: [], columns: columns)
         }
-        let known = (try? await server.read((PostgresPageStore.everyID, []))).map { rows in
+        let known = (try? await server.read((PostgreSQLPageStore.everyID, []))).map { rows in
             rows.all.map { QueryID(rawValue: $0.int64(0)) }.filter { columns.contains(NoticeHub.column(of: $0)) }
         }
         hub.publishElsewhere(known: known ?? [], columns: columns)

@@ -36,7 +36,7 @@ enum JournalRow {
     /// Decodes a row. Returns nil when its seal does not hold, or a number is impossible.
     static func entry(_ row: Row, of query: QueryID) -> JournalEntry? {
         row.rows.withBytes(row.index, 4) { bytes -> JournalEntry? in
-            guard let bytes, (1...Total.largest).contains(row.int(0)),
+            guard let bytes, (1...ListTotal.largest).contains(row.int(0)),
                 seal(query, row.int(0), row.hash(1), row.int64(2), row.int(3), bytes) == row.hash(5),
                 let changes = JournalCodec.decode(bytes)
             else { return nil }

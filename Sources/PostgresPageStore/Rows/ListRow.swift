@@ -35,7 +35,7 @@ struct ListRow: Sendable {
     }
 
     static func read(_ row: Row) -> Read {
-        let total: Total =
+        let total: ListTotal =
             switch row.word(6) {
             case "exact": .exact(row.int(7))
             case "estimate": .estimate(row.int(7))
@@ -59,7 +59,7 @@ struct ListRow: Sendable {
         read.nextBody = row.int64(25)
         let checked = SealedQuery(
             record, nameHash: row.hash(3), seal: 0, sealHolds: read.seal == row.hash(26),
-            isInBounds: (1...Total.largest).contains(record.contentVersion.counter)
+            isInBounds: (1...ListTotal.largest).contains(record.contentVersion.counter)
                 && StoredBounds.sizes.contains(read.journalBytes) && read.nextBody > 0 && read.nextBody < .max >> 1)
         return Read(row: read, isWhole: checked.isWhole, hasItsName: checked.hasItsName)
     }

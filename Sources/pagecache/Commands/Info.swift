@@ -66,12 +66,12 @@ struct InfoReport {
 
     /// Whether the list was fetched with a credential. A source without one belongs to another owner then (R45).
     private var hasCredential: Bool {
-        guard let url, let plain = try? HTTPPageSource(HTTPSourceConfiguration(url: url), transport: NoTransport())
+        guard let url, let plain = try? HTTPSource(HTTPSourceConfiguration(url: url), transport: NoTransport())
         else { return false }
         return plain.belongsToAnother(stored: record.source)
     }
 
-    private var profile: [Explained] { HTTPPageSource.explanation(inStored: record.source) }
+    private var profile: [Explained] { HTTPSource.explanation(inStored: record.source) }
 
     var members: [(String, JSONOutput)] {
         let freshness = list.freshness(FreshnessPolicy(), now: now)

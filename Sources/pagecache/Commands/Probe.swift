@@ -31,14 +31,14 @@ struct Probe: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        if let reason = HTTPPageSource.refusal(of: url) {
+        if let reason = HTTPSource.refusal(of: url) {
             throw ToolFailure(.usage, "usage", "'\(url)' is \(reason)")
         }
         let configuration = try source.configuration(url: url)
         let transport = AsyncHTTPTransport(limits: configuration.limits, network: try source.network())
         let result: Result<SourceSurvey, any Error>
         do {
-            let origin = try HTTPPageSource(configuration, transport: transport)
+            let origin = try HTTPSource(configuration, transport: transport)
             result = .success(try await origin.survey(size: source.pageSize))
         } catch let failure as FetchFailure {
             result = .failure(ToolFailure(fetching: Printable.text(shownURL), failure, cached: false))
@@ -53,7 +53,7 @@ struct Probe: AsyncParsableCommand {
     }
 
     /// The URL without secrets.
-    private var shownURL: String { HTTPPageSource.key(for: url)?.text ?? "" }
+    private var shownURL: String { HTTPSource.key(for: url)?.text ?? "" }
 
     private func render(_ survey: SourceSurvey) {
         let fields: [(String, JSONOutput)] = [

@@ -65,7 +65,7 @@ extension Sync {
 
     /// Renders the result of a run that had no request to send.
     func tell(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
-        if work.explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
+        if work.explain { tell(HTTPSource.explanation(inStored: list.record.source)) }
         var report = SyncReport(stored: list)
         if try await !store.damage(of: list.record.id, thoroughly: true).isNone { report.outcome = .damaged }
         try SyncRendering(report: report, key: key, url: target, common: common).render()

@@ -111,7 +111,7 @@ struct Sync: AsyncParsableCommand {
 
         var configuration = source.adding(try source.credentials.read(), to: plain)
         configuration.rebinds = work.rebind
-        if let known { HTTPPageSource.restoreRequest(inStored: known.source, into: &configuration) }
+        if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
         // Pages that repeat themselves are the strongest hint that the stored findings are wrong.
         let state = try await store.state(of: key)
         if state?.failures?.contains(where: { $0.failure?.failureClass == .loop }) == true {
@@ -135,9 +135,9 @@ struct Sync: AsyncParsableCommand {
         _ transport: AsyncHTTPTransport,
         _ store: DeferredStore, _ options: SyncOptions
     ) async throws {
-        let origin: HTTPPageSource
+        let origin: HTTPSource
         do {
-            origin = try HTTPPageSource(configuration, stored: known?.source, transport: LoggedTransport(transport))
+            origin = try HTTPSource(configuration, stored: known?.source, transport: LoggedTransport(transport))
         } catch {
             throw ToolFailure(.usage, "usage", "'\(configuration.url)' is \(error.message)")
         }
@@ -198,22 +198,22 @@ struct Sync: AsyncParsableCommand {
     ) {
         if target.contains("://") {
             let plain = try source.plain(url: target)
-            guard let key = HTTPPageSource.key(for: plain, scope: source.scope ?? "") else {
-                let reason = HTTPPageSource.refusal(of: target) ?? "asked with a body that is no JSON object"
+            guard let key = HTTPSource.key(for: plain, scope: source.scope ?? "") else {
+                let reason = HTTPSource.refusal(of: target) ?? "asked with a body that is no JSON object"
                 throw ToolFailure(.usage, "usage", "'\(target)' is \(reason)")
             }
             return (plain, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
         let query = try QuerySelector.find(
             target, in: try await store.records(), otherwise: "a new query starts with its URL, http://… or https://…")
-        return (try source.plain(url: HTTPPageSource.url(inStored: query.source) ?? query.key.text), query.key)
+        return (try source.plain(url: HTTPSource.url(inStored: query.source) ?? query.key.text), query.key)
     }
 
     /// Refuses another URL under the key of a list, unless `--rebind` allows it (R47).
     private func checkBinding(of known: QueryRecord, to url: String) throws {
-        let isBound = HTTPPageSource.isBound(url: url, parameters: source.pagingParameters, stored: known.source)
+        let isBound = HTTPSource.isBound(url: url, parameters: source.pagingParameters, stored: known.source)
         guard !work.rebind, !isBound else { return }
-        let other = HTTPPageSource.url(inStored: known.source) ?? ""
+        let other = HTTPSource.url(inStored: known.source) ?? ""
         throw ToolFailure(
             .usage, "other_url", "'\(known.key.text)' is \(other)",
             hint: "use another --key, or --rebind to bind the list to this URL")

@@ -48,7 +48,7 @@ struct Verify: AsyncParsableCommand {
                 try await common.withStore(access) { store in try await look(at: store) }
             } catch let error as StorageError where error.code == .damaged && access == .writing {
                 guard let path = common.place.path else { throw error }
-                guard try PageStore.admitShortFile(at: path) else { throw error }
+                guard try SQLitePageStore.admitShortFile(at: path) else { throw error }
                 try await common.withStore(access) { store in try await look(at: store) }
             }
         } catch let error as StorageError where error.code == .damaged {
@@ -64,7 +64,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func look(at store: any ToolStore) async throws {
-        if common.place.path != nil { Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)") }
+        if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
         let names = Dictionary(
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
         guard repair, !consent.dryRun else {
@@ -96,7 +96,7 @@ struct Verify: AsyncParsableCommand {
             return Terminal.standard.note("nothing changed")
         }
         let target =
-            consent.dryRun ? "\(path).corrupt-<time>" : try PageStore.setAside(at: path, now: SystemClock().now())
+            consent.dryRun ? "\(path).corrupt-<time>" : try SQLitePageStore.setAside(at: path, now: SystemClock().now())
         ResultTable.render(
             one: [("dry_run", .bool(consent.dryRun)), ("set_aside", .string(target))], common.outputFormat,
             sentence: consent.dryRun ? "would rename \(path) to \(target)" : "set aside as \(target)")

@@ -30,8 +30,8 @@ struct Why: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if let offset, offset < 0 || offset > Total.largest {
-            throw ValidationError("--offset must be from 0 to \(Total.largest), and is \(offset)")
+        if let offset, offset < 0 || offset > ListTotal.largest {
+            throw ValidationError("--offset must be from 0 to \(ListTotal.largest), and is \(offset)")
         }
     }
 

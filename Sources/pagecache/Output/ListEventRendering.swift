@@ -85,7 +85,7 @@ struct ListEventRendering {
         }
     }
 
-    private var total: Total? { if case .total(let total) = event.kind { total } else { nil } }
+    private var total: ListTotal? { if case .total(let total) = event.kind { total } else { nil } }
 
     private var entry: LedgerEntry? {
         switch event.kind {

@@ -237,14 +237,14 @@ struct SyncRendering {
             ("duration_ms", .int(Int(report.duration.wholeMilliseconds))),
             (
                 "url",
-                .string(list.flatMap { ListRunner.url(of: $0.record) } ?? HTTPPageSource.key(for: url)?.text ?? url)
+                .string(list.flatMap { ListRunner.url(of: $0.record) } ?? HTTPSource.key(for: url)?.text ?? url)
             ),
             ("version", .optional(list.map { VersionText.text($0.record.contentVersion) })),
         ]
     }
 }
 
-extension Total {
+extension ListTotal {
     var kindName: String {
         switch self {
         case .exact: "exact"

@@ -39,7 +39,8 @@ struct CoverageMap: Equatable {
     init(of list: ListOutline, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
         let failing = list.ledger.filter(\.state.isFailure).map(\.offset)
         let end = max(
-            list.length, list.pages.last?.range.upperBound ?? 0, failing.last.map { min($0, Total.largest) + 1 } ?? 0)
+            list.length, list.pages.last?.range.upperBound ?? 0,
+            failing.last.map { min($0, ListTotal.largest) + 1 } ?? 0)
         isOpen = list.record.validatedAt != nil && list.record.end == nil && list.record.total.exactCount == nil
         var found: [Stretch] = []
         func append(_ range: Range<Int>, _ state: State) {

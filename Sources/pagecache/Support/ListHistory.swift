@@ -16,7 +16,7 @@ struct ListEvent: Hashable {
         case moved
         /// The list has a new generation.
         case replaced
-        case total(Total)
+        case total(ListTotal)
         /// The origin showed where the list ends (R24).
         case ended(Int)
         case failed(LedgerEntry)

@@ -65,14 +65,14 @@ struct ListRunner {
 
     /// The URL of a list. Returns nil for a list that is not fetched over HTTP.
     static func url(of query: QueryRecord) -> String? {
-        HTTPPageSource.url(inStored: query.source)
-            ?? (HTTPPageSource.key(for: query.key.text) == nil ? nil : query.key.text)
+        HTTPSource.url(inStored: query.source)
+            ?? (HTTPSource.key(for: query.key.text) == nil ? nil : query.key.text)
     }
 
     private func run(
         _ due: Job, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
     ) async throws -> SyncReport {
-        let origin: HTTPPageSource
+        let origin: HTTPSource
         do {
             origin = try source(of: due.query, url, transport, limits)
         } catch {
@@ -106,16 +106,16 @@ struct ListRunner {
 
     private func source(
         of query: QueryRecord, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
-    ) throws(FetchFailure) -> HTTPPageSource {
+    ) throws(FetchFailure) -> HTTPSource {
         var configuration = HTTPSourceConfiguration(url: url)
         configuration.limits = limits
         let transport = LoggedTransport(transport)
-        HTTPPageSource.restoreRequest(inStored: query.source, into: &configuration)
-        let plain = try HTTPPageSource(configuration, stored: query.source, transport: transport)
+        HTTPSource.restoreRequest(inStored: query.source, into: &configuration)
+        let plain = try HTTPSource(configuration, stored: query.source, transport: transport)
         if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
         configuration.headers = credential.fields
         configuration.secretHeaders.formUnion(credential.secretHeaders)
-        let proven = try HTTPPageSource(configuration, stored: query.source, transport: transport)
+        let proven = try HTTPSource(configuration, stored: query.source, transport: transport)
         guard !proven.belongsToAnother(stored: query.source) else {
             throw FetchFailure(
                 .forbidden,

@@ -70,7 +70,7 @@ struct RequestText {
         let place = parts[0]
         let path = place.firstRange(of: "://").flatMap { place[$0.upperBound...].firstIndex(of: "/") }
         // The key of a list names its parameters without paging and known secrets. Numbers are positions and sizes.
-        let key = HTTPPageSource.key(for: request.url)?.text ?? ""
+        let key = HTTPSource.key(for: request.url)?.text ?? ""
         let open = Set(key.split(separator: "?", maxSplits: 1).dropFirst().joined().split(separator: "&"))
         var secrets: [String] = []
         let parameters = parts.dropFirst().joined().split(separator: "&").map { parameter in

@@ -26,7 +26,7 @@ enum QuerySelector {
     /// - Throws: `ToolFailure` with status 66 when no query matches, or 64 when several do.
     static func find(_ name: String, in queries: [QueryRecord], otherwise way: String? = nil) throws -> QueryRecord {
         // The URL may be the one that was synced, with paging and secrets in it.
-        let canonical = HTTPPageSource.key(for: name)?.text
+        let canonical = HTTPSource.key(for: name)?.text
         let exact = queries.filter { $0.key.text == name || $0.key.shortID == name || $0.key.text == canonical }
         if exact.count == 1 { return exact[0] }
         let found =

@@ -77,27 +77,27 @@ enum StorePlace {
         switch self {
         case .refused(let reason): throw StorageError(.cannotCreate, reason)
         case .file(let path):
-            let mode: PageStore.Mode =
+            let mode: SQLitePageStore.Mode =
                 switch access {
                 case .creating: .createIfMissing
                 case .writing: .mustExist
                 case .reading: .readOnly
                 }
-            return try await PageStore.open(at: path, mode: mode)
+            return try await SQLitePageStore.open(at: path, mode: mode)
         case .server(let address):
             #if PostgreSQL
-            let mode: PostgresPageStore.Mode =
+            let mode: PostgreSQLPageStore.Mode =
                 switch access {
                 case .creating: .createIfMissing
                 case .writing: .mustExist
                 case .reading: .readOnly
                 }
-            var options = PostgresPageStore.Options()
+            var options = PostgreSQLPageStore.Options()
             options.listensAtOnce = false
             // A restart or a failover of the server takes longer than the default of a library.
             options.busyBudget = .seconds(30)
             options.schema = StorePlace.schema(in: address) ?? options.schema
-            return try await PostgresPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
+            return try await PostgreSQLPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
             #else
             throw StorageError(
                 .cannotCreate, "this build of pagecache has no PostgreSQL; it was built without its trait")

@@ -32,7 +32,7 @@ protocol ToolStore: PageStorage {
     var filesSetAside: [String] { get }
 }
 
-extension PageStore: ToolStore {
+extension SQLitePageStore: ToolStore {
     var name: String { path }
 
     /// Closes the store, and checks that its path still leads to the stored data.
@@ -47,7 +47,7 @@ extension PageStore: ToolStore {
 }
 
 #if PostgreSQL
-extension PostgresPageStore: ToolStore {
+extension PostgreSQLPageStore: ToolStore {
     func closeInPlace() async throws(StorageError) { await close() }
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }

@@ -40,11 +40,11 @@ struct FleetTests {
         return members
     }
 
-    private func open(at address: String = OwnServer.connectionString) async throws -> PostgresPageStore {
-        var options = PostgresPageStore.Options()
+    private func open(at address: String = OwnServer.connectionString) async throws -> PostgreSQLPageStore {
+        var options = PostgreSQLPageStore.Options()
         options.schema = schema
         options.busyBudget = .seconds(30)
-        return try await PostgresPageStore.open(address, options: options)
+        return try await PostgreSQLPageStore.open(address, options: options)
     }
 
     /// - Parameter mayLose: whether the server may forget leases.

@@ -1,0 +1,44 @@
+import Observation
+import PagedRepository
+
+/// The states of PagingList, derived from a stored list. The request handler of the original is the source of the list.
+@MainActor
+@Observable
+public final class PagingListModel<Item: Sendable> {
+    public enum State: Equatable {
+        case disabled, items, fullscreenEmpty, fullscreenLoading, pagingLoading
+        case fullscreenError(ListFailure)
+        case pagingError(ListFailure)
+    }
+
+    private let model: PagedListModel<Item>
+    @ObservationIgnored private let following: Task<Void, Never>
+
+    /// The first request is sent at once. Cached items are shown in the meantime.
+    public init(_ list: PagedList<Item>) {
+        let model = PagedListModel(list)
+        self.model = model
+        following = Task { await model.run() }
+    }
+
+    deinit { following.cancel() }
+
+    public var items: PagedItems<Item> { model.items }
+    public var state: State {
+        switch model.displayState {
+        case .nothing, .loadingFirst: .fullscreenLoading
+        case .empty, .unusable: .fullscreenEmpty
+        case .firstFailed(let failure): .fullscreenError(failure)
+        case .loadingNext: .pagingLoading
+        case .nextFailed(let failure): .pagingError(failure)
+        case .items, .refreshing, .refreshFailed: model.hasMore ? .items : .disabled
+        }
+    }
+
+    /// A row appeared. The next page is requested when the row is close to the end.
+    public func rowAppeared(at index: Int) { model.itemAppeared(at: index) }
+    /// The user pulled to refresh.
+    public func refresh() async { await model.refresh() }
+    /// The user pressed "Retry".
+    public func retry() async { await model.retry() }
+}

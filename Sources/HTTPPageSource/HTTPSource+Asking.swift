@@ -1,0 +1,125 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// The URL of each page, and the request for it.
+extension HTTPSource {
+    /// The URL of a page, without secrets.
+    func pageURL(for request: PageRequest) throws(FetchFailure) -> OriginURL {
+        let description = state.withLock { $0.description }
+        switch request.target {
+        case .first:
+            return firstPage(request.size)
+        case .offset(let offset):
+            var url = self.url
+            switch description?.style {
+            case .offset:
+                url.set(description?.offsetParameter ?? "offset", String(offset + (description?.firstOffset ?? 0)))
+                url = sized(url, request.size, description)
+            case .page:
+                let grid = max(description?.gridSize ?? 1, 1)
+                url.set(description?.pageParameter ?? "page", String(offset / grid + (description?.firstPage ?? 1)))
+                url = sized(url, request.size, description)
+                // Positions are counted on the grid of page one. Another page size would put items at wrong positions.
+                if request.size != nil, description?.ignoresSize != true, let name = description?.limitParameter {
+                    url.set(name, String(grid))
+                }
+            case .cursor, .keyset, .link, .nextURL, .some(.none), nil:
+                throw FetchFailure(.refused, "this origin cannot be asked for an offset", isRetryable: false)
+            }
+            return url
+        case .cursor(let cursor):
+            guard let next = OriginURL(cursor.text), policy.admits(next) else {
+                throw FetchFailure(.refused, "the stored next link is of another origin", isRetryable: false)
+            }
+            return next
+        }
+    }
+
+    /// The URL of page one, with this page size.
+    func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
+
+    /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
+    /// when the origin is known to ignore sizes and no parameter for them is known.
+    func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
+        guard let size, body == nil || configuration.limitParameter != nil,
+            description?.limitParameter != nil || description?.ignoresSize != true
+        else { return url }
+        var url = url
+        let usual = configuration.paging == .page ? "per_page" : "limit"
+        url.set(
+            description?.limitParameter ?? configuration.limitParameter ?? ParameterNames.size(in: url) ?? usual,
+            String(min(size, description?.largestSize ?? size)))
+        return url
+    }
+
+    /// Returns whether the origin refused page one because of the guessed size parameter. Some origins refuse unknown
+    /// parameters.
+    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool
+    {
+        description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
+            && [400, 422].contains(response.status)
+    }
+
+    /// Fetches page one again without a size when the request with a size returned an empty page. Some origins filter
+    /// by the guessed parameter name (Kinto, json-server). Returns nil when the page is empty without the size too, and
+    /// when no name was guessed.
+    func unfiltered(
+        _ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?
+    ) async throws -> HTTPPageResponse? {
+        guard description == nil, request.target == .first, request.size != nil, configuration.limitParameter == nil,
+            ParameterNames.size(in: url) == nil, response.status == 200,
+            count(response, of: firstPage(request.size)) == 0
+        else { return nil }
+        let whole = try await send(url, [])
+        return whole.status == 200 && count(whole, of: url) ?? 0 > 0 ? whole : nil
+    }
+
+    /// The number of items in an answer. Returns nil when the items cannot be read.
+    private func count(_ response: HTTPPageResponse, of url: OriginURL) -> Int? {
+        let answer = try? Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
+        return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
+    }
+
+    /// The answer of a probe for this page. Page one is always requested: it shows whether the list has changed since.
+    func takeReady(_ url: OriginURL, _ request: PageRequest) -> HTTPPageResponse? {
+        let now = clock.now()
+        return state.withLock { state in
+            if request.target == .first { state.ready = ReadyAnswers() }
+            return request.validator == nil ? state.ready.take(url, now: now) : nil
+        }
+    }
+
+    /// Sends one request and follows the redirects that the policy admits (R45).
+    /// - Parameters:
+    ///   - conditions: conditional headers. They go to every target of a redirect: they hold no secrets, and they
+    ///     belong to the final answer.
+    ///   - most: the largest number of requests to spend, redirects included. `nil` leaves only the limit on redirects.
+    func send(
+        _ url: OriginURL, _ conditions: [HTTPField], method: String = "GET", most: Int? = nil
+    ) async throws -> HTTPPageResponse {
+        let redirects = max(min(configuration.limits.redirects, most.map { $0 - 1 } ?? .max), 0)
+        var target = url
+        var asked: Set<OriginURL> = []
+        for _ in 0...redirects {
+            guard asked.insert(target).inserted else {
+                throw FetchFailure(.hostile, "the origin redirects in a circle", isRetryable: false)
+            }
+            state.withLock { $0.usage.requests += 1 }
+            var response = try await transport.send(self.request(for: target, conditions, method: method))
+            state.withLock { $0.usage.bytesReceived += response.body.count }
+            guard [301, 302, 303, 307, 308].contains(response.status), response.header("Location") != nil else {
+                response.redirectedTo = target == url ? nil : target
+                return response
+            }
+            // Another method would not send the body (RFC 9110, 15.4).
+            if body != nil, ![307, 308].contains(response.status) {
+                throw FetchFailure(
+                    .hostile, "the origin redirects a POST request with \(response.status)", isRetryable: false,
+                    httpStatus: response.status)
+            }
+            target = try destination(of: response, from: target)
+        }
+        throw FetchFailure(.hostile, "more than \(redirects) redirects", isRetryable: false)
+    }
+}

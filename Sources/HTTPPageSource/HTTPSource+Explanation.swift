@@ -1,0 +1,14 @@
+import Synchronization
+
+extension HTTPSource {
+    /// Every decision about how the origin pages, with its reason, in the order of the findings. Failed attempts are
+    /// included. Empty before the first answer, unless a stored description was taken up.
+    public var explanation: [Explained] {
+        state.withLock { ($0.description ?? $0.earlier)?.reasons ?? [] }
+    }
+
+    /// The explanation in a stored lesson (`SourceLesson.source`). Empty for text that no `HTTPSource` has written.
+    public static func explanation(inStored source: String) -> [Explained] {
+        SourceDescription(json: source)?.reasons ?? []
+    }
+}

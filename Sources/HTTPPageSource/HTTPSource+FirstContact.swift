@@ -1,0 +1,136 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+/// The answer that starts a first contact, and the requests spent before it.
+struct FirstContact {
+    var answer: Answer
+    /// The items of page one.
+    var content: PageContent
+    /// The number of requests that this source had sent before it requested page one.
+    var requestsBefore: Int
+    /// The description from an earlier first contact that was too uncertain to use.
+    var earlier: SourceDescription?
+}
+
+// Detection of how an origin pages, from its first answer and a few probes.
+extension HTTPSource {
+    func firstContact(_ answer: Answer, _ size: Int?, _ requestsBefore: Int) async throws -> FetchedPage {
+        let (known, stored) = state.withLock { ($0.description, $0.earlier) }
+        var draft = try Detector.describe(answer, configuration)
+        var contact = FirstContact(
+            answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
+        try await askForSize(size, &draft, &contact)
+        contact.content = try reader(draft, contact).content()
+        state.withLock { state in
+            state.hasAskedTwice = false
+            state.patience = .seconds(5)
+            state.unreadable = nil
+        }
+        try confirmPlaces(&draft, size, contact)
+        try await confirmSize(&draft, contact)
+        if size != nil, draft.description.limitParameter == nil, contact.answer.url == url {
+            // The origin ignored the usual parameter name, and its answer shows no other name.
+            draft.description.ignoresSize = true
+            draft.warnings.append(
+                "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page"
+            )
+        }
+
+        draft.evidence.hints.insert(contentsOf: places, at: 0)
+        for name in places.compactMap(\.parameter) {
+            draft.warnings.append("\(name) in the URL leads to a later page; the list is fetched from its beginning")
+        }
+        let said = PagingChoice.said(draft, configuration, url: contact.answer.url)
+        var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
+        if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body, configuration) }
+        if !said.isEmpty { candidates = [] }
+        if !candidates.isEmpty, try await isWholeByLargerSize(draft, contact) {
+            candidates = []
+            draft.isProvenWhole = true
+            draft.description.isProvisional = true
+            draft.explain("paging", "none", .proved, "a larger size brought the same items")
+        }
+        if !said.isEmpty {
+            try await proveSaid(said, &draft, size, contact)
+            PagingChoice.complete(&draft)
+        } else if !candidates.isEmpty, hasSearched(draft, contact) {
+            // An earlier first contact tried every candidate, and page one looks the same as it did then.
+            draft.description.reasons = contact.earlier?.reasons
+            PagingChoice.giveUp(&draft)
+        } else {
+            try await prove(candidates, &draft, contact)
+            try await mendLinks(&draft, contact)
+            PagingChoice.complete(&draft)
+        }
+        try confirmFirstPage(draft)
+        try await askHead(&draft, contact)
+        try confirmHeader(draft, contact)
+        let openEnd = try await openEnd(&draft, size, contact)
+        try rejectUnproven(draft, contact)
+        if let body {
+            draft.description.method = .post
+            draft.description.body = body.hasSecret ? nil : String(decoding: body.document.bytes, as: UTF8.self)
+        }
+        // The check of the credential is kept in every case.
+        draft.description.credential = check
+
+        var page = try reader(draft, contact).page()
+        if draft.description.isTotalByHead == true, page.total == .unknown { page.total = draft.evidence.total }
+        if openEnd != nil {
+            page.hasMore = true
+            // A total that the open end contradicts counts the page.
+            if page.total.count ?? .max <= page.content.count { page.total = .unknown }
+        }
+        let description = draft.description
+        note(contact.answer, description)
+        state.withLock { state in
+            state.description = description
+            state.earlier = nil
+        }
+        if description != known {
+            page.lesson = SourceLesson(
+                paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
+        }
+        return page
+    }
+
+    func reader(_ draft: DetectionDraft, _ contact: FirstContact) -> PageReader {
+        PageReader(
+            answer: contact.answer, description: draft.description, base: contact.answer.url, isFirst: true,
+            limits: configuration.limits)
+    }
+
+    /// The number of requests that this first contact may still spend.
+    func left(_ contact: FirstContact) -> Int {
+        max(HTTPSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
+    }
+
+    /// A parameter that carries a secret of the caller is never used for a token (R45).
+    private func isAllowed(_ candidate: Candidate) -> Bool {
+        candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
+    }
+
+    private func hasSearched(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isFinal,
+            !configuration.detectsAnew
+        else { return false }
+        return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
+    }
+
+    /// Fetches page one once more under the size parameter that the next URL reveals. The first request used the usual
+    /// name, and the origin uses another. Without this request, page one would have another grid than all later pages.
+    private func askForSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
+        guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil,
+            draft.evidence.count != size,
+            left(contact) > 0
+        else { return }
+        var url = self.url
+        url.set(name, String(size))
+        guard case .page(let again) = try await ask(url, contact),
+            let better = try? Detector.describe(again, configuration)
+        else { return }
+        draft = better
+        contact.answer = again
+    }
+}

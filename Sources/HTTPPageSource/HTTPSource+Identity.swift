@@ -1,0 +1,134 @@
+public import PageModel
+import PagedRepository
+import Synchronization
+
+// The identity of the list, and the credential that it belongs to (R45).
+extension HTTPSource {
+    /// The key of the list at `url` (R45): its canonical text without paging parameters and secrets. Returns nil when
+    /// `url` is not an http or https URL.
+    /// - Parameters:
+    ///   - url: the URL of page one, or of a later page.
+    ///   - parameters: further names of paging parameters. Defaults to none; the usual names are always removed.
+    ///   - scope: the owner of the list. Defaults to the empty scope: one list for all callers.
+    public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
+        OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
+    }
+
+    /// The key of the list that a configuration requests (R45). With POST, the key also has the body as canonical JSON
+    /// without the place of the cursor, sizes and secrets, or its digest above 1 KiB. Returns nil when the URL or the
+    /// body cannot be used.
+    public static func key(for configuration: HTTPSourceConfiguration, scope: String = "") -> QueryKey? {
+        guard let url = OriginURL(configuration.url) else { return nil }
+        let text = url.canonicalText(without: Set(configuration.pagingParameters))
+        guard configuration.method == .post else { return QueryKey(text, scope: scope) }
+        guard let body = try? RequestBody(configuration.body ?? Array("{}".utf8), limits: configuration.limits) else {
+            return nil
+        }
+        let places = [
+            configuration.cursorIn, configuration.limitParameter.flatMap { JSONPointer($0) },
+        ].compactMap(\.self)
+        return QueryKey("POST \(text) \(body.canonicalText(without: places))", scope: scope)
+    }
+
+    /// Sets the method and the body of a configuration to those of a stored list. Changes nothing for a list that GET
+    /// requests.
+    public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
+        guard let known = SourceDescription(json: source), known.method == .post, configuration.method == .get else {
+            return
+        }
+        configuration.method = .post
+        configuration.body = known.body.map { Array($0.utf8) }
+    }
+
+    /// The fault of a URL, for people. Returns nil when a source can be made for it.
+    public static func refusal(of url: String) -> String? {
+        OriginURL(url) == nil ? OriginURL.refusal(of: url) ?? "not an http or https URL" : nil
+    }
+
+    /// The URL in a stored lesson. Returns nil when the text holds no lesson of this source.
+    public static func url(inStored source: String) -> String? {
+        SourceDescription(json: source)?.url
+    }
+
+    /// Returns whether the stored list was fetched with another credential than this source uses. Two accounts must
+    /// never share a list by accident (R45). Returns false when `source` holds no lesson of this source.
+    public func belongsToAnother(stored source: String) -> Bool {
+        guard let known = SourceDescription(json: source) else { return false }
+        guard let text = known.credential else { return credential != nil }
+        guard let check = CredentialCheck(text), let credential else { return true }
+        return !check.matches(credential)
+    }
+
+    /// Takes up the stored description of a list, unless the list belongs to another credential. Under the key of its
+    /// URL, a list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
+    /// ownership, and the credentials are not compared.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none;
+    ///   with class `refused` when it was fetched from another URL (R47).
+    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+        let isNamed = list.key != HTTPSource.key(for: configuration)
+        guard isNamed || !belongsToAnother(stored: list.source) else {
+            throw FetchFailure(
+                .forbidden, "the list was fetched with a different credential, or without one", isRetryable: false)
+        }
+        guard let known = SourceDescription(json: list.source) else { return }
+        guard configuration.rebinds || isBound(stored: list.source) else {
+            throw FetchFailure(.refused, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
+        }
+        state.withLock { state in
+            state.check = known.credential ?? state.check
+            state.heldEnd = list.end
+        }
+        takeUp(known)
+    }
+
+    /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Returns
+    /// true when `source` holds no lesson of this source.
+    public func isBound(stored source: String) -> Bool {
+        HTTPSource.isBound(url, configuration.pagingParameters, stored: source)
+    }
+
+    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns true when `source`
+    /// holds no lesson of this source.
+    /// - Parameters:
+    ///   - url: the URL to compare.
+    ///   - parameters: further names of paging parameters. Defaults to none; the usual names never count.
+    ///   - source: the stored `source` of the list.
+    public static func isBound(url: String, parameters: [String] = [], stored source: String) -> Bool {
+        OriginURL(url).map { isBound($0, parameters, stored: source) } ?? false
+    }
+
+    private static func isBound(_ url: OriginURL, _ parameters: [String], stored source: String) -> Bool {
+        guard let known = SourceDescription(json: source), let other = OriginURL(known.url) else { return true }
+        let own = [
+            known.limitParameter, known.offsetParameter, known.pageParameter, known.cursorParameter,
+        ]
+        let names = Set(parameters + own.compactMap(\.self))
+        return other.canonicalText(without: names) == url.canonicalText(without: names)
+    }
+
+    /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
+    /// examined anew. A provisional description is kept as `earlier` only.
+    func takeUp(_ known: SourceDescription) {
+        guard isBound(stored: known.json) else { return }
+        guard known.fits(configuration.saying), !configuration.detectsAnew else {
+            return state.withLock { $0.contradicted = $0.contradicted ?? known }
+        }
+        state.withLock { state in
+            if known.isProvisional == true {
+                state.earlier = state.earlier ?? known
+            } else {
+                state.description = state.description ?? known
+            }
+        }
+    }
+
+    /// The check of the credential to store. The salt stays the same while the credential does, so an unchanged list is
+    /// not written again (R6).
+    var check: String? {
+        guard let credential else { return nil }
+        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true {
+            return known
+        }
+        return CredentialCheck(of: credential).text
+    }
+}

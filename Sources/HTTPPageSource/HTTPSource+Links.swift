@@ -1,0 +1,55 @@
+import PageModel
+
+// Next links that leave out parameters of page one: a filter, an order, an expansion.
+extension HTTPSource {
+    /// Decides by two answers whether such parameters have to be put back into next links. One request uses the link as
+    /// it is, the other adds the parameters. When both answers hold the same items, the link is right, because its
+    /// token implies the parameters. When the items differ, or the origin refuses the plain link, later links carry the
+    /// parameters.
+    func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+        guard !draft.isInterrupted, !draft.wantsQuiet,
+            draft.description.style == .link || draft.description.style == .nextURL,
+            let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),
+            next.path == contact.answer.url.path
+        else { return }
+        let missing = contact.answer.url.parameters.filter { parameter in
+            let name = parameter.plainName
+            return next.value(of: name) == nil && !ParameterNames.isPaging(name) && !ParameterNames.limit.contains(name)
+                && !configuration.pagingParameters.contains(name)
+        }
+        guard !missing.isEmpty, left(contact) >= 2 else { return }
+        var whole = next
+        whole.parameters += missing
+        let names = missing.map(\.plainName).joined(separator: ", ")
+        guard case .items(let with) = try await look(whole, draft, contact),
+            ProbeFinding.following(contact.content.identities.map(\.key), with) == .proved
+        else { return draft.explain("link", names, .failed, "put back, they bring nothing that follows") }
+        switch try await look(next, draft, contact) {
+        case .items(let without) where without == with:
+            draft.explain("link", names, .failed, "the next link is right without them")
+        case .unknown:
+            draft.explain("link", names, .failed, "no answer")
+        case .items, .refused:
+            draft.description.carried = missing.map(\.plainName)
+            draft.explain("link", names, .proved, "put back into next links, which bring something else without them")
+            draft.warnings.append("the next link leaves out \(names); put back")
+        }
+    }
+
+    private enum Look: Equatable {
+        case items([UInt64])
+        case refused, unknown
+    }
+
+    private func look(_ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact) async throws -> Look {
+        switch try await ask(url, contact) {
+        case .refused: return .refused
+        case .silent, .spent: return .unknown
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
+            return (try? reader.content()).map { .items($0.identities.map(\.key)) } ?? .refused
+        }
+    }
+}

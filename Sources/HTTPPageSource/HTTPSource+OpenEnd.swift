@@ -1,0 +1,87 @@
+import PageModel
+import Synchronization
+
+// Lists of one page whose answer shows more: detection says so, and never calls such a part the whole.
+extension HTTPSource {
+    /// Finds an open end, adds its warning, and records the search.
+    func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
+        guard draft.description.style == .none, !draft.isProvenWhole else { return nil }
+        let earlier = contact.earlier?.searched
+        var end: OpenEnd?
+        if configuration.paging != .none {
+            end = OpenEnd.find(
+                draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
+                response: contact.answer.response, paging: configuration.paging)
+            end = end ?? unproved(draft)
+            if end != nil, let detail = state.withLock({ $0.unreadable }) {
+                end = OpenEnd.unreadable(detail)
+            }
+            if draft.isInterrupted, draft.evidence.count > 0, draft.evidence.hasMore != false {
+                end = end ?? OpenEnd.interrupted
+            }
+        }
+        if let end, !draft.isInterrupted { draft.warnings.append(end.reason) }
+        guard draft.description.isProvisional == true, !draft.isInterrupted else { return end }
+        let isSame = earlier?.items == draft.evidence.count && earlier?.total == draft.evidence.total.count
+        draft.description.searched = SourceDescription.Searched(
+            items: draft.evidence.count, total: draft.evidence.total.count,
+            most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
+            isDoubtful: draft.hadTrouble ? true : nil)
+        return end
+    }
+
+    /// A style that the caller named, and whose parameters all brought page one again or were refused. No answer shows
+    /// that the list ends.
+    private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
+        guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
+            !PagingChoice.isWhole(draft.evidence)
+        else { return nil }
+        let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        let hasEnded = attempts.contains { isOpen($0.detail ?? "", false) }
+        return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging)
+    }
+
+    /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that
+    /// the answer states.
+    func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
+        let url = contact.answer.url
+        let inURL = (ParameterNames.limit + [configuration.limitParameter].compactMap(\.self)).compactMap { name in
+            url.value(of: name).flatMap { Int($0) }
+        }
+        return Set(inURL + [size].compactMap(\.self) + draft.evidence.sizes)
+    }
+
+    /// Requests a larger page when page one is as long as the size in the URL. The same items again prove that the list
+    /// ends with them, unless the size is one that origins use as a cap.
+    func isWholeByLargerSize(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
+        let count = draft.evidence.count, evidence = draft.evidence
+        guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,
+            evidence.total == .unknown, !OpenEnd.usualSizes.contains(count), left(contact) > 0,
+            let name = configuration.limitParameter ?? ParameterNames.size(in: contact.answer.url),
+            contact.answer.url.value(of: name) == "\(count)"
+        else { return false }
+        var url = contact.answer.url
+        url.set(name, "\(2 * count + 1)")
+        guard case .page(let answer) = try await ask(url, contact),
+            let content = try? PageReader(
+                answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits
+            ).content()
+        else { return false }
+        return content.identities == contact.content.identities
+    }
+
+    /// Refuses settings that contradict the stored description while the answer does not confirm them. A refused setting
+    /// stores nothing (R47).
+    func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
+        guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
+        let lacksItems = contact.content.isEmpty && stored.style != .none
+        let isAlone =
+            ![.auto, .none].contains(configuration.paging) && draft.description.style == .none
+            && stored.style != .none
+        guard lacksItems || isAlone else { return }
+        throw FetchFailure(
+            .refused,
+            "the settings (\(configuration.saying ?? "")) do not prove themselves on page one; the list stays as it is",
+            isRetryable: false)
+    }
+}

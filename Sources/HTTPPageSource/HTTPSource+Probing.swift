@@ -1,0 +1,249 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// Probes for the candidate ways of paging. A candidate is kept only after an answer has proved it.
+extension HTTPSource {
+    enum ProbeReply {
+        case page(Answer)
+        /// The origin refuses the request, or the answer cannot be read.
+        /// - status: the status of the answer. 0 stands for an answer that cannot be read.
+        case refused(String, Int = 0)
+        /// The origin is in trouble, so its answer proves nothing.
+        case silent(String)
+        /// No requests are left.
+        case spent
+    }
+
+    func ask(_ url: OriginURL, _ contact: FirstContact) async throws -> ProbeReply {
+        let most = left(contact)
+        guard most > 0 else { return .spent }
+        do {
+            let response = try await send(url, [], most: most)
+            switch response.status {
+            case 200, 203, 206:
+                return .page(
+                    try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
+            case 408, 425, 429, 502, 503, 504:
+                guard left(contact) > 0, try await isWaitedFor(response) else {
+                    return .silent("answered \(response.status)")
+                }
+                return try await ask(url, contact)
+            // Some origins fail with a server error on unknown parameters.
+            case _: return .refused("answered \(response.status)", response.status)
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            let failure = error as? FetchFailure
+            if failure?.failureClass == .undecodable { state.withLock { $0.unreadable = failure?.message } }
+            return failure?.isRetryable == false
+                ? .refused(failure?.message ?? "no answer") : .silent(failure?.message ?? "no answer")
+        }
+    }
+
+    /// Requests `url`, and once more when the answer can be a fault of the moment: a server error, an answer without
+    /// items, or the first 404 on this first contact. A request for quiet (429) is not repeated.
+    func askPatiently(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeReply
+    {
+        let reply = try await ask(url, contact)
+        let isFault: Bool
+        switch reply {
+        case .silent(let detail):
+            isFault = !detail.hasSuffix("429")
+        case .refused(_, let status):
+            let isFirstMiss = status == 404 && draft.evidence.goesOn && !state.withLock { $0.hasAskedTwice }
+            isFault = status == 0 || status >= 500 || isFirstMiss
+            if status == 404 { state.withLock { $0.hasAskedTwice = true } }
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
+                limits: configuration.limits)
+            isFault = (try? reader.content()) == nil
+        case .spent:
+            isFault = false
+        }
+        guard isFault else { return reply }
+        draft.hadTrouble = true
+        guard left(contact) > 0 else { return reply }
+        return try await ask(url, contact)
+    }
+
+    /// Stops all further probes on this first contact. The next run detects again.
+    func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
+        draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
+        draft.description.isProvisional = true
+        draft.isInterrupted = true
+    }
+
+    /// Tries one candidate after the other, and takes the first one that is proved.
+    func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+        guard !draft.isInterrupted else { return }
+        for candidate in candidates {
+            guard left(contact) > 0 else {
+                draft.explain(
+                    "paging", name(of: candidate), .failed,
+                    "not tried: \(HTTPSource.detectionBudget) requests are the most")
+                break
+            }
+            switch try await judge(candidate, &draft, contact) {
+            case .proved(let first):
+                return PagingChoice.accept(candidate, first: first, &draft)
+            case .failed(let detail):
+                draft.explain("paging", name(of: candidate), .failed, detail)
+            case .interrupted(let detail):
+                // An interrupted probe allows no conclusion. The next run detects again from its first answer.
+                draft.explain("paging", name(of: candidate), .failed, detail)
+                return interrupt(&draft, detail)
+            }
+        }
+        PagingChoice.giveUp(&draft)
+    }
+
+    enum ProbeVerdict {
+        /// - `first`: the number of page one, or of its first item, where the probe has found it out.
+        case proved(first: Int?)
+        case failed(String)
+        case interrupted(String)
+    }
+
+    func judge(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeVerdict
+    {
+        var url = contact.answer.url
+        let count = contact.content.count
+        switch candidate {
+        case .offset(let name, let first):
+            return try await judgeOffset(name, first, &draft, contact)
+        case .page(let name, let first):
+            return try await judgePages(name, first ?? draft.evidence.pageNumber, &draft, contact)
+        case .cursor, .merge:
+            var trial = draft.description
+            trial.style = .cursor
+            trial.cursorParameter = candidate.parameter
+            trial.isTokenWeak = draft.evidence.token?.isWeak == true ? true : nil
+            let reader = PageReader(
+                answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else {
+                return .failed("no token")
+            }
+            var second: Answer?
+            let verdict = try await compare(next, &draft, contact, reading: trial, from: next, answer: &second) {
+                ProbeFinding.following($0, $1)
+            }
+            return try await confirmed(verdict, second, trial, &draft, contact)
+        case .keyset(let name, let key):
+            var trial = draft.description
+            trial.style = .keyset
+            trial.cursorParameter = name
+            trial.key = key
+            let reader = PageReader(
+                answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            guard let last = reader.key(ofItemAt: count - 1) else { return .failed("the last item has no key") }
+            url.set(name, last)
+            var second: Answer?
+            let verdict = try await compare(url, &draft, contact, answer: &second) { ProbeFinding.following($0, $1) }
+            return try await confirmed(verdict, second, trial, &draft, contact)
+        }
+    }
+
+    /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
+    /// list that has grown by one item meanwhile gives the same answer, and so does a page one that lacks an item. A
+    /// second request for page one tells the first two apart, and one for offset 1 the third: only an origin that counts
+    /// from 1 answers it with page one.
+    private func judgeOffset(
+        _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        let count = contact.content.count
+        var url = contact.answer.url
+        url.set(name, String((count > 1 ? count - 1 : count) + first))
+        var overlap = 0
+        var second: Answer?
+        let verdict = try await compare(url, &draft, contact, answer: &second) { one, two in
+            overlap = ProbeFinding.overlap(one, two)
+            return ProbeFinding.offset(one, two)
+        }
+        if case .failed(ProbeFinding.lastItem.detail) = verdict {
+            if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
+                return .proved(first: nil)
+            }
+            // The items behind may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
+            guard left(contact) > 0 else { return verdict }
+            url.set(name, String(2 * count - 1 + first))
+            return try await compare(url, &draft, contact) { one, two in
+                two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
+            }
+        }
+        if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
+        guard case .proved = verdict, overlap > 1 else { return verdict }
+        guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
+            return .failed(ProbeFinding.sameAgain)
+        }
+        guard first == 0, overlap == 2 else { return verdict }
+        url.set(name, "1")
+        for again in [contact.answer.url, url] {
+            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+            switch try await compare(again, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+            case .failed(ProbeFinding.pageOne.detail): continue
+            case .failed, .proved: return .proved(first: 0)
+            case .interrupted(let detail): return .interrupted(detail)
+            }
+        }
+        return .proved(first: 1)
+    }
+
+    /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
+    /// enough, because some origins return other items at every call. The number of page one must return page one.
+    private func judgePages(
+        _ name: String, _ said: Int?, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        var answer: Answer?
+        func look(_ number: Int, _ draft: inout DetectionDraft) async throws -> ProbeVerdict {
+            var url = contact.answer.url
+            url.set(name, String(number))
+            return try await compare(url, &draft, contact, answer: &answer) { ProbeFinding.following($0, $1) }
+        }
+        if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
+            let first = said == 0 ? 0 : 1
+            switch try await look(first + 1, &draft) {
+            case .proved:
+                return try await isSettled(answer, name, first + 2, &draft, contact)
+                    ? .proved(first: first) : .failed("\(first + 2) brought the same items as \(first + 1)")
+            case .failed(let detail): return .failed(detail)
+            case .interrupted(let detail): return .interrupted(detail)
+            }
+        }
+        switch try await look(2, &draft) {
+        case .proved:
+            break
+        // A list of two pages that are numbered from 0 has no page 2.
+        case .failed(let detail)
+        where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
+            break
+        case let verdict:
+            return verdict
+        }
+        switch try await look(1, &draft) {
+        case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
+            return .proved(first: 1)
+        case .proved:
+            switch try await look(0, &draft) {
+            case .failed(ProbeFinding.pageOne.detail): return .proved(first: 0)
+            case .failed, .proved: return .failed("no number brings page one")
+            case .interrupted(let detail): return .interrupted(detail)
+            }
+        case let verdict:
+            return verdict
+        }
+    }
+
+    func name(of candidate: Candidate) -> String {
+        switch candidate {
+        case .offset(let name, _): "\(name) as an offset"
+        case .page(let name, _): "\(name) as a page number"
+        case .cursor(let name): "\(name) for the token"
+        case .merge: "the object's members"
+        case .keyset(let name, let key): "\(name) for the last item's \(SourceDescription.named(key))"
+        }
+    }
+}

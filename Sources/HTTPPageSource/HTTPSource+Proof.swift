@@ -1,0 +1,167 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// The proof of a candidate: the answer to its probe, compared with page one, and a second answer that differs again.
+extension HTTPSource {
+    /// Confirms a chain by the page behind the one that proved it. An origin that ignores the parameter, and whose list
+    /// has changed between two answers, gives the same items again. The walk that follows needs this page, so that it
+    /// costs no request.
+    func confirmed(
+        _ verdict: ProbeVerdict, _ second: Answer?, _ trial: SourceDescription, _ draft: inout DetectionDraft,
+        _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        guard case .proved = verdict, let second else { return verdict }
+        guard left(contact) > 0 else {
+            return draft.isRestless ? .failed("not confirmed: the list changes") : verdict
+        }
+        let reader = PageReader(
+            answer: second, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+        guard let content = try? reader.content(), !content.isEmpty,
+            let next = try? reader.next(behind: content).flatMap({ OriginURL($0.text) })
+        else { return verdict }
+        guard next != second.url else { return .failed("the token stays the same") }
+        let reply = try await ask(next, contact)
+        if case .silent = reply { draft.wantsQuiet = true }
+        guard case .page(let third) = reply else { return verdict }
+        state.withLock { $0.ready.keep(third.response, for: next, now: clock.now()) }
+        let behind = PageReader(
+            answer: third, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+        guard let items = try? behind.content(), !items.isEmpty else { return verdict }
+        for known in [content, contact.content]
+        where ProbeFinding.following(known.identities.map(\.key), items.identities.map(\.key)) != .proved {
+            draft.isRestless = true
+            return .failed(ProbeFinding.sameAgain)
+        }
+        return verdict
+    }
+
+    /// Confirms the offset of a page of one item: page one must be the same again. An item that changes at every call
+    /// would prove any parameter.
+    func isStill(_ verdict: ProbeVerdict, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeVerdict
+    {
+        guard left(contact) > 0 else { return verdict }
+        switch try await compare(contact.answer.url, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+        case .failed(ProbeFinding.pageOne.detail): return verdict
+        case .interrupted(let detail): return .interrupted(detail)
+        case .failed, .proved: return .failed("the origin returns other items each time")
+        }
+    }
+
+    /// Whether page `number` has other items than the page before, or none. An origin that ignores the parameter, and
+    /// whose list has changed, gives the same items again. The walk that follows needs this page.
+    func isSettled(
+        _ before: Answer?, _ name: String, _ number: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> Bool {
+        let description = draft.description
+        func items(_ answer: Answer) -> [UInt64]? {
+            let reader = PageReader(
+                answer: answer, description: description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
+            return (try? reader.content())?.identities.map(\.key)
+        }
+        var url = contact.answer.url
+        url.set(name, String(number))
+        guard left(contact) > 0, let known = before.flatMap(items) else { return true }
+        let reply = try await ask(url, contact)
+        if case .silent = reply { draft.wantsQuiet = true }
+        guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty
+        else { return true }
+        state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
+        return ProbeFinding.following(known, found) == .proved
+    }
+
+    /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that ignores
+    /// the parameter, and whose list has lost an item, gives the same items again.
+    func isFarther(
+        _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> Bool {
+        let description = draft.description
+        func items(_ answer: Answer) -> [UInt64]? {
+            let reader = PageReader(
+                answer: answer, description: description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
+            return (try? reader.content())?.identities.map(\.key)
+        }
+        guard left(contact) > 0, let known = second.flatMap(items) else { return true }
+        var url = contact.answer.url
+        url.set(name, String(offset))
+        let reply = try await ask(url, contact)
+        if case .silent = reply { draft.wantsQuiet = true }
+        guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty else { return true }
+        return ProbeFinding.following(known, found) == .proved
+    }
+
+    /// Waits as long as the origin asks for, where that is short, and returns whether it did.
+    func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
+        let now = clock.now()
+        guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
+            state.withLock({ state in
+                guard pause <= state.patience else { return false }
+                state.patience -= pause
+                return true
+            })
+        else { return false }
+        try await clock.sleep(until: now + pause)
+        return true
+    }
+
+    /// Requests `url`, and compares the answer with page one.
+    /// - Parameters:
+    ///   - trial: how to read the next page from the answer. An answer without items that leads to another page than
+    ///     `url` proves a cursor, too: its items are hidden (R53). Defaults to nil: such an answer proves nothing.
+    ///   - next: the page that was requested.
+    func compare(
+        _ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact,
+        reading trial: SourceDescription? = nil, from next: OriginURL? = nil,
+        _ find: ([UInt64], [UInt64]) -> ProbeFinding
+    ) async throws -> ProbeVerdict {
+        var answer: Answer?
+        return try await compare(url, &draft, contact, reading: trial, from: next, answer: &answer, find)
+    }
+
+    func compare(
+        _ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact,
+        reading trial: SourceDescription? = nil, from next: OriginURL? = nil, answer found: inout Answer?,
+        _ find: ([UInt64], [UInt64]) -> ProbeFinding
+    ) async throws -> ProbeVerdict {
+        switch try await askPatiently(url, &draft, contact) {
+        case .spent: return .failed("not tried")
+        case .refused(let detail, _): return .failed(detail)
+        case .silent(let detail): return .interrupted(detail)
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
+            guard let content = try? reader.content() else {
+                state.withLock { $0.unreadable = "it has no items" }
+                return .failed(ProbeFinding.unreadable)
+            }
+            let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
+            if finding == .nothing, let trial, trial.isTokenWeak != true,
+                try leads(answer, on: trial, from: next, contact)
+            {
+                return .proved(first: nil)
+            }
+            guard finding == .proved else { return .failed(finding.detail) }
+            let total = PageReader.total(of: answer, draft.description).total
+            if ProbeFinding.isFiltered(draft.evidence.total, total) {
+                return .failed("brought another list, of \(total.count ?? 0) items")
+            }
+            state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
+            found = answer
+            return .proved(first: nil)
+        }
+    }
+
+    /// Whether an answer without items names a further page, other than the requested one and page one.
+    func leads(
+        _ answer: Answer, on trial: SourceDescription, from url: OriginURL?, _ contact: FirstContact
+    ) throws -> Bool {
+        let reader = PageReader(
+            answer: answer, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+        guard let next = try reader.next(behind: PageContent()).flatMap({ OriginURL($0.text) }) else { return false }
+        return next != url && next != contact.answer.url
+    }
+}

@@ -1,0 +1,297 @@
+public import PageModel
+public import PagedRepository
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A source for paginated JSON APIs over HTTP. It detects how the origin pages from the first answer and a few probes.
+/// Settings of the configuration and stored findings take the place of detection: see Documentation/Detection.md.
+public final class HTTPSource: PageSource, PromptSource {
+    // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
+    struct State {
+        var description: SourceDescription?
+        /// A stored description that is too uncertain to use. It records the attempts that failed.
+        var earlier: SourceDescription?
+        /// The stored check of the credential.
+        var check: String?
+        var usage = SourceUsage()
+        /// A stored description that the caller's settings contradict.
+        var contradicted: SourceDescription?
+        /// The end of the stored list, for settings that contradict its description.
+        var heldEnd: Int?
+        /// Whether the last page one calls its list a part, or its total a lower bound.
+        var isPart = false
+        var isLowerBound = false
+        /// The time that this first contact may still wait for an origin that asks for it.
+        var patience = Duration.seconds(5)
+        /// The message about an answer to a probe that could not be read.
+        var unreadable: String?
+        /// Whether this first contact has repeated a probe that was answered with 404.
+        var hasAskedTwice = false
+        /// The fields of page one that state a limit of requests.
+        var rateLimits: [HTTPField] = []
+        /// The answers of probes, which are the next pages if they are requested soon.
+        var ready = ReadyAnswers()
+    }
+
+    /// The largest number of requests that detection spends: page one, HEAD, probes and redirects.
+    static let detectionBudget = 8
+
+    let configuration: HTTPSourceConfiguration
+    let url: OriginURL
+    /// All secrets of the caller in one text. `nil` means the caller has none. It never leaves this object.
+    let credential: String?
+    /// Whether the URL carries a secret: a parameter, or a user and a password. The secret is used and never stored. It
+    /// is still visible on the caller's command line.
+    public let hasSecretInURL: Bool
+    /// Secret parameters of the URL. They are removed from all stored data and added to every request.
+    let secrets: [OriginURL.Parameter]
+    /// Parameters of the caller's URL that led to a later page, and were removed.
+    let places: [Candidate]
+    /// The body of POST requests. `nil` with GET.
+    let body: RequestBody?
+    let transport: any HTTPTransport
+    let clock: any SyncClock
+    let state: Mutex<State>
+
+    /// Makes a source for one list. A URL of a later page (`page=3`, `offset=40`) stands for the whole list, which
+    /// starts with page one. With `paging` set to `none`, the URL is requested unchanged.
+    /// - Parameters:
+    ///   - configuration: the URL, and all settings that detection must not decide.
+    ///   - stored: the `source` of an earlier `SourceLesson`. Ignored when the configuration contradicts it. Defaults
+    ///     to nil: no lesson.
+    ///   - transport: the sender of requests. The source does not close it.
+    ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
+    /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL, and when the body
+    ///   of POST requests is no JSON object.
+    public init(
+        _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
+        clock: any SyncClock = SystemClock()
+    ) throws(FetchFailure) {
+        guard var url = OriginURL(configuration.url) else {
+            let reason = OriginURL.refusal(of: configuration.url) ?? "not an http or https URL"
+            throw FetchFailure(.refused, reason, isRetryable: false)
+        }
+        var configuration = configuration
+        hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
+        if let userInfo = url.userInfo {
+            // User and password move into a header (RFC 7617). Left in the URL, they would be stored.
+            let credentials = Data((userInfo.percentDecoded ?? userInfo).utf8).base64EncodedString()
+            configuration.headers.append(HTTPField("Authorization", "Basic \(credentials)"))
+            url.userInfo = nil
+        }
+        secrets = url.parameters.filter { ParameterNames.isSecret($0) }
+        url.removeParameters { ParameterNames.isSecret($0) }
+        body =
+            configuration.method == .post
+            ? try RequestBody(configuration.body ?? Array("{}".utf8), limits: configuration.limits) : nil
+        if body != nil, let place = configuration.cursorIn?.description {
+            switch configuration.paging {
+            case .offset: configuration.offsetParameter = place
+            case .page: configuration.pageParameter = place
+            case .auto, .cursor, .keyset, .link, .nextURL, .none: configuration.cursorParameter = place
+            }
+        }
+        places = body == nil ? url.removePlace(configuration) : []
+        self.url = url
+        let proofs =
+            configuration.headers.filter { configuration.isCredential($0.name) }.map {
+                "\($0.name.lowercased()):\($0.value)"
+            }
+            + secrets.map { "\($0.name)=\($0.value ?? "")" }
+        credential = proofs.isEmpty ? nil : proofs.sorted().joined(separator: "\n")
+        self.configuration = configuration
+        self.transport = transport
+        self.clock = clock
+        let known = stored.flatMap { SourceDescription(json: $0) }
+        state = Mutex(State(check: known?.credential))
+        if let known { takeUp(known) }
+    }
+
+    /// How the origin pages, in one line. `nil` before its first answer, unless a stored description was taken up.
+    public var summary: String? { state.withLock { $0.description?.summary } }
+
+    public var usage: SourceUsage { state.withLock { $0.usage } }
+
+    /// The time for all requests that one page may need. A transport of your own that never answers is given up after
+    /// it.
+    public var timeLimit: Duration? { min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2) }
+
+    package var returnsPromptly: Bool {
+        #if HTTP
+        transport is AsyncHTTPTransport
+        #else
+        false
+        #endif
+    }
+
+    public var access: PagingAccess {
+        guard let description = state.withLock({ $0.description }) else { return .chain }
+        return switch description.style {
+        case .offset: .offsets
+        case .page: .grid(size: max(description.gridSize ?? 1, 1))
+        case .cursor, .keyset, .link, .nextURL: .chain
+        case .none: .single
+        }
+    }
+
+    /// The size of a probe: 4 items where pages are offsets and the origin is known to accept a size. `nil` elsewhere:
+    /// a probe fetches a whole page.
+    public var probeSize: Int? {
+        guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil,
+            known.ignoresSize != true
+        else { return nil }
+        return 4
+    }
+
+    /// The overlap of pages (R21). `nil` leaves it to the options where any offset can be requested. Pages on a grid
+    /// and pages of a chain do not overlap.
+    public var largestOverlap: Int? {
+        switch state.withLock({ $0.description?.style }) {
+        case .offset, nil: nil
+        case .page, .cursor, .keyset, .link, .nextURL, .some(.none): 0
+        }
+    }
+
+    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
+    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `hostile` means the answer passed a
+    ///   limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
+    ///   `undecodable` means the answer is not JSON, or has no items. Also throws `CancellationError`.
+    public func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        var lesson: SourceLesson?
+        if request.target != .first, state.withLock({ $0.description }) == nil {
+            // A page from the middle does not show how its list pages. Page one is fetched first.
+            if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) {
+                lesson = first.lesson
+            }
+            guard state.withLock({ $0.description }) != nil else {
+                throw FetchFailure(.undecodable, "page one does not show how its list goes on", isRetryable: false)
+            }
+        }
+        var answer = try await hidingSecrets { try await self.answer(request) }
+        if let lesson, case .page(var page) = answer {
+            page.lesson = page.lesson ?? lesson
+            answer = .page(page)
+        }
+        return answer
+    }
+
+    private func answer(_ request: PageRequest) async throws -> PageAnswer {
+        var url = try pageURL(for: request)
+        let description = state.withLock { $0.description }
+        var conditions: [HTTPField] = []
+        // A validator is sent only with the request that it belongs to (R1). It is not sent before the layout of the
+        // answer is known, nor while HEAD has to be repeated. A 304 would teach nothing then, and the total of HEAD
+        // would be lost.
+        let isKnown =
+            description != nil && body == nil && !(description?.awaitsHead ?? false && request.target == .first)
+        let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
+        if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
+        if let date = sent?.lastModified { conditions.append(HTTPField("If-Modified-Since", date)) }
+        let requestsBefore = usage.requests
+        let ready = takeReady(url, request)
+        var response: HTTPPageResponse
+        if let ready { response = ready } else { response = try await send(url, conditions) }
+        if isSizeRefused(response, request, description) {
+            url = self.url
+            response = try await send(url, conditions)
+        } else if let whole = try await unfiltered(response, request, description) {
+            url = self.url
+            response = whole
+        }
+        let isBeyondFirst = if case .offset = request.target { true } else { false }
+        switch AnswerStatus(
+            response, isConditional: !conditions.isEmpty, isBeyondFirst: isBeyondFirst, now: clock.now())
+        {
+        case .page:
+            break
+        case .empty:
+            if request.target != .first { try rejectEndOfPart() }
+            return .page(try sealed(FetchedPage(content: PageContent()), response))
+        case .pastEnd:
+            try rejectEndOfPart()
+            if response.status == 400, state.withLock({ $0.isLowerBound }) {
+                // The origin has more items than it counts. A refusal is then no end, but the end of its window.
+                throw FetchFailure(
+                    .refused, "the origin answered 400, and counts at least the items before", isRetryable: false,
+                    httpStatus: 400)
+            }
+            return .pastEnd
+        case .notFound:
+            return .notFound
+        case .failure(let failure):
+            throw failure
+        case .notModified:
+            var total = totalInHeaders(response, description)
+            // A 304 does not confirm a total that was never part of the answer (R16).
+            if total == .unknown, request.target == .first { total = try await totalByHead(url, description) }
+            return .notModified(total: total, validator: sent.flatMap { renewed($0, by: response) })
+        }
+        let answer = try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
+        let isFirst = request.target == .first
+        if isFirst {
+            let fields = response.headers.filter { EnvelopeMember.plain($0.name).contains("ratelimit") }
+            state.withLock { $0.rateLimits = fields }
+        }
+        guard let description, description.isProvisional != true || !isFirst else {
+            return .page(try sealed(await firstContact(answer, request.size, requestsBefore), response))
+        }
+        let reader = PageReader(
+            answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst,
+            limits: configuration.limits)
+        var page = try reader.page()
+        if !isFirst {
+            if reader.isPart { state.withLock { $0.isPart = true } }
+            if page.content.isEmpty { try rejectEndOfPart() }
+        }
+        if isFirst {
+            note(answer, description)
+            var latest = description
+            if page.total == .unknown {
+                page.total =
+                    description.awaitsHead
+                    ? try await totalByHeadAgain(url, &latest, atLeast: page.content.count)
+                    : try await totalByHead(url, description)
+            }
+            adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
+        }
+        return .page(try sealed(page, response))
+    }
+
+    /// Remembers what page one states about the end of its list.
+    func note(_ answer: Answer, _ description: SourceDescription) {
+        state.withLock { state in
+            state.isPart = PageReader.isPart(answer, description)
+            state.isLowerBound = PageReader.isLowerBound(answer, description)
+        }
+    }
+
+    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is incomplete.
+    private func rejectEndOfPart() throws(FetchFailure) {
+        guard state.withLock({ $0.isPart }) else { return }
+        let place = state.withLock { $0.description?.part?.description } ?? "its answer"
+        throw FetchFailure(
+            .undecodable, "the origin says that its results are a part of the list (\(place))", isRetryable: false)
+    }
+
+    /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
+    /// positions.
+    private func adopt(
+        _ page: inout FetchedPage, _ latest: SourceDescription, known: SourceDescription, _ nonsense: String?
+    ) {
+        var description = latest
+        let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
+        let isOtherGrid =
+            description.style == .page && !page.content.isEmpty && !isWhole
+            && description.gridSize != page.content.count
+        if isOtherGrid { description.gridSize = page.content.count }
+        guard description != known || nonsense != nil else { return }
+        state.withLock { [description] in $0.description = description }
+        page.lesson = SourceLesson(
+            paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))
+    }
+}

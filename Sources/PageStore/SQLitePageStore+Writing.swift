@@ -1,0 +1,170 @@
+public import PageModel
+import Synchronization
+
+// Each write is one transaction (R3, R4).
+extension SQLitePageStore {
+    public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        // Most queries are registered already. Finding one needs no write lock.
+        if let known = try await query(key) { return known }
+        return try await withWriter { session throws(StorageError) in
+            try session.write { moment throws(StorageError) in
+                var (record, isNew) = try QueryTable.register(key, at: moment.now, in: session.connection)
+                guard isNew else { return record }
+                record.contentVersion = try session.advance(
+                    record.id, JournalDraft(session.journalBound), holdings: ListHoldings(), at: moment.now
+                ).version
+                session.note(
+                    ChangeSet(
+                        query: record.id, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.registered]))
+                return record
+            }
+        }
+    }
+
+    public func commit(
+        _ plan: CommitPlan, claiming request: LeaseRequest?
+    ) async throws(StorageError) -> CommitReceipt {
+        try await withWriter { session throws(StorageError) in
+            try CommitTransaction.apply(plan, claiming: request, in: session)
+        }
+    }
+
+    public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        try await withWriter { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session)
+        }
+    }
+
+    @discardableResult
+    public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
+        try await withWriter { session throws(StorageError) in try LedgerWriting.record(edits, for: query, in: session)
+        }
+    }
+
+    public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.heartbeat(owner, for: duration, in: session)
+        }
+    }
+
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await withWriter { session throws(StorageError) in
+            try session.write { () throws(StorageError) in
+                guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned
+                else { return }
+                record.isPinned = isPinned
+                try QueryTable.save(record, in: session.connection)
+                // A pin does not change the list, so it makes no new version (R51).
+                session.note(
+                    ChangeSet(
+                        query: query, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.described]))
+            }
+        }
+    }
+
+    public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
+    }
+
+    /// Removes all queries.
+    ///
+    /// A deletion writes to the file, so it can fail on a full disk. The file is then emptied instead, and this store
+    /// is closed. The same happens when damage prevents a deletion. No other process may have the store open for that.
+    /// - Returns: the removed queries and pages. After emptying the file, `pages` is 0 and `bytes` is the size of the
+    ///   files.
+    /// - Throws: `StorageError`, as every writing does. Throws `full` or `damaged` when another process has the store
+    ///   open; this store is then closed, too.
+    public func purgeAll() async throws(StorageError) -> PurgeReport {
+        guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
+        let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
+        do throws(StorageError) {
+            return try await withWriter { session throws(StorageError) in
+                try Purge.run(queries, withOrphans: true, in: session)
+            }
+        } catch {
+            guard error.code == .full || error.code == .damaged else { throw error }
+            return try await recreate(removing: queries, because: error)
+        }
+    }
+
+    /// Removes pages until the budget is kept (R40).
+    ///
+    /// On a full disk smaller portions are removed, and the log is merged in between. Where not even one page can be
+    /// deleted, the remaining rows are held in memory while the file is recreated. That closes this store, and no other
+    /// process may have it open. A process that is killed at that moment leaves a sound store that may be empty.
+    /// - Throws: `StorageError`, as every writing does. Throws `full` when the disk is full and another process has the
+    ///   store open, or more than 256 MiB of items would remain.
+    public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
+        let exempt = exempt.union(announcer.hub.observedQueries)
+        var eviction = try await withWriter { session throws(StorageError) in
+            do throws(StorageError) {
+                try session.noteReads(force: true)
+            } catch {
+                // On a full disk the order of eviction is slightly outdated, but room is made all the same.
+                guard error.code == .full || error.isUnreadableRow else { throw error }
+            }
+            return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
+        }
+        // Each portion is one transaction, so other writers wait for one portion at most.
+        while let portion = eviction.next() {
+            do throws(StorageError) {
+                let removed = try await withWriter { session throws(StorageError) in
+                    try Eviction.remove(portion, in: session)
+                }
+                eviction.removed(removed)
+            } catch {
+                guard error.code == .full else { throw error }
+                guard eviction.makeSmaller(portion) else {
+                    return try await evictAnew(eviction, portion, because: error)
+                }
+                // Merging the log makes room for the next portion. The merge may fail on a full disk, too.
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
+            }
+            if eviction.isShortOfSpace {
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
+            }
+        }
+        _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
+        return eviction.report
+    }
+
+    private func evictAnew(
+        _ eviction: Eviction, _ failed: [Eviction.Candidate], because cause: StorageError
+    ) async throws(StorageError) -> EvictionReport {
+        var eviction = eviction
+        eviction.putBack(failed)
+        guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
+        let (doomed, path, options, now) = (eviction, path, options, now)
+        let rows = try await withWriter { session throws(StorageError) in
+            try MemoryCopy(of: session.connection, without: doomed.remaining, at: now)
+        }
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+        _ = try Recreation.empty(path, because: cause)
+        try await upkeep.run { () throws(StorageError) in
+            guard let identity = FileIdentity(path) else { throw .moved(path) }
+            try rows.write(to: try StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false))
+        }
+        while let portion = eviction.next() { eviction.removed(portion) }
+        return eviction.report
+    }
+
+    private func recreate(
+        removing queries: [QueryID], because cause: StorageError
+    ) async throws(StorageError) -> PurgeReport {
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+        let bytes = try Recreation.empty(path, because: cause)
+        // Where there is room, an empty store replaces the empty file.
+        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
+        announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
+        return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
+    }
+}

@@ -1,0 +1,283 @@
+public import Logging
+public import PageModel
+import Synchronization
+
+/// A repository for lists of one kind of item: cached in a storage, fetched from their origins when needed.
+///
+/// State, under a mutex: the lists in use, by key. Lists share their decoded pages, and recently read windows share
+/// them too.
+public final class ListRepository<Value: Sendable>: Sendable {
+    private struct Known {
+        weak var controller: ListController<Value>?
+    }
+
+    private let world: ListWorld<Value>
+    private let windows: WindowReader<Value>
+    private let source: @Sendable (QueryKey) -> any PageSource
+    /// The source and the options of a list that differ from the repository's.
+    private struct Own {
+        var source: any PageSource
+        var world: ListWorld<Value>
+    }
+
+    private struct Lists {
+        var known: [QueryKey: Known] = [:]
+        /// The sources and options of single lists.
+        var own: [QueryKey: Own] = [:]
+        /// When `known` reaches this size, entries whose list is no longer in use are removed.
+        var limit = 64
+    }
+
+    private let lists = Mutex(Lists())
+
+    /// - Parameters:
+    ///   - storage: the storage that holds the pages.
+    ///   - codec: converts items to bytes and back.
+    ///   - options: the options of its lists. Defaults to the defaults of `PagedListOptions`.
+    ///   - memoryBudget: bytes of payloads whose decoded values stay in memory. A quarter is for the windows of `page`.
+    ///     Defaults to 32 MiB.
+    ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
+    ///   - chance: returns random numbers in 0..<1 that spread retries (R28).
+    ///   - logger: receives the log lines of its lists; see `Documentation/Observability.md`.
+    ///   - source: returns the source of each list.
+    public convenience init(
+        storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
+        memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        logger: Logger = Logger(label: "pagecache.list"),
+        source: @escaping @Sendable (QueryKey) -> any PageSource
+    ) {
+        self.init(
+            storage: storage, codec: codec, options: options, memoryBudget: memoryBudget, clock: clock, chance: chance,
+            logger: logger, executor: nil, source: source)
+    }
+
+    /// - Parameter executor: runs the tasks of the lists.
+    package init(
+        storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions, memoryBudget: Int = 32 << 20,
+        clock: any SyncClock, chance: @escaping @Sendable () -> Double,
+        logger: Logger = Logger(label: "pagecache.list"),
+        executor: (any TaskExecutor)?, source: @escaping @Sendable (QueryKey) -> any PageSource
+    ) {
+        let builder = SnapshotBuilder(
+            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4),
+            policy: options.freshness,
+            itemLimit: max(1, options.itemLimit))
+        // Most windows share their values with the pages. This quarter is for windows whose pages were evicted from
+        // memory.
+        let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
+        windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
+        world = ListWorld(
+            options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries,
+            executor: executor)
+        self.source = source
+    }
+
+    /// A repository whose lists all come from the same source, and use its codec. Mostly for a single list.
+    public convenience init(
+        storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
+        memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        logger: Logger = Logger(label: "pagecache.list")
+    ) {
+        self.init(
+            storage: storage, codec: source.codec, options: options, memoryBudget: memoryBudget, clock: clock,
+            chance: chance,
+            logger: logger, source: { _ in source })
+    }
+
+    /// Returns the list with this key. Sends no request (R34).
+    public func list(_ key: QueryKey) -> PagedList<Value> {
+        PagedList(controller(key), key: key)
+    }
+
+    /// Returns the list with this key, with a source and options of its own. They apply to `page` and to later calls of
+    /// `list(_:)` with the key as well, until `forget`. A list that is in use keeps the source and options that it has.
+    /// Sends no request (R34).
+    /// - Parameters:
+    ///   - key: the key of the list.
+    ///   - source: the source of the list. Its values have to be in the format of the repository's codec.
+    ///   - options: the options of the list. `nil` means those of the repository. Defaults to nil.
+    public func list(
+        _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
+    ) -> PagedList<Value> {
+        let own = Own(source: source, world: options.map { ListWorld(world, options: $0) } ?? world)
+        lists.withLock { if $0.known[key]?.controller == nil { $0.own[key] = own } }
+        return list(key)
+    }
+
+    /// Returns the source and the options of a list.
+    private func settings(of key: QueryKey) -> (source: any PageSource, world: ListWorld<Value>) {
+        if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.world) }
+        return (source(key), world)
+    }
+
+    private func controller(_ key: QueryKey) -> ListController<Value> {
+        lists.withLock { lists in
+            if let known = lists.known[key]?.controller { return known }
+            // Lists that are no longer in use leave their keys behind. The keys are removed each time their number has
+            // doubled.
+            if lists.known.count >= lists.limit {
+                lists.known = lists.known.filter { $0.value.controller != nil }
+                lists.limit = max(64, lists.known.count * 2)
+            }
+            let own = lists.own[key]
+            let made = ListController(key: key, world: own?.world ?? world, source: own?.source ?? source(key))
+            lists.known[key] = Known(controller: made)
+            return made
+        }
+    }
+
+    /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched, when the policy
+    /// allows it and the origin accepts requests for those positions.
+    ///
+    /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window is served
+    /// from memory until its list changes, or for five seconds at most. A commit of another process is noticed within
+    /// milliseconds (R41).
+    /// - Parameters:
+    ///   - key: the key of the list.
+    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `ListTotal.largest` are never requested
+    ///     (R44).
+    ///   - limit: the number of items. Values below 0 count as 0.
+    ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
+    ///     incomplete or stale.
+    /// - Throws: `ListFailure` when a required fetch fails and no item of the window is cached. `StorageError` when the
+    ///   storage fails.
+    public func page(
+        _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
+    ) async throws -> ItemWindow<Value> {
+        let start = min(max(0, offset), ListTotal.largest)
+        let range = start..<start + min(max(0, limit), ListTotal.largest - start)
+        let (source, world) = settings(of: key)
+        let cached = try await windows.window(of: key, range, for: source)
+        world.reads.asked(Metric.Cached(cached))
+        let isWhole = cached.map { !$0.isPartial } ?? false
+        switch policy {
+        case .cacheOnly: return cached ?? ItemWindow(range: range)
+        case .cacheThenRefresh where isWhole: return cached ?? ItemWindow(range: range)
+        case .refreshIfStale where isWhole && cached?.freshness == .fresh: return cached ?? ItemWindow(range: range)
+        case .cacheThenRefresh, .refreshIfStale, .originFirst: break
+        }
+        let refreshesPageOne =
+            switch policy {
+            case .originFirst: true
+            case .refreshIfStale: cached?.freshness != .fresh
+            case .cacheOnly, .cacheThenRefresh: false
+            }
+        var options = world.options.sync
+        let served = ServedPages()
+        var head: SyncReport?
+        if refreshesPageOne {
+            options.work = .refresh
+            head = try await run(key, options, served)
+            // The list was forgotten, and is not begun again.
+            guard head != nil else { return ItemWindow(range: range) }
+        }
+        options.work = .positions(range)
+        // When page one must not be stored, pages behind it cannot be stored either.
+        let isServed = head.map { $0.pagesNotStored > 0 } ?? false
+        guard let report = isServed ? head : try await run(key, options, served) else {
+            return ItemWindow(range: range)
+        }
+        var latest = try await windows.window(of: key, range, for: source)
+        if report.pagesNotStored > 0 {
+            latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range))
+        }
+        let failure = report.headFailure ?? report.failures.first?.failure
+        if let latest, !latest.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
+            return latest
+        }
+        // The list was removed in the meantime: nothing of it is held, and no fetch failed.
+        guard report.outcome == .offline || failure != nil, report.outcome != .purged else {
+            return latest ?? ItemWindow(range: range)
+        }
+        throw ListFailure(
+            .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
+            nextAttemptAt: report.nextAttemptAt)
+    }
+
+    /// Returns the item with this id, or nil when the list does not hold it. Sends no request.
+    /// - Parameters:
+    ///   - id: the text of the id.
+    ///   - type: the type of the id at the origin. Defaults to nil, which accepts both types. When the list holds a
+    ///     string and a number with this text, the item with the string is returned.
+    ///   - key: the key of the list.
+    /// - Throws: `StorageError` when the storage fails.
+    public func item(id: String, type: IDType? = nil, in key: QueryKey) async throws(StorageError) -> Value? {
+        for type in type.map({ [$0] }) ?? [.string, .number] {
+            if let item = try await find(id, type, in: key) { return item }
+        }
+        return nil
+    }
+
+    private func find(_ id: String, _ type: IDType, in key: QueryKey) async throws(StorageError) -> Value? {
+        let source = settings(of: key).source
+        guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
+        let identity = ItemIdentity.key(ofID: id, type: type)
+        // The item may move between the two reads. It is then located again.
+        for _ in 0..<8 {
+            guard let place = try await world.storage.locate([identity], in: query.id)[identity],
+                let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
+                (try? source.takeUp(window.record)) != nil
+            else { return nil }
+            guard let part = window.parts.first, part.content.ids.first == id, part.content.ids.type(at: 0) == type
+            else { continue }
+            return try? world.builder.codec.decode(part.content.payload(at: 0))
+        }
+        return nil
+    }
+
+    /// Runs once for a window. Returns nil when `forget` has ended the run.
+    private func run(
+        _ key: QueryKey, _ options: SyncOptions, _ served: ServedPages
+    ) async throws -> SyncReport? {
+        let (source, world) = settings(of: key)
+        let call = SourceCall(world.runs, key)
+        try call.refuseWithin(.next)
+        let sync = ListSync(
+            storage: world.storage, source: RememberingSource(source, for: call), key: key, options: options,
+            clock: world.clock, chance: world.chance, logger: world.logger)
+        let task = Task(executorPreference: world.executor) { () async -> Result<SyncReport, StorageError> in
+            do throws(StorageError) { return .success(try await sync.run { served.note($0) }) } catch {
+                return .failure(error)
+            }
+        }
+        let entry = world.runs.enter(key) { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        return world.runs.leave(entry) ? nil : try result.get()
+    }
+
+    // MARK: Removing lists
+
+    /// Removes a list with everything that is stored of it, its pin included. For the end of a session, and for data
+    /// that must not stay on the device.
+    ///
+    /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
+    /// receive an empty snapshot and `ListEvent.reset`. A call that begins before `forget` has returned, or later, may
+    /// load the list again. A `SyncEngine` on the same storage ends its work on the list with the next answer, and
+    /// stores nothing of it. The call waits up to a second for a source that ignores its cancellation.
+    /// - Throws: `StorageError` when the storage fails.
+    public func forget(_ key: QueryKey) async throws(StorageError) {
+        try await forget { $0 == key }
+    }
+
+    /// Removes all lists of a scope, like `forget(_:)`. The scope is the account or tenant of `QueryKey.scope`.
+    /// - Throws: `StorageError` when the storage fails.
+    public func forget(scope: String) async throws(StorageError) {
+        try await forget { $0.scope.utf8.elementsEqual(scope.utf8) }
+    }
+
+    private func forget(_ isMeant: @escaping @Sendable (QueryKey) -> Bool) async throws(StorageError) {
+        let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
+        for list in used { await list.supersede() }
+        await world.runs.revoke(where: isMeant)
+        let records = try await world.storage.records().filter { isMeant($0.key) }
+        if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
+        lists.withLock { lists in lists.own = lists.own.filter { !isMeant($0.key) } }
+        for list in used { await list.wasForgotten() }
+    }
+}

@@ -1,0 +1,296 @@
+#if PostgreSQL
+public import PageModel
+import Synchronization
+
+// One plan in one transaction: a round trip that locks and reads, and one that writes and commits.
+extension PostgreSQLPageStore {
+    public func commit(
+        _ plan: CommitPlan, claiming request: LeaseRequest?
+    ) async throws(StorageError) -> CommitReceipt {
+        try checkWritable()
+        for offset in request?.offsets ?? [] { try LedgerEditing.check(offset) }
+        let began = ContinuousClock.now
+        let (reads, nonce, attempt) = (CommitReads(plan), LeaseStatements.nonce(), CommitAttempt())
+        let done: CommittedPlan
+        do throws(StorageError) {
+            done = try await server.write(
+                isDone: { () async throws(StorageError) in
+                    guard let committed = try await attempt.committed(plan.query, on: self.server) else { return nil }
+                    return try await self.completing(committed, claiming: request, of: plan.query, nonce)
+                }
+            ) { work async throws(StorageError) in
+                try await self.apply(plan, reads, claiming: request, nonce, attempt, work)
+            }
+        } catch {
+            if let abandoned = error.cause as? AbandonedPlan { return CommitReceipt(abandoned.outcome) }
+            throw error
+        }
+        leases.withLock { leases in
+            for token in plan.ledger.compactMap(\.lease) { leases.end(token) }
+            guard let request, let grant = done.receipt.grant else { return }
+            for lease in grant.leases {
+                leases.add(lease, of: plan.query, by: request.owner, for: request.duration, at: done.moment)
+            }
+        }
+        if done.renewed { liveness.renewed(at: began, on: server) }
+        if !done.changes.changes.isEmpty { announcer.announce([done.changes]) }
+        return done.receipt
+    }
+
+    private func apply(
+        _ plan: CommitPlan, _ reads: CommitReads, claiming request: LeaseRequest?, _ nonce: Int64,
+        _ attempt: CommitAttempt, _ work: Work
+    ) async throws(StorageError) -> CommittedPlan {
+        let id = Value.integer(plan.query.rawValue)
+        var requests: [Work.Request] = [(ListRow.byIDLocked, [id]), server.timeOfWrite]
+        func bounds(_ ranges: [Range<Int>]) -> [Value] {
+            [.integers(ranges.map { Int64($0.lowerBound) }), .integers(ranges.map { Int64($0.upperBound) })]
+        }
+        requests.append((PageRow.meetingSome, [id] + bounds(reads.rows)))
+        let takenAlong = max(options.journal.bytes, JournalDraft.mostRead)
+        let hasItems = !reads.items.isEmpty
+        if hasItems { requests.append((BodyRow.meetingSome, [id] + bounds(reads.items) + [.int(takenAlong)])) }
+        let keys = reads.keys.map { BodyRow.key($0, in: plan.query) }
+        if !keys.isEmpty { requests.append((BodyRow.holding, [id, .integers(keys)])) }
+        let tokens = (plan.movesLedgerRows ? plan.ledger.compactMap(\.lease) : []) + [plan.askedUnder].compactMap { $0 }
+        if !tokens.isEmpty { requests.append((LedgerEditing.tokens, [id, .integers(tokens.map(\.rawValue))])) }
+
+        var found = try await work.read(requests)[...]
+        guard let row = found.removeFirst().first else {
+            // The query was purged, so no plan for it applies any more.
+            throw AbandonedPlan(.superseded(ListVersion(generation: 0, revision: 0))).error
+        }
+        let list = try whole(ListRow.read(row))
+        guard plan.isMade(for: list.record) else { throw AbandonedPlan(.superseded(list.record.version)).error }
+        let time = found.removeFirst()
+        let moment = server.moment(time)
+        let image = ListImage(plan.query, nextBody: list.nextBody, work)
+        image.learn(found.removeFirst(), in: reads.rows)
+        if hasItems { image.learnBodies(found.removeFirst()) }
+        if !keys.isEmpty { image.learnHolders(found.removeFirst()) }
+        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment)
+        let editing = LedgerEditing(plan.query, at: moment, work)
+        if let held = tokens.isEmpty ? nil : found.removeFirst() {
+            let times = held.all.map { (LeaseToken(rawValue: $0.int64(0)), $0.time(1)) }
+            if plan.movesLedgerRows {
+                let named = Set(plan.ledger.compactMap(\.lease))
+                editing.recognise(times.map(\.0).filter(named.contains))
+            }
+            commit.grantedAt = times.first { $0.0 == plan.askedUnder }?.1
+        }
+        if let refusal = try await commit.applyEdits() { throw AbandonedPlan(refusal).error }
+        try await editing.apply(plan.ledger)
+
+        let renewal = request == nil ? nil : liveness.renewalIfDue()
+        if let renewal { work.add(renewal) }
+        var leases: [Lease] = []
+        if let request {
+            work.add(
+                LeaseStatements.take(request, of: plan.query, by: liveness.name, at: moment, nonce: nonce)
+            ) { rows in
+                leases = LeaseStatements.taken(rows, boot: moment.uptime.boot)?.leases ?? []
+                for lease in leases { editing.note(lease.offset) }
+            }
+        }
+        // All changes of the plan share one new version, in the same transaction (R51).
+        var made = commit.list
+        if commit.isVisible {
+            if commit.list.holdings == nil { try await commit.recountHoldings() }
+            made = commit.list
+            try await advance(&made, commit.journal, at: moment.now, work)
+        }
+        made.nextBody = image.nextBody
+        if made.record != list.record || made.nextBody != list.nextBody || made.holdings != list.holdings {
+            work.add(made.saving(over: list.record))
+        }
+        let reading = request?.surroundings.map { ExcerptReading($0, of: plan.query, work) }
+        if let reads = accesses.drain(at: moment.now) { work.add(note(reads)) }
+        var changes = ChangeSet(
+            query: plan.query, version: made.record.version, contentVersion: made.record.contentVersion,
+            changes: commit.changes)
+        let isVersioned = made.record.contentVersion != list.record.contentVersion
+        attempt.note(
+            transaction: time.first?.rows.integer(0, 1), isVersioned: isVersioned, changes, moment: moment)
+        try await work.commit()
+
+        if !editing.offsets.isEmpty { changes.changes.append(.ledger(editing.offsets)) }
+        var receipt = CommitReceipt(.committed(made.record.version), lostLeases: editing.lost)
+        if request != nil {
+            receipt.grant = LeaseGrant(leases, at: moment.now, list: reading?.outline(made.record, at: moment))
+        }
+        return CommittedPlan(receipt: receipt, changes: changes, moment: moment, renewed: renewal != nil)
+    }
+
+    /// Completes a commit whose connection was lost after it was made: takes the leases that it took again.
+    private func completing(
+        _ committed: (changes: ChangeSet, moment: StorageMoment), claiming request: LeaseRequest?, of query: QueryID,
+        _ nonce: Int64
+    ) async throws(StorageError) -> CommittedPlan {
+        var receipt = CommitReceipt(
+            .committed(committed.changes.version ?? ListVersion(generation: 0, revision: 0)))
+        if let request { receipt.grant = try await grant(request, of: query, nonce: nonce).grant }
+        return CommittedPlan(receipt: receipt, changes: committed.changes, moment: committed.moment, renewed: false)
+    }
+
+    /// Gives a list its next version and appends the changes to its journal (R48, R51).
+    func advance(
+        _ list: inout ListRow, _ draft: JournalDraft, at now: Timestamp, _ work: Work
+    ) async throws(StorageError) {
+        let (query, before) = (list.record.id, list.record.contentVersion.counter)
+        let id = Value.integer(query.rawValue)
+        if draft.beginsAnew {
+            // Without their rows, requests for changes since earlier versions return `truncated`.
+            work.add(JournalRow.deletingUntil, [id, .int(before)])
+            list.journalBytes = 0
+        }
+        let entry = JournalEntry(
+            version: ContentVersion(counter: before + 1, stamp: nextStamp()), at: now,
+            changes: draft.beginsAnew ? [] : draft.changes)
+        let cost = entry.cost
+        if list.journalBytes + cost > options.journal.bytes, !draft.beginsAnew {
+            // Drops the oldest entries that may be dropped, until the journal takes at most three quarters of its bound.
+            var pruning = JournalPruning(options.journal, kept: list.journalBytes + cost, at: now)
+            var (last, next) = (Int?.none, Int?.none)
+            for row in try await work.read([(JournalRow.ages, [id])])[0].all {
+                guard pruning.next(at: row.time(1), cost: row.int(2)) else { break }
+                (last, next) = (next, row.int(0))
+            }
+            if let last { work.add(JournalRow.deletingUntil, [id, .int(last)]) }
+            list.journalBytes = pruning.kept - cost
+        }
+        work.add(JournalRow.inserting(entry, cost: cost, to: query))
+        list.journalBytes += cost
+        list.record.contentVersion = entry.version
+        list.holdings = list.holdings?.kept
+    }
+
+    func whole(_ read: ListRow.Read) throws(StorageError) -> ListRow {
+        guard read.isWhole else {
+            throw StorageError(.damaged, "the record of query \(read.row.record.id.rawValue) in \(name) is damaged")
+        }
+        return read.row
+    }
+
+    /// The request that notes reads.
+    func note(_ reads: (bodies: Set<ReadBody>, at: Timestamp)) -> Work.Request {
+        (
+            AccessRow.notingAll,
+            [
+                .integers(reads.bodies.map(\.query)), .integers(reads.bodies.map(\.body)), .time(reads.at.stored),
+            ]
+        )
+    }
+}
+
+/// A plan that was applied.
+struct CommittedPlan: Sendable {
+    var receipt: CommitReceipt
+    var changes: ChangeSet
+    var moment: StorageMoment
+    /// Whether the transaction renewed the sign of life.
+    var renewed: Bool
+}
+
+/// A plan that was not applied. It ends its transaction as the cause of an error.
+struct AbandonedPlan: Error {
+    let outcome: CommitOutcome
+
+    init(_ outcome: CommitOutcome) { self.outcome = outcome }
+
+    var error: StorageError { StorageError(.internal, "the plan was abandoned", cause: self) }
+}
+
+/// The last attempt at a commit: what shows later whether it was made, where the connection was lost.
+///
+/// State: the number of the transaction and its version, behind a mutex.
+final class CommitAttempt: Sendable {
+    private struct Mark {
+        var transaction: Int64?
+        var isVersioned: Bool
+        var changes: ChangeSet
+        var moment: StorageMoment
+    }
+
+    private let mark = Mutex<Mark?>(nil)
+
+    func note(transaction: Int64?, isVersioned: Bool, _ changes: ChangeSet, moment: StorageMoment) {
+        mark.withLock {
+            $0 = Mark(transaction: transaction, isVersioned: isVersioned, changes: changes, moment: moment)
+        }
+    }
+
+    private static let status = SQL("SELECT pg_xact_status($1::text::xid8)")
+
+    /// Returns the changes of the attempt if it was committed, and nil if it was not.
+    ///
+    /// A version shows it by its stamp, also on another timeline. A commit without a new version shows it by the state of
+    /// its transaction.
+    func committed(
+        _ query: QueryID, on server: Server
+    ) async throws(StorageError) -> (changes: ChangeSet, moment: StorageMoment)? {
+        guard let mark = mark.withLock({ $0 }) else { return nil }
+        if let number = mark.transaction {
+            // The server may still be running the COMMIT of the lost connection.
+            for attempt in 0..<20 {
+                let status: String?
+                do throws(StorageError) {
+                    status = try await server.read((CommitAttempt.status, [.text(String(number))])).first?.word(0)
+                } catch {
+                    // A server on another timeline does not know the number.
+                    guard (error.cause as? PostgresError)?.code == .server else { throw error }
+                    status = nil
+                }
+                if status == "aborted" { return nil }
+                if status == "committed", !mark.isVersioned { return (mark.changes, mark.moment) }
+                guard status == "in progress" else { break }
+                try? await Task.sleep(for: .milliseconds(1 << min(attempt, 7)))
+            }
+        }
+        guard mark.isVersioned, let version = mark.changes.contentVersion else { return nil }
+        let rows = try await server.read(
+            (JournalRow.has, [.integer(query.rawValue), .int(version.counter), .hash(version.stamp)]))
+        return rows.count > 0 ? (mark.changes, mark.moment) : nil
+    }
+}
+
+/// Reads an excerpt of a list with the last statements of a transaction.
+final class ExcerptReading {
+    private let range: Range<Int>
+    private let query: QueryID
+    private var pages: Rows?
+    private var ledger: Rows?
+
+    init(_ range: Range<Int>, of query: QueryID, _ work: Work) {
+        self.range = range
+        self.query = query
+        let requests = ExcerptReading.requests(range, of: query)
+        work.add(requests[0]) { self.pages = $0 }
+        work.add(requests[1]) { self.ledger = $0 }
+    }
+
+    static func requests(_ range: Range<Int>, of query: QueryID) -> [Work.Request] {
+        let id = Value.integer(query.rawValue)
+        let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
+        return [
+            (PageRow.meeting, [id, .int(range.lowerBound), .int(end)]),
+            (LedgerRow.within, [id, .int(range.lowerBound), .int(range.upperBound)]),
+        ]
+    }
+
+    func outline(_ record: QueryRecord, at moment: StorageMoment) -> ListOutline? {
+        guard let pages, let ledger else { return nil }
+        return ExcerptReading.outline(record, range, pages, ledger, at: moment)
+    }
+
+    static func outline(
+        _ record: QueryRecord, _ range: Range<Int>, _ pages: Rows, _ ledger: Rows, at moment: StorageMoment
+    ) -> ListOutline {
+        var rows = PageRows(pages.all, of: record.id)
+        rows.restrict(to: range)
+        return ListOutline(
+            record: record, pages: rows.rows.map(\.summary),
+            ledger: ledger.all.compactMap { LedgerRow.entry($0, at: moment) }, damaged: rows.damaged,
+            readAt: moment.now)
+    }
+}
+#endif

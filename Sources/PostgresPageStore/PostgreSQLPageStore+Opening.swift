@@ -1,0 +1,62 @@
+#if PostgreSQL
+public import PageModel
+
+extension PostgreSQLPageStore {
+    /// Opens the store on a server.
+    ///
+    /// A store of a newer version, and tables that are not those of a store, are refused and left untouched (R8).
+    /// - Parameters:
+    ///   - connectionString: a URI or keywords and values, as libpq takes them. libpq also reads its `PG…` environment
+    ///     variables, the service file and the password file. A password in it is in no message.
+    ///   - mode: the action when there is no store. Defaults to creating one.
+    ///   - options: the settings. Defaults to `Options()`.
+    ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the server's clock.
+    ///   - stamps: the generator of version stamps (R51). Defaults to the system's random numbers.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `unavailable`,
+    ///   `damaged`, `full` or `busy`.
+    public static func open(
+        _ connectionString: String, mode: Mode = .createIfMissing, options: Options = Options(),
+        clock: (any StorageClock)? = nil,
+        stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) async throws(StorageError) -> PostgreSQLPageStore {
+        let place = name(of: connectionString, schema: options.schema)
+        let pool: PostgresPool
+        do throws(PostgresError) {
+            pool = try PostgresPool(connectionString, connections: max(1, options.connections))
+        } catch {
+            // An address that cannot be parsed may have its password anywhere.
+            throw StorageError(error, at: "PostgreSQL")
+        }
+        let server = Server(pool, Dialect(schema: options.schema), options, clock: clock, place: place)
+        do throws(StorageError) {
+            let migrator = Migrator(server: server, schema: options.schema, name: place)
+            let stamp = try await migrator.open(creates: mode == .createIfMissing)
+            let announcer = ServerAnnouncer(
+                server, channel: "pagecache_\(String(stamp, radix: 16))", isReadOnly: mode == .readOnly,
+                pollInterval: options.pollInterval)
+            var openedAt = server.moment?.now
+            if openedAt == nil { openedAt = server.moment(try await server.read(Server.readTime)).now }
+            if options.listensAtOnce { await announcer.start(for: options.busyBudget / 10) }
+            return PostgreSQLPageStore(
+                name: place, server: server, isReadOnly: mode == .readOnly, options: options,
+                accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer,
+                stamps: stamps)
+        } catch {
+            await server.close()
+            throw error
+        }
+    }
+
+    /// A name of the store for people, without user, password and parameters.
+    static func name(of connectionString: String, schema: String) -> String {
+        let schemes = ["postgres://", "postgresql://"]
+        guard let scheme = schemes.first(where: { connectionString.hasPrefix($0) }) else {
+            return "PostgreSQL, schema \(schema)"
+        }
+        let rest = connectionString.dropFirst(scheme.count).prefix { $0 != "?" }
+        // A password may contain any character but a bare "/" or "@"; the last "@" ends it.
+        let afterUser = rest.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
+        return "\(scheme)\(afterUser) (schema \(schema))"
+    }
+}
+#endif

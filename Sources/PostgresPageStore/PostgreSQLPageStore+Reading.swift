@@ -1,0 +1,350 @@
+#if PostgreSQL
+public import PageModel
+
+// Each read returns the state as of one commit (R2), in one round trip.
+extension PostgreSQLPageStore {
+    public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
+        let rows = try await server.read((ListRow.byKey, PostgreSQLPageStore.values(of: key)))
+        return try rows.first.map { row throws(StorageError) in try whole(ListRow.read(row)).record }
+    }
+
+    static func values(of key: QueryKey) -> [Value] { [.string(key.scope), .string(key.text)] }
+
+    private static let ledgerOfKey = SQL(
+        """
+        SELECT \(LedgerRow.columns) FROM @ledger WHERE query = (\(idOfKey))
+        AND state IN ('failed_retryable', 'failed_permanent') ORDER BY start LIMIT $3
+        """)
+    private static let lastOfKey = SQL(
+        "SELECT start FROM @ledger WHERE query = (\(idOfKey)) ORDER BY start DESC LIMIT 1")
+    private static let pageOneOfKey = SQL(
+        """
+        SELECT \(PageRow.qualified), b.layout, b.payload
+        FROM @page AS p LEFT JOIN @body AS b ON b.query = p.query AND b.id = p.body
+        WHERE p.query = (\(idOfKey)) AND p.start = 0
+        """)
+    private static let idOfKey = """
+        SELECT id FROM @query
+        WHERE sha256(int4send(octet_length(scope)) || scope || key) = sha256(int4send(octet_length($1::bytea)) || $1 || $2)
+        """
+
+    public func state(of key: QueryKey) async throws(StorageError) -> ListState? {
+        let values = PostgreSQLPageStore.values(of: key)
+        let found = try await server.read([
+            (ListRow.byKey, values), Server.readTime, (PostgreSQLPageStore.pageOneOfKey, values),
+            (PostgreSQLPageStore.ledgerOfKey, values + [.int(ListState.mostFailures + 1)]),
+            (PostgreSQLPageStore.lastOfKey, values),
+        ])
+        guard let row = found[0].first else { return nil }
+        let list = try whole(ListRow.read(row))
+        let moment = server.moment(found[1])
+        var state = ListState(
+            record: list.record, holdings: list.holdings,
+            failures: found[3].count <= ListState.mostFailures
+                ? found[3].all.compactMap { LedgerRow.entry($0, at: moment) } : nil,
+            lastLedgerOffset: found[4].first?.int(0), readAt: moment.now)
+        if let row = found[2].first, let page = PageRow(row, of: list.record.id),
+            page.summary.generation == list.record.version.generation
+        {
+            let content = BodyRow.content(of: page, row, at: PageRow.columnCount)
+            if content != nil, page.summary.count > 0 { noteRead(page.body, of: list.record.id) }
+            state.pageOne = ListState.PageOne(summary: page.summary, identities: content?.identities)
+        } else if list.holdings?.held.headEnd ?? 0 > 0 {
+            // The record of page one is damaged, so the other pages must be checked, too.
+            state.holdings = nil
+        }
+        return state
+    }
+
+    func noteRead(_ body: Int64, of query: QueryID) {
+        accesses.read(ReadBody(query: query.rawValue, body: body))
+    }
+
+    public func records() async throws(StorageError) -> [QueryRecord] {
+        try await server.read((ListRow.all, []), .long).all.compactMap {
+            let read = ListRow.read($0)
+            return read.isWhole ? read.row.record : nil
+        }
+    }
+
+    static let overview: [Work.Request] = [
+        (ListRow.all, []), Server.readTime, (PageRow.ofEveryList, []), (LedgerRow.ofEveryList, []),
+    ]
+
+    public func summaries() async throws(StorageError) -> [QuerySummary] {
+        summaries(try await server.read(PostgreSQLPageStore.overview, .long))
+    }
+
+    func summaries(_ found: [Rows]) -> [QuerySummary] {
+        let moment = server.moment(found[1])
+        var pages = Dictionary(grouping: found[2].all) { $0.int64(0) }
+        var entries = Dictionary(grouping: found[3].all) { $0.int64(LedgerRow.columnCount) }
+        return found[0].all.compactMap { row in
+            let read = ListRow.read(row)
+            guard read.isWhole else { return nil }
+            let id = read.row.record.id
+            let rows = pages.removeValue(forKey: id.rawValue) ?? []
+            return QuerySummary(
+                outline: outline(
+                    read.row.record, PageRows(rows, of: id, from: 1), entries.removeValue(forKey: id.rawValue) ?? [],
+                    at: moment),
+                bytes: rows.reduce(0) { $0 + min(max($1.int(5), 0), StoredBounds.sizes.upperBound >> 8) })
+        }
+    }
+
+    /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
+    /// - Throws: `StorageError`, as every reading does.
+    public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
+        let found = try await server.read(PostgreSQLPageStore.outline(of: query), .long)
+        guard let outline = try outline(found) else { return nil }
+        return QuerySummary(
+            outline: outline,
+            bytes: found[2].all.reduce(0) { $0 + min(max($1.int(4), 0), StoredBounds.sizes.upperBound >> 8) })
+    }
+
+    private static func outline(of query: QueryID) -> [Work.Request] {
+        let id = Value.integer(query.rawValue)
+        return [
+            (ListRow.byID, [id]), Server.readTime, (PageRow.all, [id]),
+            (LedgerRow.within, [id, .integer(0), .integer(.max)]),
+        ]
+    }
+
+    public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
+        try outline(try await server.read(PostgreSQLPageStore.outline(of: query), .long))
+    }
+
+    private func outline(_ found: [Rows]) throws(StorageError) -> ListOutline? {
+        guard let row = found[0].first else { return nil }
+        let record = try whole(ListRow.read(row)).record
+        return outline(
+            record, PageRows(found[2].all, of: record.id), Array(found[3].all), at: server.moment(found[1]))
+    }
+
+    private func outline(
+        _ record: QueryRecord, _ rows: PageRows, _ ledger: [Row], at moment: StorageMoment
+    ) -> ListOutline {
+        var outline = ListOutline(
+            record: record, pages: rows.rows.map(\.summary),
+            ledger: ledger.compactMap { LedgerRow.entry($0, at: moment) }, readAt: moment.now)
+        guard !rows.damaged.isEmpty else { return outline }
+        // Damage behind the last readable page hides an unknown number of positions. The length of the list limits it
+        // where it is known.
+        let length = outline.length
+        outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
+        return outline
+    }
+
+    public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        let found = try await server.read(
+            [(ListRow.byID, [.integer(query.rawValue)]), Server.readTime]
+                + ExcerptReading.requests(range, of: query))
+        guard let row = found[0].first else { return nil }
+        return ExcerptReading.outline(
+            try whole(ListRow.read(row)).record, range, found[2], found[3], at: server.moment(found[1]))
+    }
+
+    public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        let found = try await server.read([
+            (ListRow.byID, [.integer(query.rawValue)]), Server.readTime, PostgreSQLPageStore.pages(of: query, range),
+        ])
+        guard let row = found[0].first else { return nil }
+        return window(range, of: try whole(ListRow.read(row)).record, found[2], at: server.moment(found[1]))
+    }
+
+    private static func pages(of query: QueryID, _ range: Range<Int>) -> Work.Request {
+        (BodyRow.pages, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
+    }
+
+    /// Items whose bytes do not match their checksum count as damaged and are left out.
+    private func window(
+        _ range: Range<Int>, of record: QueryRecord, _ found: Rows, at moment: StorageMoment
+    ) -> ListWindow {
+        var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: moment.now)
+        var rows = PageRows(found.all, of: record.id)
+        var bodies: [Int64: Row] = [:]
+        for row in found.all { bodies[row.int64(2)] = row }
+        for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
+            let page = row.summary
+            let wanted = page.range.clamped(to: range)
+            guard let found = bodies[row.body],
+                let content = BodyRow.content(of: row, found, at: PageRow.columnCount)
+            else {
+                window.damaged.append(wanted)
+                continue
+            }
+            noteRead(row.body, of: record.id)
+            window.parts.append(
+                ListWindow.Part(
+                    offset: wanted.lowerBound,
+                    content: content.slice(wanted.lowerBound - page.offset..<wanted.upperBound - page.offset),
+                    isHeld: page.generation == record.version.generation, validatedAt: page.validatedAt))
+        }
+        guard !rows.damaged.isEmpty else { return window }
+        rows.restrict(to: range)
+        // Positions beyond the end of the list are not damaged.
+        let length = record.end ?? record.total.count ?? .max
+        window.damaged += rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
+        window.damaged.sort { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
+        return window
+    }
+
+    public func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        try await server.reading { work async throws(StorageError) in
+            let found = try await work.read(PostgreSQLPageStore.outline(of: query))
+            guard let outline = try self.outline(found) else {
+                try await work.commit()
+                return nil
+            }
+            let ranges = choose(outline)
+            var windows: [Rows] = []
+            for range in ranges { work.add(PostgreSQLPageStore.pages(of: query, range)) { windows.append($0) } }
+            try await work.commit()
+            let moment = self.server.moment(found[1])
+            return ListReading(
+                outline: outline,
+                windows: zip(ranges, windows).map { self.window($0, of: outline.record, $1, at: moment) })
+        }
+    }
+
+    /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its bytes
+    /// are damaged.
+    /// - Throws: `StorageError`, as every reading does.
+    public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
+        guard offset >= 0, offset < .max else { return nil }
+        let found = try await server.read(PostgreSQLPageStore.pages(of: query, offset..<offset + 1))
+        for row in found.all {
+            guard let page = PageRow(row, of: query), page.summary.offset == offset,
+                let content = BodyRow.content(of: page, row, at: PageRow.columnCount)
+            else { continue }
+            noteRead(page.body, of: query)
+            return StoredPage(summary: page.summary, content: content)
+        }
+        return nil
+    }
+
+    private static let lengths = SQL(
+        "SELECT id, octet_length(layout)::bigint + octet_length(payload)::bigint FROM @body WHERE query = $1")
+    private static let wholeList = SQL(
+        """
+        SELECT \(PageRow.qualified), b.layout, b.payload
+        FROM @page AS p LEFT JOIN @body AS b ON b.query = p.query AND b.id = p.body
+        WHERE p.query = $1 AND p.start >= $2 ORDER BY p.start LIMIT 64
+        """)
+
+    public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+        let id = Value.integer(query.rawValue)
+        let found = try await server.read(
+            [(ListRow.byID, [id]), (PageRow.all, [id]), (PostgreSQLPageStore.lengths, [id])], .long)
+        guard let row = found[0].first else { return StorageDamage() }
+        let record = try whole(ListRow.read(row)).record
+        var damage = StorageDamage()
+        let lengths = Dictionary(found[2].all.map { ($0.int64(0), $0.int(1)) }) { first, _ in first }
+        let pages = PageRows(found[1].all, of: query).rows.filter {
+            $0.summary.count > 0 && $0.summary.generation == record.version.generation
+        }
+        var readable: Set<Int64> = []
+        if thoroughly {
+            var next = 0
+            while true {
+                let portion = try await server.read((PostgreSQLPageStore.wholeList, [id, .int(next)]), .long)
+                guard let last = portion.all.map({ $0.int(0) }).last else { break }
+                for row in portion.all {
+                    guard let page = PageRow(row, of: query),
+                        BodyRow.content(of: page, row, at: PageRow.columnCount) != nil
+                    else { continue }
+                    readable.insert(page.body)
+                }
+                guard StoredBounds.positions.contains(last) else { break }
+                next = last + 1
+            }
+        }
+        for page in pages {
+            let isServable = thoroughly ? readable.contains(page.body) : lengths[page.body] == page.bytes
+            if !isServable { damage.pages.append(page.summary.range) }
+        }
+        return damage
+    }
+
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
+        guard !keys.isEmpty else { return [:] }
+        let id = Value.integer(query.rawValue)
+        let found = try await server.read([
+            (ListRow.byID, [id]),
+            (BodyRow.locating, [id, .integers(keys.map { BodyRow.key($0, in: query) })]),
+        ])
+        guard let row = found[0].first else { return [:] }
+        let generation = try whole(ListRow.read(row)).record.version.generation
+        var places: [UInt64: ItemPlace] = [:]
+        for row in found[1].all {
+            guard let page = PageRow(row, of: query), page.summary.generation == generation,
+                let identities = BodyRow.identities(row, in: query, from: PageRow.columnCount)
+            else { continue }
+            for (index, identity) in identities.enumerated() where keys.contains(identity.key) {
+                let position = page.summary.offset + index
+                guard position < places[identity.key]?.position ?? .max else { continue }
+                places[identity.key] = ItemPlace(position: position, content: identity.content)
+            }
+        }
+        return places
+    }
+
+    public func changes(
+        of query: QueryID, since version: ContentVersion, limit: Int
+    ) async throws(StorageError) -> ListChanges? {
+        let id = Value.integer(query.rawValue)
+        let limit = min(max(0, limit), ListTotal.largest)
+        let found = try await server.read([
+            (ListRow.byID, [id]), (JournalRow.since, [id, .int(version.counter), .int(limit + 2)]),
+        ])
+        guard let row = found[0].first else { return nil }
+        let current = try whole(ListRow.read(row)).record.contentVersion
+        return JournalRow.changes(found[1], of: query, since: version, current: current, limit: limit)
+    }
+
+    /// Returns the version that a list had at a time, for `changes(of:since:limit:)`. For a time before the list was
+    /// registered, returns its first version, which has no items.
+    ///
+    /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
+    /// - Throws: `StorageError`, as every reading does.
+    public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
+        let id = Value.integer(query.rawValue)
+        let found = try await server.read([(JournalRow.lastUntil, [id, .time(moment)]), (JournalRow.oldest, [id])])
+        func version(_ row: Row) -> ContentVersion { ContentVersion(counter: row.int(0), stamp: row.hash(1)) }
+        if let last = found[0].first { return version(last) }
+        return found[1].first.map(version).flatMap { $0.counter == 1 ? $0 : nil }
+    }
+
+    public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
+        // The limit in time depends on the server's clock.
+        let moment = try await { () async throws(StorageError) in
+            if let moment = self.server.moment { return moment }
+            return self.server.moment(try await self.server.read(Server.readTime))
+        }()
+        let rows = try await server.read(
+            (LedgerRow.due, [.time((moment.now + within).stored), .int(max(0, limit))]), .long)
+        let fetches = rows.all.compactMap { row in
+            LedgerRow.entry(row, at: moment).map {
+                DueFetch(query: QueryID(rawValue: row.int64(LedgerRow.columnCount)), entry: $0)
+            }
+        }
+        return DueReading(fetches, readAt: moment.now)
+    }
+
+    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { announcer.notices(of: query) }
+
+    public func watch() -> StorageWatch { announcer.watch() }
+
+    public func changeCount(of query: QueryID) -> UInt64? { announcer.changeCount(of: query) }
+
+    public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
+}
+
+/// The body of a page that was read.
+struct ReadBody: Hashable, Sendable {
+    var query: Int64
+    var body: Int64
+}
+#endif

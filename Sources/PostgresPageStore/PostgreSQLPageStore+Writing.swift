@@ -1,0 +1,225 @@
+#if PostgreSQL
+public import PageModel
+import Synchronization
+
+// Each write is one transaction (R3, R4). Every one locks the records of its lists first, in the order of their ids.
+extension PostgreSQLPageStore {
+    /// A number of the sequence, with random bits below it. A crash, a failover or a restored copy can give the number
+    /// again, and a replica that knows the lost list must not write into the new one.
+    private static let nextID = SQL("SELECT nextval('@query_id') * (1::bigint << 30) + $1")
+
+    public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        // Most queries are registered already. Finding one needs no lock.
+        if let known = try await query(key) { return known }
+        try checkWritable()
+        guard key.text.utf8.count + key.scope.utf8.count < 1 << 28 else {
+            throw StorageError(.tooLarge, "a key of this size exceeds the limit of \(name)")
+        }
+        let made: QueryRecord
+        do throws(StorageError) {
+            made = try await insert(key)
+        } catch {
+            guard error.cause is AlreadyRegistered else { throw error }
+            guard let known = try await query(key) else {
+                throw StorageError(.busy, "the query was registered and purged at the same time")
+            }
+            return known
+        }
+        announcer.announce([
+            ChangeSet(
+                query: made.id, version: made.version, contentVersion: made.contentVersion, changes: [.registered])
+        ])
+        return made
+    }
+
+    private func insert(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        try await server.write { work async throws(StorageError) in
+            let nonce = Value.integer(.random(in: 0..<1 << 30))
+            let found = try await work.read([(PostgreSQLPageStore.nextID, [nonce]), Server.readTime])
+            let now = self.server.moment(found[1]).now
+            var list = ListRow(
+                QueryRecord(
+                    id: QueryID(rawValue: found[0].first?.int64(0) ?? 0), key: key,
+                    version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil, validatedAt: nil,
+                    createdAt: now.stored, allowsDuplicates: false, paging: "", source: ""))
+            try await self.advance(&list, JournalDraft(self.options.journal), at: now, work)
+            var isNew = false
+            work.add(list.insertion) { isNew = $0.affected > 0 }
+            _ = try await work.read([])
+            guard isNew else {
+                throw StorageError(.busy, "another replica registers the query", cause: AlreadyRegistered())
+            }
+            return list.record
+        }
+    }
+
+    public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        try checkWritable()
+        for offset in request.offsets { try LedgerEditing.check(offset) }
+        let (grant, changes) = try await grant(request, of: query, nonce: LeaseStatements.nonce())
+        if let changes { announcer.announce([changes]) }
+        return grant
+    }
+
+    /// Takes leases in one round trip.
+    /// - Parameter nonce: the random part of the tokens. A repetition with the same one takes its own leases again.
+    func grant(
+        _ request: LeaseRequest, of query: QueryID, nonce: Int64
+    ) async throws(StorageError) -> (grant: LeaseGrant, changes: ChangeSet?) {
+        let began = ContinuousClock.now
+        let moment = server.moment
+        let renewal = liveness.renewalIfDue()
+        var requests: [Work.Request] = [(ListRow.byIDLocked, [.integer(query.rawValue)])]
+        if let renewal { requests.append(renewal) }
+        requests.append(
+            LeaseStatements.take(request, of: query, by: liveness.name, at: moment, nonce: nonce))
+        if let range = request.surroundings { requests += ExcerptReading.requests(range, of: query) }
+        if let moment, let reads = accesses.drain(at: moment.now) { requests.append(note(reads)) }
+        var found = try await server.write(requests)[...]
+        if renewal != nil { liveness.renewed(at: began, on: server) }
+        let row = found.removeFirst().first
+        if renewal != nil { found.removeFirst() }
+        guard let taken = LeaseStatements.taken(found.removeFirst(), boot: moment?.uptime.boot ?? ServerClock.boot)
+        else { throw StorageError(.internal, "taking leases returned no time") }
+        var grant = LeaseGrant(taken.leases, at: taken.moment.now)
+        guard let row else { return (grant, nil) }
+        let record = try whole(ListRow.read(row)).record
+        if let range = request.surroundings {
+            grant.list = ExcerptReading.outline(
+                record, range, found.removeFirst(), found.removeFirst(), at: taken.moment)
+        }
+        leases.withLock { leases in
+            for lease in grant.leases {
+                leases.add(lease, of: query, by: request.owner, for: request.duration, at: taken.moment)
+            }
+        }
+        guard !grant.leases.isEmpty else { return (grant, nil) }
+        return (
+            grant,
+            ChangeSet(
+                query: query, version: record.version, contentVersion: record.contentVersion,
+                changes: [.ledger(grant.offsets)])
+        )
+    }
+
+    @discardableResult
+    public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
+        try checkWritable()
+        let done = try await server.write { work async throws(StorageError) -> (lost: Set<LeaseToken>, ChangeSet?) in
+            let found = try await work.read([
+                (ListRow.byIDLocked, [.integer(query.rawValue)]), self.server.timeOfWrite,
+            ])
+            guard let row = found[0].first else {
+                try await work.commit()
+                return ([], nil)
+            }
+            let record = try self.whole(ListRow.read(row)).record
+            let moment = self.server.moment(found[1])
+            let editing = LedgerEditing(query, at: moment, work)
+            try await editing.apply(edits)
+            if let reads = self.accesses.drain(at: moment.now) { work.add(self.note(reads)) }
+            try await work.commit()
+            guard !editing.offsets.isEmpty else { return (editing.lost, nil) }
+            return (
+                editing.lost,
+                ChangeSet(
+                    query: query, version: record.version, contentVersion: record.contentVersion,
+                    changes: [.ledger(editing.offsets)])
+            )
+        }
+        leases.withLock { leases in
+            for token in edits.compactMap(\.lease) { leases.end(token) }
+        }
+        if let changes = done.1 { announcer.announce([changes]) }
+        return done.lost
+    }
+
+    public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        try checkWritable()
+        let own = leases.withLock { $0.leases(of: owner) }
+        guard !own.isEmpty else { return [] }
+        let began = ContinuousClock.now
+        let moment = server.moment
+        let renewal = liveness.renewalIfDue()
+        let queries = Set(own.map(\.query.rawValue)).sorted()
+        let found = try await server.write(
+            [(LeaseStatements.lockingLists, [.integers(queries)])] + (renewal.map { [$0] } ?? [])
+                + [LeaseStatements.renew(own.map(\.lease.token), for: duration, at: moment)])
+        if renewal != nil { liveness.renewed(at: began, on: server) }
+        var held: Set<LeaseToken> = []
+        leases.withLock { leases in
+            for row in found.last?.all.map({ $0 }) ?? [] {
+                let token = LeaseToken(rawValue: row.int64(0))
+                let end =
+                    StorageMoment(
+                        ServerClock(
+                            now: row.int64(2), uptime: row.int64(3), boot: moment?.uptime.boot ?? ServerClock.boot)
+                    ).uptime + duration
+                leases.renewed(token, at: row.int(1), until: end)
+                held.insert(token)
+            }
+            for (_, lease) in own where !held.contains(lease.token) { leases.end(lease.token) }
+        }
+        return held
+    }
+
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try checkWritable()
+        let changes = try await server.write { work async throws(StorageError) -> ChangeSet? in
+            let found = try await work.read([(ListRow.byIDLocked, [.integer(query.rawValue)])])
+            guard let row = found[0].first else {
+                try await work.commit()
+                return nil
+            }
+            let before = try self.whole(ListRow.read(row))
+            guard before.record.isPinned != isPinned else {
+                try await work.commit()
+                return nil
+            }
+            var list = before
+            list.record.isPinned = isPinned
+            work.add(list.saving(over: before.record))
+            try await work.commit()
+            // A pin does not change the list, so it makes no new version (R51).
+            return ChangeSet(
+                query: query, version: list.record.version, contentVersion: list.record.contentVersion,
+                changes: [.described])
+        }
+        if let changes { announcer.announce([changes]) }
+    }
+
+    public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try checkWritable()
+        let ids = Value.integers(Set(queries.map(\.rawValue)).sorted())
+        let found = try await server.write(
+            [(LeaseStatements.lockingLists, [ids]), (PostgreSQLPageStore.sizes, [ids])]
+                + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long, isDurable: true)
+        let gone = found[0].all.map { QueryID(rawValue: $0.int64(0)) }
+        announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
+        return PurgeReport(
+            queries: gone.count, pages: found[1].first?.int(0) ?? 0, bytes: found[1].first?.int(1) ?? 0)
+    }
+
+    private static let sizes = SQL(
+        "SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM @page WHERE query = ANY($1::bigint[])")
+    static let removals =
+        ["page", "body", "access", "ledger", "journal", "tally"].map {
+            SQL("DELETE FROM @\($0) WHERE query = ANY($1::bigint[])")
+        } + [SQL("DELETE FROM @query WHERE id = ANY($1::bigint[])")]
+
+    /// Removes all queries.
+    /// - Returns: the removed queries and pages.
+    /// - Throws: `StorageError`, as every writing does.
+    public func purgeAll() async throws(StorageError) -> PurgeReport {
+        try await purge(
+            try await server.read((PostgreSQLPageStore.everyID, []), .long).all.map {
+                QueryID(rawValue: $0.int64(0))
+            })
+    }
+
+    static let everyID = SQL("SELECT id FROM @query ORDER BY id")
+}
+
+/// Another replica registered the query first.
+private struct AlreadyRegistered: Error {}
+#endif

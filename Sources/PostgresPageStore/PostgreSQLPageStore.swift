@@ -1,0 +1,112 @@
+#if PostgreSQL
+public import PageModel
+import Synchronization
+
+/// The PostgreSQL implementation of `PageStorage`: one store for many replicas of a program, on many machines.
+///
+/// Every commit locks the record of its list, so that commits of one list follow each other and those of different lists
+/// do not wait. No state is kept in a session, so that a pooler in transaction mode may stand between. Notices of other
+/// replicas arrive within milliseconds where the server delivers them, and within the poll interval otherwise.
+public final class PostgreSQLPageStore: PageStorage {
+    /// The name of the store for people: host, database and schema, without a password.
+    public let name: String
+
+    let options: Options
+    let server: Server
+    let isReadOnly: Bool
+    let accesses: ReadLog<ReadBody>
+    let liveness: Liveness
+    let announcer: ServerAnnouncer
+    /// The leases that this object took and that have not ended.
+    let leases = Mutex(HeldLeases())
+    private let stamps: Mutex<any RandomNumberGenerator & Sendable>
+
+    init(
+        name: String, server: Server, isReadOnly: Bool, options: Options, accesses: ReadLog<ReadBody>,
+        announcer: ServerAnnouncer,
+        stamps: any RandomNumberGenerator & Sendable
+    ) {
+        self.name = name
+        self.server = server
+        self.isReadOnly = isReadOnly
+        self.options = options
+        self.accesses = accesses
+        self.announcer = announcer
+        self.stamps = Mutex(stamps)
+        liveness = Liveness(lease: options.ownerLease)
+    }
+
+    /// Ends the leases of this object and the streams of notices, and closes the connections.
+    public func close() async {
+        announcer.close()
+        await liveness.end(on: server)
+        await server.close()
+    }
+
+    /// The clock that the caller passed; `nil` means the server's.
+    package var callersClock: (any StorageClock)? { server.clock }
+
+    /// A random number for a version (R51).
+    func nextStamp() -> UInt64 { stamps.withLock { $0.next() } }
+
+    func checkWritable() throws(StorageError) {
+        guard !isReadOnly else { throw StorageError(.permission, "\(name) is open for reading only") }
+    }
+}
+
+extension PostgreSQLPageStore {
+    /// The action when there is no store, and the access to the store.
+    public enum Mode: Hashable, Sendable {
+        /// Creates the schema and its tables.
+        case createIfMissing
+        /// Throws `StorageError.Code.notFound` when there is no store.
+        case mustExist
+        /// Throws `notFound` when there is no store. Changes nothing, and every write throws `permission`.
+        case readOnly
+    }
+
+    /// Settings of a store. The defaults suit most programs.
+    public struct Options: Hashable, Sendable {
+        /// The schema that holds the tables. Defaults to `pagecache`.
+        public var schema = "pagecache"
+        /// The number of connections; 1 or more. Calls share them. Defaults to 4.
+        public var connections = 4
+        /// The longest time that a call waits for the server and for commits of other replicas before it throws `busy` or
+        /// `unavailable` (R42). More than 0. Defaults to 5 seconds.
+        public var busyBudget: Duration = .seconds(5)
+        /// The longest time of a call that reads or writes a whole list or a whole store. More than 0. Defaults to 60
+        /// seconds.
+        public var timeLimit: Duration = .seconds(60)
+        /// The failures that a commit survives. Defaults to `normal`.
+        public var durability: Durability = .normal
+        /// The size of the journal of changes that is kept for each list (R48). Defaults to 1 MiB per list. Entries
+        /// younger than ten minutes are not pruned.
+        public var journal = JournalBound()
+        /// The time after which the leases of a replica that gave no sign of life are void. The replica renews its row
+        /// every third of it. 3 seconds or more. Defaults to 30 seconds.
+        public var ownerLease: Duration = .seconds(30)
+        /// The longest time until changes of other replicas are noticed where the server delivers no notices. Where it
+        /// does, a change whose notice was lost is noticed within ten times as long. 10 milliseconds or more. Defaults to
+        /// 1 second.
+        public var pollInterval: Duration = .seconds(1)
+
+        /// Whether opening the store waits until notices of other replicas arrive, for a tenth of the busy budget at
+        /// most. Otherwise the first observer begins to listen, and receives a notice to read again once the server
+        /// listens. Defaults to true.
+        public var listensAtOnce = true
+
+        /// Creates settings with the default values.
+        public init() {}
+    }
+
+    /// The failures that a commit survives once it has returned
+    /// (https://www.postgresql.org/docs/15/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
+    public enum Durability: Hashable, Sendable {
+        /// The commit survives the end of every replica. After a crash of the server the newest commits may be missing,
+        /// but the store is sound, and every version shows it by its stamp (R51).
+        case normal
+        /// The commit survives a crash of the server, too, at the cost of one flush per commit.
+        case full
+    }
+}
+#endif

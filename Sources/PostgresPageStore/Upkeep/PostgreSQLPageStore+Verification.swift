@@ -1,0 +1,175 @@
+#if PostgreSQL
+public import PageModel
+
+/// Verifies and repairs a store.
+extension PostgreSQLPageStore {
+    private static let orphans = [
+        "DELETE FROM @page AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
+        "DELETE FROM @ledger AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
+        "DELETE FROM @journal AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
+        "DELETE FROM @tally AS r WHERE NOT EXISTS (SELECT 1 FROM @query AS q WHERE q.id = r.query)",
+        "DELETE FROM @body AS r WHERE NOT EXISTS (SELECT 1 FROM @page AS p WHERE p.query = r.query AND p.body = r.id)",
+        "DELETE FROM @access AS r WHERE NOT EXISTS (SELECT 1 FROM @body AS b WHERE b.query = r.query AND b.id = r.body)",
+    ]
+    private static let orphanCounts = orphans.map { SQL($0.replacing("DELETE FROM", with: "SELECT count(*) FROM")) }
+    private static let orphanDeletions = orphans.map { SQL($0) }
+
+    /// Reads the whole store and checks every seal and checksum, and every rule of the tables (R5). Changes nothing. The
+    /// server checks its own structure: see `pg_amcheck` and data checksums.
+    /// - Returns: the findings. Damage is a finding, and is not thrown.
+    /// - Throws: `StorageError`, as every reading does.
+    public func verify() async throws(StorageError) -> VerifyReport {
+        try await server.reading(.endless) { work async throws(StorageError) in
+            var report = VerifyReport()
+            for row in try await work.read([(ListRow.all, [])])[0].all {
+                let read = ListRow.read(row)
+                let query = read.row.record.id
+                if !read.isWhole {
+                    report.findings.append(
+                        Finding(.query, query: query, "the record of the query differs from what was stored"))
+                }
+                var check = ListCheck(query)
+                try await check.run(read.isWhole ? read.row : nil, work)
+                report.add(check)
+                if let tally = try await work.read([(PostgreSQLPageStore.tally, [.integer(query.rawValue)])])[0].first,
+                    PostgreSQLPageStore.tally(tally) == nil
+                {
+                    report.findings.append(Finding(.tally, query: query, "a number in the tally is impossible"))
+                }
+            }
+            let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
+            let orphans = counts.reduce(0) { $0 + ($1.first?.int(0) ?? 0) }
+            if orphans > 0 { report.findings.append(Finding(.orphan, "\(orphans) rows belong to no query or page")) }
+            return report
+        }
+    }
+
+    /// Drops damaged rows, rebuilds rows that intact ones determine, and queues the missing pages to be fetched. Each list
+    /// is repaired in a transaction of its own.
+    /// - Returns: the findings, the repairs, and the damage that remains.
+    /// - Throws: `StorageError`, as every writing does.
+    public func repair() async throws(StorageError) -> RepairReport {
+        try checkWritable()
+        let found = try await verify()
+        var report = RepairReport(found: found, left: found)
+        for query in Set(found.findings.compactMap(\.query)).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let mended = try await repair(query)
+            report.pagesDropped += mended.pages
+            report.queriesDropped += mended.isPurged ? 1 : 0
+            report.mended += mended.records
+            if let changes = mended.changes { announcer.announce([changes]) }
+        }
+        if !found.isSound {
+            // A page that was dropped leaves its body behind.
+            _ = try await server.write(PostgreSQLPageStore.orphanDeletions.map { ($0, []) }, .long)
+            if found.findings.contains(where: { $0.kind == .orphan }) { report.mended += 1 }
+        }
+        report.left = try await verify()
+        return report
+    }
+
+    private static let renewingHashes = SQL(
+        "UPDATE @body SET keys = $3, contents = $4, seal = $5 WHERE query = $1 AND id = $2")
+    private static let droppingTally = SQL("DELETE FROM @tally WHERE query = $1")
+
+    private func repair(_ query: QueryID) async throws(StorageError) -> MendedList {
+        let id = Value.integer(query.rawValue)
+        return try await server.write(.endless) { work async throws(StorageError) in
+            let locked = try await work.read([
+                (ListRow.byIDLocked, [id]), self.server.timeOfWrite, (PostgreSQLPageStore.tally, [id]),
+            ])
+            var mended = MendedList()
+            guard let row = locked[0].first else { return mended }
+            let read = ListRow.read(row)
+            let now = self.server.moment(locked[1]).now
+            guard read.hasItsName else {
+                // The pages may belong to another list.
+                for statement in PostgreSQLPageStore.removals { work.add(statement, [.integers([query.rawValue])]) }
+                mended.isPurged = true
+                mended.changes = ChangeSet(query: query, version: nil, changes: [.purged])
+                return mended
+            }
+            var check = ListCheck(query)
+            try await check.run(read.isWhole ? read.row : nil, work)
+            var list = read.row
+            if !read.isWhole {
+                mended.records += 1
+                list = ListRow(
+                    QueryRecord(
+                        id: query, key: read.row.record.key,
+                        version: ListVersion(generation: check.highestGeneration, revision: 0), total: .unknown,
+                        end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: ""))
+                list.record.contentVersion.counter = max(
+                    0, min(read.row.record.contentVersion.counter, ListTotal.largest / 2))
+                list.nextBody = try await self.freeBody(query, work)
+            }
+            if let tally = locked[2].first, PostgreSQLPageStore.tally(tally) == nil {
+                work.add(PostgreSQLPageStore.droppingTally, [id])
+                mended.records += 1
+            }
+            for (page, identities) in check.staleHashes {
+                let hashes = BodyRow.hashes(of: identities, body: page.body, in: query)
+                work.add(PostgreSQLPageStore.renewingHashes, [id, .integer(page.body)] + hashes)
+                mended.records += 1
+            }
+            for offset in check.brokenRecords {
+                work.add(LedgerRow.dropping, [id, .int(offset), .int(offset &+ 1)])
+                mended.records += 1
+            }
+            for offset in check.brokenRows { work.add(PageRow.deleting, [id, .int(offset)]) }
+            for page in check.lostPages {
+                work.add(BodyRow.deleting, [id, .integer(page.body)])
+                work.add(PageRow.deleting, [id, .int(page.summary.offset)])
+            }
+            let lost = check.brokenRows.filter { $0 >= 0 } + check.lostPages.map(\.summary.offset)
+            mended.pages = check.brokenRows.count + check.lostPages.count
+            if !lost.isEmpty {
+                work.add(LedgerRow.queueing, [id, .integers(Set(lost).sorted().map { Int64($0) }), .time(now)])
+            }
+            if check.isJournalDamaged || check.areHoldingsWrong { mended.records += 1 }
+            list.holdings = ListHoldings(check.remaining, generation: list.record.version.generation).kept
+            // A repair restarts the journal: the positions of damaged rows are not known.
+            var journal = JournalDraft(self.options.journal)
+            journal.beginAnew()
+            work.add(JournalRow.deletingUntil, [id, .integer(.max)])
+            try await self.advance(&list, journal, at: now, work)
+            work.add(list.rewriting)
+            mended.changes = ChangeSet(
+                query: query, version: list.record.version, contentVersion: list.record.contentVersion,
+                changes: check.lostPages.map { .dropped($0.summary.range) } + [.described])
+            return mended
+        }
+    }
+
+    private func freeBody(_ query: QueryID, _ work: Work) async throws(StorageError) -> Int64 {
+        let rows = try await work.read([
+            (SQL("SELECT coalesce(max(id), 0) + 1 FROM @body WHERE query = $1"), [.integer(query.rawValue)])
+        ])
+        return rows[0].first?.int64(0) ?? 1
+    }
+
+    /// Returns the number of queries with a damaged record. `summaries` omits these queries, `verify` reports them, and
+    /// `repair` repairs them.
+    /// - Throws: `StorageError`, as every reading does.
+    public func damagedQueries() async throws(StorageError) -> Int {
+        try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
+    }
+}
+
+private struct MendedList: Sendable {
+    var pages = 0
+    var records = 0
+    var isPurged = false
+    var changes: ChangeSet?
+}
+
+extension VerifyReport {
+    fileprivate mutating func add(_ check: ListCheck) {
+        findings += check.findings
+        queries += 1
+        pages += check.pages
+        items += check.items
+        bytes += check.bytes
+    }
+}
+#endif
