@@ -41,7 +41,7 @@ extension HTTPSource {
 
     /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
     /// when the origin is known to ignore sizes and no parameter for them is known.
-    func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
+    func sized(_ url: OriginURL, _ size: Int?, _ description: PagingProfile?) -> OriginURL {
         guard let size, body == nil || configuration.limitParameter != nil,
             description?.limitParameter != nil || description?.ignoresSize != true
         else { return url }
@@ -55,8 +55,7 @@ extension HTTPSource {
 
     /// Returns whether the origin refused page one because of the guessed size parameter. Some origins refuse unknown
     /// parameters.
-    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool
-    {
+    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: PagingProfile?) -> Bool {
         description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
             && [400, 422].contains(response.status)
     }
@@ -65,7 +64,7 @@ extension HTTPSource {
     /// by the guessed parameter name (Kinto, json-server). Returns nil when the page is empty without the size too, and
     /// when no name was guessed.
     func unfiltered(
-        _ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?
+        _ response: HTTPPageResponse, _ request: PageRequest, _ description: PagingProfile?
     ) async throws -> HTTPPageResponse? {
         guard description == nil, request.target == .first, request.size != nil, configuration.limitParameter == nil,
             ParameterNames.size(in: url) == nil, response.status == 200,

@@ -10,7 +10,7 @@ struct FirstContact {
     /// The number of requests that this source had sent before it requested page one.
     var requestsBefore: Int
     /// The description from an earlier first contact that was too uncertain to use.
-    var earlier: SourceDescription?
+    var earlier: PagingProfile?
 }
 
 // Detection of how an origin pages, from its first answer and a few probes.
@@ -89,7 +89,7 @@ extension HTTPSource {
             state.earlier = nil
         }
         if description != known {
-            page.lesson = SourceLesson(
+            page.lesson = DetectedPaging(
                 paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
         }
         return page

@@ -33,7 +33,7 @@ extension HTTPSource {
     /// Sets the method and the body of a configuration to those of a stored list. Changes nothing for a list that GET
     /// requests.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
-        guard let known = SourceDescription(json: source), known.method == .post, configuration.method == .get else {
+        guard let known = PagingProfile(json: source), known.method == .post, configuration.method == .get else {
             return
         }
         configuration.method = .post
@@ -47,13 +47,13 @@ extension HTTPSource {
 
     /// The URL in a stored lesson. Returns nil when the text holds no lesson of this source.
     public static func url(inStored source: String) -> String? {
-        SourceDescription(json: source)?.url
+        PagingProfile(json: source)?.url
     }
 
     /// Returns whether the stored list was fetched with another credential than this source uses. Two accounts must
     /// never share a list by accident (R45). Returns false when `source` holds no lesson of this source.
     public func belongsToAnother(stored source: String) -> Bool {
-        guard let known = SourceDescription(json: source) else { return false }
+        guard let known = PagingProfile(json: source) else { return false }
         guard let text = known.credential else { return credential != nil }
         guard let check = CredentialCheck(text), let credential else { return true }
         return !check.matches(credential)
@@ -70,7 +70,7 @@ extension HTTPSource {
             throw FetchFailure(
                 .forbidden, "the list was fetched with a different credential, or without one", isRetryable: false)
         }
-        guard let known = SourceDescription(json: list.source) else { return }
+        guard let known = PagingProfile(json: list.source) else { return }
         guard configuration.rebinds || isBound(stored: list.source) else {
             throw FetchFailure(.refused, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
         }
@@ -98,7 +98,7 @@ extension HTTPSource {
     }
 
     private static func isBound(_ url: OriginURL, _ parameters: [String], stored source: String) -> Bool {
-        guard let known = SourceDescription(json: source), let other = OriginURL(known.url) else { return true }
+        guard let known = PagingProfile(json: source), let other = OriginURL(known.url) else { return true }
         let own = [
             known.limitParameter, known.offsetParameter, known.pageParameter, known.cursorParameter,
         ]
@@ -108,7 +108,7 @@ extension HTTPSource {
 
     /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
     /// examined anew. A provisional description is kept as `earlier` only.
-    func takeUp(_ known: SourceDescription) {
+    func takeUp(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {
             return state.withLock { $0.contradicted = $0.contradicted ?? known }

@@ -23,7 +23,7 @@ extension HTTPSource {
         if let end, !draft.isInterrupted { draft.warnings.append(end.reason) }
         guard draft.description.isProvisional == true, !draft.isInterrupted else { return end }
         let isSame = earlier?.items == draft.evidence.count && earlier?.total == draft.evidence.total.count
-        draft.description.searched = SourceDescription.Searched(
+        draft.description.searched = PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,
             most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
             isDoubtful: draft.hadTrouble ? true : nil)

@@ -243,7 +243,7 @@ extension HTTPSource {
         case .page(let name, _): "\(name) as a page number"
         case .cursor(let name): "\(name) for the token"
         case .merge: "the object's members"
-        case .keyset(let name, let key): "\(name) for the last item's \(SourceDescription.named(key))"
+        case .keyset(let name, let key): "\(name) for the last item's \(PagingProfile.named(key))"
         }
     }
 }

@@ -8,7 +8,7 @@ extension HTTPSource {
     /// has changed between two answers, gives the same items again. The walk that follows needs this page, so that it
     /// costs no request.
     func confirmed(
-        _ verdict: ProbeVerdict, _ second: Answer?, _ trial: SourceDescription, _ draft: inout DetectionDraft,
+        _ verdict: ProbeVerdict, _ second: Answer?, _ trial: PagingProfile, _ draft: inout DetectionDraft,
         _ contact: FirstContact
     ) async throws -> ProbeVerdict {
         guard case .proved = verdict, let second else { return verdict }
@@ -114,7 +114,7 @@ extension HTTPSource {
     ///   - next: the page that was requested.
     func compare(
         _ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact,
-        reading trial: SourceDescription? = nil, from next: OriginURL? = nil,
+        reading trial: PagingProfile? = nil, from next: OriginURL? = nil,
         _ find: ([UInt64], [UInt64]) -> ProbeFinding
     ) async throws -> ProbeVerdict {
         var answer: Answer?
@@ -123,7 +123,7 @@ extension HTTPSource {
 
     func compare(
         _ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact,
-        reading trial: SourceDescription? = nil, from next: OriginURL? = nil, answer found: inout Answer?,
+        reading trial: PagingProfile? = nil, from next: OriginURL? = nil, answer found: inout Answer?,
         _ find: ([UInt64], [UInt64]) -> ProbeFinding
     ) async throws -> ProbeVerdict {
         switch try await askPatiently(url, &draft, contact) {
@@ -157,7 +157,7 @@ extension HTTPSource {
 
     /// Whether an answer without items names a further page, other than the requested one and page one.
     func leads(
-        _ answer: Answer, on trial: SourceDescription, from url: OriginURL?, _ contact: FirstContact
+        _ answer: Answer, on trial: PagingProfile, from url: OriginURL?, _ contact: FirstContact
     ) throws -> Bool {
         let reader = PageReader(
             answer: answer, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)

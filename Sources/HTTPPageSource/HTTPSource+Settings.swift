@@ -41,7 +41,7 @@ extension HTTPSource {
     ) throws(FetchFailure) {
         let items = document.value(at: list).map { document.entries(of: $0) } ?? []
         guard items.contains(where: { document.value(at: place, below: $0) != nil }) else {
-            throw unconfirmed("\(option) \(SourceDescription.named(place))", "no item of page one has it")
+            throw unconfirmed("\(option) \(PagingProfile.named(place))", "no item of page one has it")
         }
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 // Totals in headers, and totals that only HEAD returns (R16).
 extension HTTPSource {
     /// The total in the headers of an answer without a body.
-    func totalInHeaders(_ response: HTTPPageResponse, _ description: SourceDescription?) -> ListTotal {
+    func totalInHeaders(_ response: HTTPPageResponse, _ description: PagingProfile?) -> ListTotal {
         guard case .header(let name) = description?.total,
             let number = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({
                 JSONText.wholeNumber(String($0))
@@ -16,7 +16,7 @@ extension HTTPSource {
 
     /// Fetches the total with HEAD when an earlier answer showed it there. Returns `unknown` elsewhere, and when the
     /// request fails: a failure here must not cost page one.
-    func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> ListTotal {
+    func totalByHead(_ url: OriginURL, _ description: PagingProfile?) async throws -> ListTotal {
         guard let description, body == nil, description.isTotalByHead == true else { return .unknown }
         do {
             let response = try await send(url, [], method: "HEAD")
@@ -39,7 +39,7 @@ extension HTTPSource {
     }
 
     private func findTotalByHead(
-        _ url: OriginURL, _ description: SourceDescription, atLeast count: Int, most: Int? = nil
+        _ url: OriginURL, _ description: PagingProfile, atLeast count: Int, most: Int? = nil
     ) async throws -> HeadFinding {
         let response: HTTPPageResponse
         do {
@@ -104,7 +104,7 @@ extension HTTPSource {
     }
 
     /// Repeats HEAD with a later page one. A short outage on first contact does not cost the list its total for good.
-    func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws
+    func totalByHeadAgain(_ url: OriginURL, _ description: inout PagingProfile, atLeast count: Int) async throws
         -> ListTotal
     {
         let finding = try await findTotalByHead(url, description, atLeast: count)

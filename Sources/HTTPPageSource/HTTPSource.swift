@@ -13,14 +13,14 @@ import Foundation
 public final class HTTPSource: PageSource, PromptSource {
     // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
     struct State {
-        var description: SourceDescription?
+        var description: PagingProfile?
         /// A stored description that is too uncertain to use. It records the attempts that failed.
-        var earlier: SourceDescription?
+        var earlier: PagingProfile?
         /// The stored check of the credential.
         var check: String?
         var usage = SourceUsage()
         /// A stored description that the caller's settings contradict.
-        var contradicted: SourceDescription?
+        var contradicted: PagingProfile?
         /// The end of the stored list, for settings that contradict its description.
         var heldEnd: Int?
         /// Whether the last page one calls its list a part, or its total a lower bound.
@@ -62,7 +62,7 @@ public final class HTTPSource: PageSource, PromptSource {
     /// starts with page one. With `paging` set to `none`, the URL is requested unchanged.
     /// - Parameters:
     ///   - configuration: the URL, and all settings that detection must not decide.
-    ///   - stored: the `source` of an earlier `SourceLesson`. Ignored when the configuration contradicts it. Defaults
+    ///   - stored: the `source` of an earlier `DetectedPaging`. Ignored when the configuration contradicts it. Defaults
     ///     to nil: no lesson.
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
@@ -107,7 +107,7 @@ public final class HTTPSource: PageSource, PromptSource {
         self.configuration = configuration
         self.transport = transport
         self.clock = clock
-        let known = stored.flatMap { SourceDescription(json: $0) }
+        let known = stored.flatMap { PagingProfile(json: $0) }
         state = Mutex(State(check: known?.credential))
         if let known { takeUp(known) }
     }
@@ -119,7 +119,9 @@ public final class HTTPSource: PageSource, PromptSource {
 
     /// The time for all requests that one page may need. A transport of your own that never answers is given up after
     /// it.
-    public var timeLimit: Duration? { min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2) }
+    public var timeLimit: Duration? {
+        min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2)
+    }
 
     package var returnsPromptly: Bool {
         #if HTTP
@@ -162,7 +164,7 @@ public final class HTTPSource: PageSource, PromptSource {
     ///   limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
     ///   `undecodable` means the answer is not JSON, or has no items. Also throws `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        var lesson: SourceLesson?
+        var lesson: DetectedPaging?
         if request.target != .first, state.withLock({ $0.description }) == nil {
             // A page from the middle does not show how its list pages. Page one is fetched first.
             if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) {
@@ -263,7 +265,7 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// Remembers what page one states about the end of its list.
-    func note(_ answer: Answer, _ description: SourceDescription) {
+    func note(_ answer: Answer, _ description: PagingProfile) {
         state.withLock { state in
             state.isPart = PageReader.isPart(answer, description)
             state.isLowerBound = PageReader.isLowerBound(answer, description)
@@ -281,7 +283,7 @@ public final class HTTPSource: PageSource, PromptSource {
     /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
     /// positions.
     private func adopt(
-        _ page: inout FetchedPage, _ latest: SourceDescription, known: SourceDescription, _ nonsense: String?
+        _ page: inout FetchedPage, _ latest: PagingProfile, known: PagingProfile, _ nonsense: String?
     ) {
         var description = latest
         let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
@@ -291,7 +293,7 @@ public final class HTTPSource: PageSource, PromptSource {
         if isOtherGrid { description.gridSize = page.content.count }
         guard description != known || nonsense != nil else { return }
         state.withLock { [description] in $0.description = description }
-        page.lesson = SourceLesson(
+        page.lesson = DetectedPaging(
             paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))
     }
 }

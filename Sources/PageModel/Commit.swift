@@ -11,7 +11,7 @@ public struct CommitPlan: Hashable, Sendable {
     public var extent: ListExtent?
     /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored beside them (R21). If
     /// one of them is gone or has other items, the storage applies no edit, even though no position has moved.
-    public var premises: [PagePremise]
+    public var premises: [PagePrecondition]
     /// The lease under which page one was requested, if the plan contains that answer. A list that was invalidated
     /// after the grant stays invalidated. `nil` or a stale token counts as a request from before the invalidation.
     public var askedUnder: LeaseToken?
@@ -23,7 +23,7 @@ public struct CommitPlan: Hashable, Sendable {
     /// A plan for one list. Without edits and ledger changes it changes nothing.
     public init(
         query: QueryID, version: ListVersion, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
-        askedUnder: LeaseToken? = nil, extent: ListExtent? = nil, premises: [PagePremise] = []
+        askedUnder: LeaseToken? = nil, extent: ListExtent? = nil, premises: [PagePrecondition] = []
     ) {
         self.query = query
         self.version = version
@@ -66,7 +66,7 @@ public struct CommitPlan: Hashable, Sendable {
 }
 
 /// A page that a plan expects to be held with the same items as when the plan was made.
-public struct PagePremise: Hashable, Sendable {
+public struct PagePrecondition: Hashable, Sendable {
     /// 0-based position of its first item.
     public var offset: Int
     /// The expected `PageSummary.fingerprint`.

@@ -148,7 +148,7 @@ public protocol PageStorage: Sendable {
     /// - Parameter query: the query to observe; `nil` means all queries.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
 
-    /// Returns one stream for a set of queries that changes over time: see `StorageWatch`, and `NoticeHub`, which
+    /// Returns one stream for a set of queries that changes over time: see `StorageWatch`, and `ChangeBroadcaster`, which
     /// creates such streams.
     func watch() -> StorageWatch
 

@@ -21,7 +21,7 @@ public final class SQLitePageStore: PageStorage {
     private let readers: [ReaderActor]
     private let turn = Atomic<Int>(0)
     let accesses: AccessLog
-    let announcer: Announcer
+    let announcer: ChangeNotifier
     /// The identity of the file that was opened.
     let identity: FileIdentity
     /// The entry in `OpenStores`. Released once the connections are closed.
@@ -42,7 +42,7 @@ public final class SQLitePageStore: PageStorage {
             try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
         }
         readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
-        announcer = Announcer(store: path, isReadOnly: isReadOnly)
+        announcer = ChangeNotifier(store: path, isReadOnly: isReadOnly)
         announcer.knownQueries = { [pool] in
             (try? pool.read { connection throws(StorageError) in try QueryTable.ids(in: connection) }) ?? []
         }

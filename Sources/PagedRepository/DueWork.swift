@@ -75,6 +75,6 @@ public struct DueWork: Hashable, Sendable {
 
     private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DuePlan {
         // No minimum age: a caller looks once per run, so the caller sets the pause between two requests.
-        DuePlan(agenda: Agenda(freshness: freshness, retry: retry, shortestAge: .zero))
+        DuePlan(agenda: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

@@ -11,13 +11,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
         weak var controller: ListController<Value>?
     }
 
-    private let world: ListWorld<Value>
+    private let world: RepositoryContext<Value>
     private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
     /// The source and the options of a list that differ from the repository's.
     private struct Own {
         var source: any PageSource
-        var world: ListWorld<Value>
+        var world: RepositoryContext<Value>
     }
 
     private struct Lists {
@@ -67,7 +67,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         // memory.
         let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
         windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
-        world = ListWorld(
+        world = RepositoryContext(
             options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries,
             executor: executor)
         self.source = source
@@ -101,13 +101,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
     public func list(
         _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
     ) -> PagedList<Value> {
-        let own = Own(source: source, world: options.map { ListWorld(world, options: $0) } ?? world)
+        let own = Own(source: source, world: options.map { RepositoryContext(world, options: $0) } ?? world)
         lists.withLock { if $0.known[key]?.controller == nil { $0.own[key] = own } }
         return list(key)
     }
 
     /// Returns the source and the options of a list.
-    private func settings(of key: QueryKey) -> (source: any PageSource, world: ListWorld<Value>) {
+    private func settings(of key: QueryKey) -> (source: any PageSource, world: RepositoryContext<Value>) {
         if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.world) }
         return (source(key), world)
     }

@@ -126,12 +126,12 @@ public struct FetchedPage: Hashable, Sendable {
     /// true.
     public var mayBeStored: Bool
     /// How the origin pages, when this answer revealed it.
-    public var lesson: SourceLesson?
+    public var lesson: DetectedPaging?
 
     /// A page. An omitted parameter means that the origin does not state the value.
     public init(
         content: PageContent, total: ListTotal = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
-        validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
+        validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: DetectedPaging? = nil
     ) {
         self.content = content
         self.total = total
@@ -145,7 +145,7 @@ public struct FetchedPage: Hashable, Sendable {
 }
 
 /// The knowledge of a source about its origin. It is stored with the query, so that it need not be learned again.
-public struct SourceLesson: Hashable, Sendable {
+public struct DetectedPaging: Hashable, Sendable {
     /// The paging style in one word.
     public var paging: String
     /// Everything needed to send requests again, in the source's own format. It never holds secrets.

@@ -60,7 +60,7 @@ struct MemoryList: Sendable {
         return (changes, applied.lost)
     }
 
-    func fulfils(_ premises: [PagePremise]) -> Bool {
+    func fulfils(_ premises: [PagePrecondition]) -> Bool {
         premises.allSatisfy { premise in
             premise.holds(
                 of: pages.first { $0.offset == premise.offset }?.summary, generation: record.version.generation)

@@ -12,7 +12,7 @@ public final class MemoryStorage: PageStorage {
     /// The source of every stored time (R52).
     package let clock: any StorageClock
     private let state: Mutex<MemoryState>
-    private let hub = NoticeHub()
+    private let hub = ChangeBroadcaster()
 
     /// An empty storage.
     /// - Parameters:

@@ -31,7 +31,7 @@ extension PostgreSQLPageStore {
         do throws(StorageError) {
             let migrator = Migrator(server: server, schema: options.schema, name: place)
             let stamp = try await migrator.open(creates: mode == .createIfMissing)
-            let announcer = ServerAnnouncer(
+            let announcer = ServerChangeNotifier(
                 server, channel: "pagecache_\(String(stamp, radix: 16))", isReadOnly: mode == .readOnly,
                 pollInterval: options.pollInterval)
             var openedAt = server.moment?.now

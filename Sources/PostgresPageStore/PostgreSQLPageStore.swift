@@ -16,14 +16,14 @@ public final class PostgreSQLPageStore: PageStorage {
     let isReadOnly: Bool
     let accesses: ReadLog<ReadBody>
     let liveness: Liveness
-    let announcer: ServerAnnouncer
+    let announcer: ServerChangeNotifier
     /// The leases that this object took and that have not ended.
     let leases = Mutex(HeldLeases())
     private let stamps: Mutex<any RandomNumberGenerator & Sendable>
 
     init(
         name: String, server: Server, isReadOnly: Bool, options: Options, accesses: ReadLog<ReadBody>,
-        announcer: ServerAnnouncer,
+        announcer: ServerChangeNotifier,
         stamps: any RandomNumberGenerator & Sendable
     ) {
         self.name = name

@@ -66,7 +66,7 @@ struct CredentialTests {
             configuration.secretHeaders = ["x-who"]
             return try HTTPSource(configuration, transport: Accounts())
         }
-        var description = SourceDescription(
+        var description = PagingProfile(
             style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))
         description.credential = try source("first").check
         #expect(try !source("first").belongsToAnother(stored: description.json))

@@ -60,7 +60,7 @@ struct CommitLeaseTests {
         // A page of 20 items is long enough not to be joined (R17).
         try await bench.put(0, items(0..<20))
         let before = try await bench.list
-        let premise = PagePremise(offset: 0, fingerprint: before.pages[0].fingerprint)
+        let premise = PagePrecondition(offset: 0, fingerprint: before.pages[0].fingerprint)
         func plan(_ offset: Int) -> CommitPlan {
             CommitPlan(
                 query: bench.query, version: before.record.version,

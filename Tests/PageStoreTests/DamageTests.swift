@@ -152,7 +152,7 @@ struct DamageTests {
         for start in [0, 3, 6] { try await bench.put(start, items(start..<start + 3)) }
         #expect(try await bench.store.verify().isSound)
         let connection = try Connection(path: bench.folder.store)
-        try Seal.define(in: connection)
+        try RowChecksum.define(in: connection)
         // The crafted row has a valid seal. A seal shows that the store wrote the row, and not that the row is right.
         try connection.execute(
             """

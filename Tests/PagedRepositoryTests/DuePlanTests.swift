@@ -11,7 +11,7 @@ import Testing
 struct DuePlanTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let plan = DuePlan(
-        agenda: Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
+        agenda: SyncScheduler(rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
 
     /// A list with pages of ten items and a ledger.
     private func list(
@@ -108,9 +108,9 @@ struct DuePlanTests {
         _ age: Duration, freshFor: Duration? = nil, invalidated: Timestamp? = nil, isPinned: Bool = true,
         _ policy: FreshnessPolicy = FreshnessPolicy(), shortestAge: Duration = .seconds(1)
     ) -> Bool {
-        let rules = Agenda.Rules(freshness: policy, longestPause: .seconds(3_600), shortestAge: shortestAge)
+        let rules = SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600), shortestAge: shortestAge)
         let list = list(held: whole, validated: age, isPinned: isPinned, freshFor: freshFor, invalidated: invalidated)
-        let runs = DuePlan(agenda: Agenda(rules: rules)).runs(for: list, now: noon)
+        let runs = DuePlan(agenda: SyncScheduler(rules: rules)).runs(for: list, now: noon)
         #expect(runs.isEmpty || runs == [.everything])
         return !runs.isEmpty
     }

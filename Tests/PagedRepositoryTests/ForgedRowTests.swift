@@ -80,7 +80,7 @@ struct ForgedRowTests {
 
     private static func forge(_ table: String, _ column: String, _ value: Int64, in path: String) throws {
         let connection = try Connection(path: path)
-        try Seal.define(in: connection)
+        try RowChecksum.define(in: connection)
         try connection.execute("PRAGMA ignore_check_constraints = ON")
         // The update changes one row of each table, because several rows with the same key would be refused.
         let conditions = [
@@ -95,7 +95,7 @@ struct ForgedRowTests {
             try connection.execute("UPDATE page SET seal = page_seal(query, \(sealed))")
         case "query":
             let count = QueryTable.sealed.split(separator: ",").count - 1
-            var seal = Seal(Seal.query)
+            var seal = RowChecksum(RowChecksum.query)
             try connection.each(SQL("SELECT \(QueryTable.sealed) FROM query AS q")) { row throws(StorageError) in
                 row.mix(count, into: &seal)
             }

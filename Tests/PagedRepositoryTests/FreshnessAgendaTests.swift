@@ -10,8 +10,8 @@ struct FreshnessAgendaTests {
         _ policy: FreshnessPolicy = FreshnessPolicy()
     ) -> Duration? {
         let now = Timestamp(milliseconds: 1_800_000_000_000)
-        let agenda = Agenda(rules: Agenda.Rules(freshness: policy, longestPause: .seconds(3_600)))
-        let list = Agenda.List(
+        let agenda = SyncScheduler(rules: SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600)))
+        let list = SyncScheduler.List(
             query: QueryID(rawValue: 1), isPinned: true, validatedAt: now + (.zero - age), freshFor: freshFor,
             isInvalidated: isInvalidated,
             isComplete: true, isSweeping: false, headFailure: nil)

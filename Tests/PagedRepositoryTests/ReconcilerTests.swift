@@ -24,7 +24,7 @@ private struct Trial {
         var requests: Int
         var list: [String?] = []
         var action: Reconciler.Action
-        var repair: Repair?
+        var repair: RepairPlan?
     }
 
     private var runs: [Range<Int>] {
@@ -41,7 +41,7 @@ private struct Trial {
 
     private var total: ListTotal { hasTotals ? .exact(claimed ?? origin.count) : .unknown }
 
-    private func sighting(_ range: Range<Int>, _ positions: [String: Int]) -> Sighting {
+    private func sighting(_ range: Range<Int>, _ positions: [String: Int]) -> ObservedPage {
         let range = min(range.lowerBound, origin.count)..<min(range.upperBound, origin.count)
         var places: [UInt64: ItemPlace] = [:]
         for name in origin[range] {
@@ -50,7 +50,7 @@ private struct Trial {
             places[identity.key] = ItemPlace(position: position, content: identity.content)
         }
         let isEnd = range.isEmpty || (!hasTotals && emptyFrom == nil && range.upperBound == origin.count)
-        return Sighting(offset: range.lowerBound, content: named(origin[range]), places: places, isEnd: isEnd)
+        return ObservedPage(offset: range.lowerBound, content: named(origin[range]), places: places, isEnd: isEnd)
     }
 
     func run() -> Result {
@@ -65,7 +65,7 @@ private struct Trial {
             reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, isRandom: true),
             isSuspicious: emptyFrom != nil)
         if let emptyFrom {
-            var nothing = Sighting(offset: emptyFrom, content: PageContent(), places: [:], isEnd: true)
+            var nothing = ObservedPage(offset: emptyFrom, content: PageContent(), places: [:], isEnd: true)
             nothing.isWitnessed = true
             machine.learn(nothing, total: total)
         }
@@ -78,7 +78,7 @@ private struct Trial {
                     // An answer beyond the end is empty and keeps the requested position.
                     machine.learn(
                         answer.content.isEmpty
-                            ? Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true)
+                            ? ObservedPage(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true)
                             : answer,
                         total: total)
                 }
@@ -91,7 +91,7 @@ private struct Trial {
         fatalError("the machine never comes to an end")
     }
 
-    private func apply(_ repair: Repair) -> [String?] {
+    private func apply(_ repair: RepairPlan) -> [String?] {
         var list: [String?] = []
         for piece in repair.rearrangement.pieces {
             switch piece {
@@ -233,14 +233,15 @@ struct ReconcilerTests {
                 ($1.key, ItemPlace(position: $0, content: $1.content))
             })
         var machine = Reconciler(
-            head: Sighting(offset: 0, content: named(list[1...5]), places: places, isEnd: false), total: .estimate(22),
+            head: ObservedPage(offset: 0, content: named(list[1...5]), places: places, isEnd: false),
+            total: .estimate(22),
             cached: Reconciler.Cached(runs: [0..<34], length: 34, pages: 7),
             reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, isRandom: true))
         while true {
             switch machine.next() {
             case .ask(let questions):
                 for question in questions {
-                    let nothing = Sighting(
+                    let nothing = ObservedPage(
                         offset: question.lowerBound, content: PageContent(), places: [:], isEnd: true)
                     machine.learn(nothing, total: .exact(0))
                 }
@@ -277,11 +278,11 @@ struct ReconcilerTests {
     func contradiction() {
         let trial = Trial(origin: names(0..<40), cached: names(0..<40))
         var machine = Reconciler(
-            head: Sighting(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false),
+            head: ObservedPage(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false),
             total: .exact(41),
             cached: Reconciler.Cached(runs: [0..<40], length: 40, pages: 4),
             reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, isRandom: true))
-        machine.learn(Sighting(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))
+        machine.learn(ObservedPage(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))
         #expect(machine.next() == .startOver)
         _ = trial
     }

@@ -9,12 +9,13 @@ struct SpanBatchTests {
     private let version = ListVersion(generation: 1, revision: 3)
 
     /// The knowledge about 0..<60 of a list of 100 items, of which the first ten are held.
-    private func vicinity(total: ListTotal = .exact(100), end: Int? = nil) -> Vicinity {
+    private func vicinity(total: ListTotal = .exact(100), end: Int? = nil) -> OutlineCache {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now,
             createdAt: now,
             allowsDuplicates: false, paging: "", source: "")
-        var vicinity = Vicinity(range: 0..<60, list: ListOutline(record: record, pages: [], ledger: [], readAt: now))
+        var vicinity = OutlineCache(
+            range: 0..<60, list: ListOutline(record: record, pages: [], ledger: [], readAt: now))
         let head = PageWrite(offset: 0, content: named(0..<10), evidence: .inferred)
         vicinity.put(head, PageContent.fingerprint(of: head.content.identities), at: now)
         return vicinity
@@ -26,7 +27,7 @@ struct SpanBatchTests {
         return recent
     }
 
-    private func batch(_ vicinity: Vicinity) -> SpanBatch {
+    private func batch(_ vicinity: OutlineCache) -> SpanBatch {
         SpanBatch(vicinity, SpanBatch.Rules(access: .offsets, fullPage: 10), at: now)
     }
 
@@ -52,7 +53,7 @@ struct SpanBatchTests {
         #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
         let head = PageContent.fingerprint(of: named(0..<10).identities)
         #expect(
-            plan.premises == [PagePremise(offset: 0, fingerprint: head)],
+            plan.premises == [PagePrecondition(offset: 0, fingerprint: head)],
             "the plan depends on the page that it was compared with (R21)")
         #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
     }
@@ -164,13 +165,13 @@ struct SpanBatchTests {
         let near: Set<FetchTarget> = [.span(28..<37, overlap: 1), .span(37..<46, overlap: 1)]
         let far: Set<FetchTarget> = [.span(9_000..<9_009, overlap: 1)]
         let next: [FetchTarget] = [.span(46..<55, overlap: 1)]
-        #expect(Vicinity.around(next, with: near, pageSize: 10) == 27..<55)
-        #expect(Vicinity.around(next, with: far, pageSize: 10) == 45..<55)
-        #expect(Vicinity.around(next + Array(far), with: near, pageSize: 10) == nil)
-        #expect(Vicinity.around([.head], with: near, pageSize: 10) == 27..<46)
-        #expect(Vicinity.around([.head], with: [], pageSize: 10) == nil)
+        #expect(OutlineCache.around(next, with: near, pageSize: 10) == 27..<55)
+        #expect(OutlineCache.around(next, with: far, pageSize: 10) == 45..<55)
+        #expect(OutlineCache.around(next + Array(far), with: near, pageSize: 10) == nil)
+        #expect(OutlineCache.around([.head], with: near, pageSize: 10) == 27..<46)
+        #expect(OutlineCache.around([.head], with: [], pageSize: 10) == nil)
         #expect(
-            Vicinity.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
+            OutlineCache.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
             "the request covers a whole page (R21)")
     }
 }

@@ -2,7 +2,7 @@ import PageModel
 
 /// The result of detection, before the parts that need a proof are proved.
 struct DetectionDraft {
-    var description: SourceDescription
+    var description: PagingProfile
     var evidence = Evidence()
     /// Messages for people: contradictions and guesses.
     var warnings: [String] = []
@@ -18,7 +18,7 @@ struct DetectionDraft {
     /// conclusions.
     var isInterrupted = false
 
-    init(description: SourceDescription) {
+    init(description: PagingProfile) {
         self.description = description
     }
 

@@ -26,7 +26,7 @@ extension Detector {
         draft.description.cursorParameter = configuration.cursorParameter
         if let said = configuration.cursorParameter { draft.explain("cursor", said, .said) }
         draft.description.key = configuration.key
-        if let said = configuration.key { draft.explain("key", SourceDescription.named(said), .said) }
+        if let said = configuration.key { draft.explain("key", PagingProfile.named(said), .said) }
         if let said = configuration.limitParameter {
             draft.description.limitParameter = said
             draft.explain("size", said, .said)

@@ -29,7 +29,7 @@ struct Detector {
         // Members of items are no evidence, where an object holds the items.
         members.removeAll { list.pointer.isAbove($0.pointer) }
         var draft = DetectionDraft(
-            description: SourceDescription(style: .none, url: answer.url.text, items: list.pointer))
+            description: PagingProfile(style: .none, url: answer.url.text, items: list.pointer))
         draft.description.said = configuration.saying
         if let value = document.value(at: list.pointer), document.kind(of: value) == .object {
             draft.description.isKeyed = true
@@ -53,7 +53,7 @@ struct Detector {
         draft.evidence.hasIDs = draft.description.id != nil
         draft.evidence.sortKey = sortKey(elements)
         draft.explain(
-            "id", draft.description.id.map(SourceDescription.named) ?? "none", configuration.id != nil ? .said : .seen)
+            "id", draft.description.id.map(PagingProfile.named) ?? "none", configuration.id != nil ? .said : .seen)
 
         findNext(&draft)
         findMore(&draft)
@@ -69,7 +69,7 @@ struct Detector {
     private func withoutItems() throws(FetchFailure) -> DetectionDraft {
         if let failure = answer.failure(withoutItemsAt: nil) { throw failure }
         var draft = DetectionDraft(
-            description: SourceDescription(style: .none, url: answer.url.text, items: JSONPointer(tokens: ["items"])))
+            description: PagingProfile(style: .none, url: answer.url.text, items: JSONPointer(tokens: ["items"])))
         draft.description.said = configuration.saying
         findMore(&draft)
         findTotal(&draft)

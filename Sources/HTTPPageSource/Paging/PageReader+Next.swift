@@ -32,7 +32,7 @@ extension PageReader {
     /// Whether the answer calls itself a part of the list, whatever its paging says.
     var isPart: Bool { PageReader.isPart(answer, description) }
 
-    static func isPart(_ answer: Answer, _ description: SourceDescription) -> Bool {
+    static func isPart(_ answer: Answer, _ description: PagingProfile) -> Bool {
         guard let pointer = description.part, let name = pointer.tokens.last,
             let truth = answer.document.value(at: pointer).flatMap({ answer.document.truth($0) })
         else { return false }

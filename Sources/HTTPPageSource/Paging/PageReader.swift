@@ -4,7 +4,7 @@ import PagedRepository
 /// Reads a page from an answer, as the description says.
 struct PageReader {
     let answer: Answer
-    let description: SourceDescription
+    let description: PagingProfile
     /// The present URL of page one. Cursors and keys become parameters of it.
     let base: OriginURL
     let isFirst: Bool
@@ -85,7 +85,7 @@ struct PageReader {
     // MARK: Total
 
     /// The total in an answer (R44), and a warning when the value is nonsense.
-    static func total(of answer: Answer, _ description: SourceDescription) -> (total: ListTotal, nonsense: String?) {
+    static func total(of answer: Answer, _ description: PagingProfile) -> (total: ListTotal, nonsense: String?) {
         guard let place = description.total, let text = answer.text(at: place) else { return (.unknown, nil) }
         guard let number = answer.number(at: place), number >= 0 else {
             // `0-24/*`: the origin does not know the total (RFC 9110, 14.4).
@@ -111,7 +111,7 @@ struct PageReader {
     }
 
     /// Whether the origin says that its list has more items than it counts: `relation: "gte"`, `total_is_capped`.
-    static func isLowerBound(_ answer: Answer, _ description: SourceDescription) -> Bool {
+    static func isLowerBound(_ answer: Answer, _ description: PagingProfile) -> Bool {
         guard let mark = description.estimateMark, let value = answer.document.value(at: mark) else { return false }
         if let text = answer.document.string(value), answer.document.truth(value) == nil {
             return text.lowercased().hasPrefix("gt") || text.hasPrefix(">")

@@ -160,7 +160,7 @@ enum PagingChoice {
             draft.description.cursorParameter = name
             draft.description.key = key
             draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
-            draft.explain("key", SourceDescription.named(key), .proved)
+            draft.explain("key", PagingProfile.named(key), .proved)
         }
         guard draft.evidence.isTotalWeak else { return }
         draft.explain("total", draft.description.total?.description ?? "none", .failed, "it counts the page")

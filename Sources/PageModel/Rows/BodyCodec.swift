@@ -39,7 +39,7 @@ package enum BodyCodec {
         -> PageContent?
     {
         guard let places = places(in: layout, payload: payload.count) else { return nil }
-        var seal = Seal(Seal.body)
+        var seal = RowChecksum(RowChecksum.body)
         seal.mix(layout)
         var start = 0
         for place in places {
@@ -78,7 +78,7 @@ package enum BodyCodec {
     /// Computes the checksum of a body from its layout and the content hash of each item, in order. A caller that
     /// stores a page already has these hashes, so the payload is read only once.
     package static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
-        var seal = Seal(Seal.body)
+        var seal = RowChecksum(RowChecksum.body)
         layout.withUnsafeBytes { seal.mix($0) }
         for identity in identities { seal.mix(identity.content) }
         return seal.value

@@ -124,7 +124,7 @@ final class Statement {
     }
 
     /// Mixes the stored values of the given columns into a seal.
-    fileprivate func mix(_ columns: Range<Int32>, into seal: inout Seal) {
+    fileprivate func mix(_ columns: Range<Int32>, into seal: inout RowChecksum) {
         for column in columns {
             switch sqlite3_column_type(statement, column) {
             case SQLITE_INTEGER: seal.mix(sqlite3_column_int64(statement, column))
@@ -186,7 +186,7 @@ struct Row: ~Copyable {
     }
 
     /// Mixes the stored values of the first `count` columns into a seal, without converting them.
-    func mix(_ count: Int, into seal: inout Seal) { statement.mix(0..<Int32(count), into: &seal) }
+    func mix(_ count: Int, into seal: inout RowChecksum) { statement.mix(0..<Int32(count), into: &seal) }
 
     func values() -> [SQLValue] { statement.values() }
     func int64(_ column: Int) -> Int64 { statement.int(Int32(column)) }

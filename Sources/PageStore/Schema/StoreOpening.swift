@@ -35,7 +35,7 @@ enum StoreOpening {
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         // Temporary data of sorts and moves is not written to the disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
-        try Seal.define(in: connection)
+        try RowChecksum.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
         try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)

@@ -80,7 +80,7 @@ struct StoreStamp: Equatable {
     }
 
     private static func seal(of stamp: Int64) -> UInt64 {
-        var seal = Seal(Seal.store)
+        var seal = RowChecksum(RowChecksum.store)
         seal.mix(stamp)
         return seal.value
     }

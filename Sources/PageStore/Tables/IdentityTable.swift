@@ -133,7 +133,7 @@ enum IdentityTable {
     }
 
     private static func seal(of hashes: UnsafeRawBufferPointer, body: Int64, query: QueryID) -> UInt64 {
-        var seal = Seal(Seal.identity)
+        var seal = RowChecksum(RowChecksum.identity)
         seal.mix(query.rawValue)
         seal.mix(body)
         seal.mix(hashes)

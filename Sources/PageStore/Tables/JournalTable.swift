@@ -89,7 +89,7 @@ enum JournalTable {
     ) throws(StorageError) {
         let changes = JournalCodec.encode(entry.changes)
         let held = holdings.map { HoldingsCodec.encode($0) }
-        var seal = Seal(Seal.journal)
+        var seal = RowChecksum(RowChecksum.journal)
         seal.mix(query.rawValue)
         seal.mix(entry.version.counter)
         seal.mix(entry.version.stamp)
@@ -194,7 +194,7 @@ enum JournalTable {
 
     /// Decodes a row. Returns nil when its seal is invalid, or a number is out of bounds.
     private static func entry(_ row: borrowing Row, of query: QueryID) -> JournalEntry? {
-        var seal = Seal(Seal.journal)
+        var seal = RowChecksum(RowChecksum.journal)
         seal.mix(query.rawValue)
         row.mix(7, into: &seal)
         guard seal.value == row.hash(7), (1...ListTotal.largest).contains(row.int(0)),

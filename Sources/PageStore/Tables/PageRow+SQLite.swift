@@ -3,7 +3,7 @@ import PageModel
 extension PageRow {
     /// Computes the seal of this row in this query.
     func seal(in query: QueryID) -> UInt64 {
-        var seal = Seal(Seal.page)
+        var seal = RowChecksum(RowChecksum.page)
         seal.mix(query.rawValue)
         seal.mix(summary.offset)
         seal.mix(summary.count)
@@ -34,7 +34,7 @@ extension PageRow {
     /// Decodes a row selected with `PageTable.columns`. Returns nil when its seal is invalid, or when a number is
     /// outside `StoredBounds`.
     init?(_ row: borrowing Row, of query: QueryID) {
-        var seal = Seal(Seal.page)
+        var seal = RowChecksum(RowChecksum.page)
         seal.mix(query.rawValue)
         row.mix(19, into: &seal)
         guard seal.value == row.hash(19) else { return nil }

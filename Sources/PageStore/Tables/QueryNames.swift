@@ -21,7 +21,7 @@ enum QueryNames {
         for scan in scans {
             try? connection.each(scan) { row throws(StorageError) in
                 let (id, key) = (QueryID(rawValue: row.int64(0)), QueryKey(row.text(2), scope: row.text(1)))
-                if row.hash(3) == SealedQuery.nameHash(of: key, id) { found[id] = key }
+                if row.hash(3) == ChecksummedQuery.nameHash(of: key, id) { found[id] = key }
             }
         }
         return found

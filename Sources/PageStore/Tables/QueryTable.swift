@@ -100,7 +100,7 @@ enum QueryTable {
 
     /// Returns every intact record. Calls `broken` with each readable record that is damaged.
     static func all(
-        in connection: Connection, broken: (SealedQuery) -> Void = { _ in }
+        in connection: Connection, broken: (ChecksummedQuery) -> Void = { _ in }
     ) throws(StorageError) -> [QueryRecord] {
         let keyed = try rows(in: connection)
         let isTreeDamaged = keyed.isTreeDamaged
@@ -118,18 +118,19 @@ enum QueryTable {
         try rows(in: connection).isTreeDamaged
     }
 
-    private static func rows(in connection: Connection) throws(StorageError) -> KeyedRows<SealedQuery> {
-        var rows = KeyedRows<SealedQuery>()
+    private static func rows(in connection: Connection) throws(StorageError) -> KeyedRows<ChecksummedQuery> {
+        var rows = KeyedRows<ChecksummedQuery>()
         do throws(StorageError) {
-            try connection.each(everything) { row throws(StorageError) in rows.add(row.int64(0), SealedQuery(row)) }
+            try connection.each(everything) { row throws(StorageError) in rows.add(row.int64(0), ChecksummedQuery(row))
+            }
             return rows
         } catch {
             guard error.isUnreadableRow else { throw error }
         }
-        func scan(_ sql: SQL) -> KeyedRows<SealedQuery>.Scan {
+        func scan(_ sql: SQL) -> KeyedRows<ChecksummedQuery>.Scan {
             { (range, visit) throws(StorageError) in
                 try connection.each(sql, .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
-                    visit(row.int64(0), SealedQuery(row))
+                    visit(row.int64(0), ChecksummedQuery(row))
                 }
             }
         }
@@ -162,7 +163,7 @@ enum QueryTable {
             id: try QueryNumbers.next(in: connection), key: key, version: ListVersion(generation: 1, revision: 0),
             total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "",
             source: "")
-        let sealed = SealedQuery(made)
+        let sealed = ChecksummedQuery(made)
         try connection.run(
             insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash),
             .time(made.createdAt),
@@ -173,12 +174,12 @@ enum QueryTable {
     /// Stores a name whose record was lost. The seal is invalid on purpose: `Repair` then rebuilds the record.
     static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
-            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(of: key, id)),
+            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(ChecksummedQuery.nameHash(of: key, id)),
             .time(Timestamp(milliseconds: 0)), .hash(0))
     }
 
     static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
-        let sealed = SealedQuery(record)
+        let sealed = ChecksummedQuery(record)
         try connection.run(
             update, .int(record.id.rawValue), .text(record.key.scope), .text(record.key.text), .hash(sealed.nameHash),
             .int(record.version.generation), .int(record.version.revision), .text(sealed.totalKind),
@@ -194,7 +195,7 @@ enum QueryTable {
     }
 
     private static func whole(_ row: borrowing Row, _ connection: Connection) throws(StorageError) -> QueryRecord {
-        let read = SealedQuery(row)
+        let read = ChecksummedQuery(row)
         guard read.isWhole else {
             throw StorageError(
                 .damaged, "the record of query \(read.record.id.rawValue) in \(connection.path) is damaged")

@@ -11,7 +11,7 @@ final class MemoryCopy: Sendable {
 
     init(of store: Connection, without pages: [Eviction.Candidate], at now: Timestamp) throws(StorageError) {
         let memory = try Connection(path: ":memory:")
-        try Seal.define(in: memory)
+        try RowChecksum.define(in: memory)
         try Migrator.migrate(memory, now: now)
         var rows = SalvagedRows(from: store, to: memory, at: now)
         try rows.copyAll()

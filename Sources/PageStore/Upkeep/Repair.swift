@@ -158,7 +158,7 @@ struct Repair {
     /// - Parameters:
     ///   - query: the damaged record.
     ///   - name: the name that is bound to its id.
-    private mutating func renew(_ query: SealedQuery, _ name: QueryKey) throws(StorageError) {
+    private mutating func renew(_ query: ChecksummedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection)
         var record = query.record
         record.key = name

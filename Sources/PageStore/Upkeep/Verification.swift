@@ -20,7 +20,7 @@ struct Verification {
         var rows: [Place] = []
         /// Pages whose item hashes must be rebuilt.
         var identities: [Place] = []
-        var queries: [SealedQuery] = []
+        var queries: [ChecksummedQuery] = []
         /// Names that are bound to the ids of damaged or lost records.
         var names: [QueryID: QueryKey] = [:]
         /// The ids among them whose records are lost.
@@ -123,7 +123,7 @@ struct Verification {
             damage.isTreeDamaged = true
             report.findings.append(Finding(.file, "records of queries cannot be read, or are not in order"))
         }
-        var broken: [SealedQuery] = []
+        var broken: [ChecksummedQuery] = []
         var records = try QueryTable.all(in: connection) { broken.append($0) }
         for query in broken {
             report.findings.append(
@@ -139,7 +139,7 @@ struct Verification {
     }
 
     /// Finds the names of damaged records, and the records that are lost.
-    private mutating func findNames(besides records: [QueryRecord], _ broken: inout [SealedQuery]) {
+    private mutating func findNames(besides records: [QueryRecord], _ broken: inout [ChecksummedQuery]) {
         damage.names = QueryNames.bound(in: connection)
         for record in records { damage.names[record.id] = nil }
         for index in broken.indices {
@@ -151,7 +151,7 @@ struct Verification {
             damage.lost.append(query)
             report.findings.append(Finding(.query, query: query, "the record of query \(query.rawValue) is lost"))
             broken.append(
-                SealedQuery(
+                ChecksummedQuery(
                     QueryRecord(
                         id: query, key: name, version: ListVersion(generation: 1, revision: 0), total: .unknown,
                         end: nil, validatedAt: nil,
@@ -161,7 +161,7 @@ struct Verification {
 
     /// Finds records that share a name. Of these, intact records are kept before damaged ones, and older records before
     /// newer ones.
-    private mutating func findNamesakes(_ records: inout [QueryRecord], _ broken: inout [SealedQuery]) {
+    private mutating func findNamesakes(_ records: inout [QueryRecord], _ broken: inout [ChecksummedQuery]) {
         var kept: [QueryKey: QueryID] = [:]
         let named = broken.map(\.record).filter { damage.names[$0.id] != nil }
         for record in [records, named].flatMap({ $0.sorted { $0.id.rawValue < $1.id.rawValue } }) {

@@ -4,14 +4,14 @@ import PageModel
 ///
 /// The agenda computes due times, one job at a time. This plan is for callers that look once and do all due work.
 struct DuePlan {
-    let agenda: Agenda
+    let agenda: SyncScheduler
 
     /// Returns all due runs: scheduled retries, page one of a stale or invalidated pinned list, missing pages of a
     /// pinned list, and an interrupted sweep.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
         guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
-        let state = Agenda.List(list)
+        let state = SyncScheduler.List(list)
         if let job = agenda.job(for: state, now: now), job.dueAt <= now {
             // A sweep and `everything` also fetch the pages that the ledger has due.
             return [job.work]

@@ -46,7 +46,7 @@ struct Reconciler: Equatable {
     enum Action: Equatable {
         /// Request the origin's items at these positions.
         case ask([Range<Int>])
-        case commit(Repair)
+        case commit(RepairPlan)
         /// The origin has another list (R19).
         case replaced
         /// The list changed between two answers.
@@ -61,7 +61,7 @@ struct Reconciler: Equatable {
     /// The total that came with the head. An answer with another total shows that the list has changed since.
     let total: ListTotal
     /// In order of arrival, the head first.
-    private(set) var sightings: [Sighting]
+    private(set) var sightings: [ObservedPage]
     private(set) var requests = 1
     private var asked: Set<Range<Int>> = []
     private var isContradicted = false
@@ -73,7 +73,7 @@ struct Reconciler: Equatable {
 
     /// - Parameter isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even
     ///   if the head explains the list.
-    init(head: Sighting, total: ListTotal, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
+    init(head: ObservedPage, total: ListTotal, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
         sightings = [head]
         self.total = total
@@ -89,7 +89,7 @@ struct Reconciler: Equatable {
     }
 
     /// Adds the answer to a request.
-    mutating func learn(_ sighting: Sighting, total now: ListTotal) {
+    mutating func learn(_ sighting: ObservedPage, total now: ListTotal) {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
         if sighting.repeatsItems { isContradicted = true }
@@ -97,32 +97,34 @@ struct Reconciler: Equatable {
     }
 
     /// Adds an answer that showed the list moving before page one was requested again (R21).
-    mutating func learn(clue sighting: Sighting, total now: ListTotal) {
+    mutating func learn(clue sighting: ObservedPage, total now: ListTotal) {
         learn(sighting, total: now)
         if !sighting.content.isEmpty { clues.append(sighting.range) }
     }
 
     /// Whether page one explains the answers that showed the drift: each has an item where page one's shift puts it.
-    private func explainsClues(_ map: ListMap) -> Bool {
+    private func explainsClues(_ map: ListAlignment) -> Bool {
         !clues.isEmpty && !map.hasShifts(behind: sightings[0].content.count)
             && clues.allSatisfy { clue in map.alignment.anchors.contains { clue.contains($0.origin) } }
     }
 
     mutating func next() -> Action {
-        guard !isContradicted, let map = ListMap(sightings, cached: cached, total: total) else { return .startOver }
+        guard !isContradicted, let map = ListAlignment(sightings, cached: cached, total: total) else {
+            return .startOver
+        }
         let isLost = map.alignment.anchors.isEmpty
         if isLost, !reach.isRandom || requests > Reconciler.triesWhenLost || cached.runs.isEmpty { return .replaced }
         let unknown = map.stretches.filter(\.isUnknown)
         var questions: [Range<Int>] = []
         if !unknown.isEmpty {
             isAudited = false
-            questions = unknown.flatMap { Inquiry.questions(about: $0, reach) }
-            if questions.isEmpty, isLost { questions = Inquiry.middle(of: unknown, reach) }
+            questions = unknown.flatMap { ProbePlanner.questions(about: $0, reach) }
+            if questions.isEmpty, isLost { questions = ProbePlanner.middle(of: unknown, reach) }
         } else if !isAudited,
             (isSuspicious && !explainsClues(map)) || (hasAsked && map.hasShifts(behind: sightings[0].content.count))
         {
             isAudited = true
-            questions = Inquiry.audit(map.stretches, pages: cached.pages, reach)
+            questions = ProbePlanner.audit(map.stretches, pages: cached.pages, reach)
         }
         // Never send more requests than reading the whole list would take.
         var once = asked
@@ -134,6 +136,6 @@ struct Reconciler: Equatable {
             return .ask(questions)
         }
         return isLost && !map.stretches.allSatisfy(\.holdsNothing)
-            ? .replaced : .commit(Repair(map, sightings, hasAsked: hasAsked))
+            ? .replaced : .commit(RepairPlan(map, sightings, hasAsked: hasAsked))
     }
 }

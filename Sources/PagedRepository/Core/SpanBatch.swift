@@ -25,7 +25,7 @@ struct SpanBatch {
 
     private(set) var parts: [Part] = []
     /// The list as it will be when the parts are stored.
-    private var vicinity: Vicinity
+    private var vicinity: OutlineCache
     private let rules: Rules
     private var plan: CommitPlan
     private let fetchedAt: Timestamp
@@ -35,7 +35,7 @@ struct SpanBatch {
     private static let most = (parts: 16, bytes: 4 << 20)
 
     /// - Parameter now: the time at which pages of the batch count as fetched until they are stored.
-    init(_ vicinity: Vicinity, _ rules: Rules, at now: Timestamp) {
+    init(_ vicinity: OutlineCache, _ rules: Rules, at now: Timestamp) {
         self.vicinity = vicinity
         self.rules = rules
         fetchedAt = now
@@ -77,7 +77,7 @@ struct SpanBatch {
             missing == [arrived] || recent.agree(with: identities, at: arrived, pages: list.heldPages) == true
         else { return false }
         for page in list.heldPages where page.range.overlaps(arrived) && !isOwn(page) {
-            let premise = PagePremise(offset: page.offset, fingerprint: page.fingerprint)
+            let premise = PagePrecondition(offset: page.offset, fingerprint: page.fingerprint)
             if !plan.premises.contains(premise) { plan.premises.append(premise) }
         }
         plan.ledger += LedgerEdit.arrived(range, from: start, list, lease: lease)

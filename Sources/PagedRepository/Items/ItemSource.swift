@@ -138,7 +138,9 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
         return content
     }
 
-    private var lesson: SourceLesson { SourceLesson(paging: paging, source: ItemSourceNote(codec: codec.name).json) }
+    private var lesson: DetectedPaging {
+        DetectedPaging(paging: paging, source: ItemSourceNote(codec: codec.name).json)
+    }
 
     /// The default for `id` in all factories: the `id` of `Identifiable` values. `nil` when `Value` has no `id` of its
     /// own.

@@ -13,7 +13,7 @@ struct ItemSourceNote: Codable, Hashable, Sendable {
         self.codec = codec
     }
 
-    /// Decodes the note of a stored `SourceLesson`. Returns nil when another kind of source wrote it.
+    /// Decodes the note of a stored `DetectedPaging`. Returns nil when another kind of source wrote it.
     init?(json: String) {
         guard let note = try? JSONDecoder().decode(ItemSourceNote.self, from: Data(json.utf8)) else { return nil }
         self = note

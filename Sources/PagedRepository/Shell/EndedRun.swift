@@ -2,7 +2,7 @@ import PageModel
 
 /// A run that has ended, and its result.
 struct EndedRun: Sendable {
-    var job: Agenda.Job
+    var job: SyncScheduler.Job
     /// The name of the origin of the run.
     var origin: String
     var startedAt: Timestamp

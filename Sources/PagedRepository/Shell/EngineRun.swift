@@ -5,18 +5,18 @@ import PageModel
 /// Owned by one task. Each child task runs one list, and returns its result through the inbox, in order.
 final class EngineRun {
     private let engine: SyncEngine
-    private let agenda: Agenda
+    private let agenda: SyncScheduler
     private let meters = Meters.Engine()
 
     private let stop: EngineStop
     private var wake: Signal { stop.wake }
     private let inbox = Inbox<EndedRun>()
-    private let news = EngineNews()
-    private var roster = EngineRoster()
-    private var desk: OriginDesk
+    private let news = PendingChanges()
+    private var roster = ListRegistry()
+    private var desk: OriginAdmission
     private var gates = EngineGates()
-    private var pacing: Pacing
-    private var nextLook = EngineWait()
+    private var pacing: RunBackoff
+    private var nextLook = WakeupTimer()
     private var isFirstLook = true
     /// How far the storage's clock is ahead of the engine's clock, as of the last look.
     private var skew = Duration.zero
@@ -27,9 +27,9 @@ final class EngineRun {
         self.engine = engine
         self.stop = stop
         let options = engine.options
-        agenda = Agenda(freshness: options.freshness, retry: options.sync.retry)
-        desk = OriginDesk(options)
-        pacing = Pacing(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
+        agenda = SyncScheduler(freshness: options.freshness, retry: options.sync.retry)
+        desk = OriginAdmission(options)
+        pacing = RunBackoff(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
     }
 
     func run() async throws(StorageError) {
@@ -89,7 +89,7 @@ final class EngineRun {
             nextLook.noLater(than: moment)
             return false
         }
-        for job in Agenda.soonest(open) {
+        for job in SyncScheduler.soonest(open) {
             guard !self.desk.isRunning(job.query), let record = records[job.query], let origin = engine.origin(record),
                 mayStart(job, origin, now)
             else { continue }
@@ -100,9 +100,9 @@ final class EngineRun {
 
     /// Returns whether the job is still due after its list was read again. Another process may have done the job, and
     /// its notice may not have arrived yet.
-    private func stands(_ job: Agenda.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
+    private func stands(_ job: SyncScheduler.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
         guard let list = try await roster.read(job.query, in: engine.storage), let record = roster.records[job.query],
-            EngineRoster.isWanted(record, engine.storage.observedQueries)
+            ListRegistry.isWanted(record, engine.storage.observedQueries)
         else { return false }
         let jobs = agenda.jobs(for: list, now: now)
         if jobs.contains(job) { return true }
@@ -112,7 +112,9 @@ final class EngineRun {
 
     /// Prepares the first look after a restart: spreads overdue work over time, and restores the circuits of origins
     /// that were unavailable (R29, R32).
-    private func begin(_ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [Agenda.Job], _ now: Timestamp) {
+    private func begin(
+        _ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [SyncScheduler.Job], _ now: Timestamp
+    ) {
         isFirstLook = false
         for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, chance: engine.chance()) }
         let away = desk.restore(from: due) { query in records[query].flatMap { engine.origin($0)?.name } }
@@ -120,12 +122,12 @@ final class EngineRun {
     }
 
     /// Whether the job may start now: it is due, and its origin has room.
-    private func mayStart(_ job: Agenda.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
+    private func mayStart(_ job: SyncScheduler.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
         let dueAt = pacing.start(of: job, now: now)
         return isGranted(dueAt > now ? .wait(until: dueAt) : desk.answer(at: origin.name, now: now))
     }
 
-    private func isGranted(_ answer: OriginDesk.Answer) -> Bool {
+    private func isGranted(_ answer: OriginAdmission.Answer) -> Bool {
         switch answer {
         case .go: return true
         // The end of any run is a reason to look again.
@@ -137,7 +139,7 @@ final class EngineRun {
     }
 
     private func start(
-        _ job: Agenda.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
+        _ job: SyncScheduler.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
         in group: inout DiscardingTaskGroup
     ) {
         guard isGranted(desk.begin(job.query, at: origin.name, now: now)) else { return }
@@ -173,7 +175,7 @@ final class EngineRun {
             guard error.mayPass else { throw error }
             return pacing.failed(ended.job, now: now)
         }
-        switch desk.told(OriginDesk.Word(report, since: ended.startedAt), of: ended.origin, now: now) {
+        switch desk.told(OriginAdmission.Word(report, since: ended.startedAt), of: ended.origin, now: now) {
         case nil: break
         case .away: circuitChanged(ended.origin, to: .open)
         case .back:

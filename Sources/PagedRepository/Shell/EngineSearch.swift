@@ -10,7 +10,7 @@ extension PageStorage {
     func due(
         within: Duration, lists: Int, isReady: (QueryID) -> Bool
     ) async throws(StorageError) -> DueReading {
-        var search = DueSearch(lists: lists)
+        var search = DueSelector(lists: lists)
         while true {
             let due = try await due(within: within, limit: search.limit)
             let ready = Set(due.fetches.map(\.query).filter(isReady))

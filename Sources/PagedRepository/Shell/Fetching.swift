@@ -15,7 +15,7 @@ extension SyncRun {
             // After the last answer, only the alarm is still running.
             defer { group.cancelAll() }
             var isAlarmSet = false
-            let landings = Inbox<Landing>()
+            let landings = Inbox<FetchCompletion>()
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
@@ -97,7 +97,7 @@ extension SyncRun {
     /// Takes the leases of the targets, and sends the requests. Returns false when some targets were left to other
     /// owners.
     private func start(
-        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
+        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>
     ) async throws(StorageError) -> Bool {
         let pages = targets.filter(\.isPage)
         var granted: [FetchTarget] = []
@@ -134,7 +134,7 @@ extension SyncRun {
     /// them were left to other owners.
     /// - Parameter come: the number of answers that have arrived and still count as in flight.
     private func startReserved(
-        in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>, besides come: Int = 0
+        in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
         guard let query, !reserved.targets.isEmpty else { return true }
         let now = clock.now()
@@ -165,7 +165,7 @@ extension SyncRun {
     }
 
     private func ask(
-        _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
+        _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
             let request = try await request(for: target)
@@ -177,7 +177,7 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
-                landings.put(Landing(target: target, asked: asked, result: result))
+                landings.put(FetchCompletion(target: target, asked: asked, result: result))
                 return .landed
             }
         }

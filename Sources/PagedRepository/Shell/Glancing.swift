@@ -17,8 +17,8 @@ extension SyncRun {
 
         /// The precondition of a commit that is based on this view alone: page one is unchanged. Returns nil when no
         /// page one is held.
-        var premise: PagePremise? {
-            state.pageOne.map { PagePremise(offset: 0, fingerprint: $0.summary.fingerprint) }
+        var premise: PagePrecondition? {
+            state.pageOne.map { PagePrecondition(offset: 0, fingerprint: $0.summary.fingerprint) }
         }
     }
 
@@ -58,7 +58,9 @@ extension SyncRun {
 
     /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
     /// that the list must be read.
-    private func takeGlance() -> (state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePremise)? {
+    private func takeGlance() -> (
+        state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePrecondition
+    )? {
         defer { glance = nil }
         guard let glance, !isSuspicious, !hidesItems || !positionWalk.countsOtherwise(than: glance.state.record.total),
             let list = glance.head, !list.contradictsItself, let premise = glance.premise,
@@ -98,9 +100,9 @@ extension SyncRun {
         let compared = min(page.content.count, holdings.held.headEnd)
         let goesOnNow = end == nil && record.end == page.content.count && (page.next != nil || page.hasMore == true)
         guard identities.count >= compared, !goesOnNow,
-            HeadVerdict.decide(
+            FirstPageDiff.decide(
                 page, end: end,
-                cached: HeadVerdict.Cached(
+                cached: FirstPageDiff.Cached(
                     total: record.total, headEnd: holdings.held.headEnd, isEmpty: holdings.pages == 0,
                     readableEnd: holdings.end, headIdentities: Array(identities.prefix(compared))),
                 isConfirmed: false) == .unchanged

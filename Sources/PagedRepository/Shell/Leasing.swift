@@ -38,7 +38,7 @@ extension SyncRun {
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
             targets.map(\.offset), for: options.lease, by: owner,
-            telling: Vicinity.around(targets, with: queue.inFlight, pageSize: pageSize))
+            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: pageSize))
     }
 
     /// Records the granted leases, and the outline that came with them.
@@ -47,7 +47,7 @@ extension SyncRun {
         skew = grant.grantedAt - clock.now()
         // An earlier outline is older than these leases, so it must not decide which pages are left to others.
         vicinity = nil
-        if let range = request.surroundings, let list = grant.list { vicinity = Vicinity(range: range, list: list) }
+        if let range = request.surroundings, let list = grant.list { vicinity = OutlineCache(range: range, list: list) }
     }
 
     /// Renews the leases of this run, because an origin may take longer to answer than a lease lasts (R30).

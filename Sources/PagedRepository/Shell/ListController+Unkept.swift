@@ -8,7 +8,7 @@ extension ListController {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.itemsEnd
-            let pages = UnkeptPages(
+            let pages = EphemeralPages(
                 behind: start, access: source.access, loopGuard: world.options.sync.loopGuard,
                 emptyPageLimit: world.options.sync.emptyPageLimit)
             // A page at another position is fetched again once the list is shown up to it.

@@ -12,7 +12,7 @@ actor ListController<Value: Sendable> {
     nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
 
     let key: QueryKey
-    let world: ListWorld<Value>
+    let world: RepositoryContext<Value>
     let source: RememberingSource
     /// Identifies calls of this list by its own source.
     let call: SourceCall
@@ -23,7 +23,7 @@ actor ListController<Value: Sendable> {
     var tasks: [Int: Task<Void, Never>] = [:]
     var waiters = OutcomeWaiters()
     /// The place in the storage that the list observes.
-    var place = NoticeDesk.Place.nowhere
+    var place = ChangeScheduler.Place.nowhere
     /// Of several snapshots that are built concurrently, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
     /// The basis of the published snapshot. `nil` means that the list must be read again.
@@ -46,7 +46,7 @@ actor ListController<Value: Sendable> {
     /// because an origin may always send such bytes.
     var refetched: Set<Range<Int>> = []
 
-    init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
+    init(key: QueryKey, world: RepositoryContext<Value>, source: any PageSource) {
         self.key = key
         self.world = world
         self.call = SourceCall(world.runs, key)

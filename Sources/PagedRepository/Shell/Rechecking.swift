@@ -99,7 +99,7 @@ extension SyncRun {
 
     /// Handles an answer for a page that is checked, and for an origin that accepts positions.
     func laid(
-        _ page: FetchedPage, _ sighting: Sighting, _ edits: [ListEdit], of range: Range<Int>, _ list: ListOutline
+        _ page: FetchedPage, _ sighting: ObservedPage, _ edits: [ListEdit], of range: Range<Int>, _ list: ListOutline
     ) async throws(StorageError) {
         let after = sighting.range.upperBound
         guard sighting.isInPlace, page.hasMore != false || list.record.end == after else {

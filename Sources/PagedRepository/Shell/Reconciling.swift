@@ -59,7 +59,7 @@ extension SyncRun {
     }
 
     /// Stores answers from the same state of the list as page one, at the positions that were requested (R21).
-    private func store(_ clues: [Clue], _ query: QueryID) async throws(StorageError) {
+    private func store(_ clues: [DriftEvidence], _ query: QueryID) async throws(StorageError) {
         for clue in clues where !pass.mustRestart && reconciliationUnderWay == nil {
             guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == clue.page.total else {
                 return
@@ -96,7 +96,7 @@ extension SyncRun {
         }
     }
 
-    private func commit(_ repair: Repair, _ work: Reconciliation) async throws(StorageError) {
+    private func commit(_ repair: RepairPlan, _ work: Reconciliation) async throws(StorageError) {
         let page = work.page
         // Pages that other writers stored during the probes are not part of the decision. Page one is fetched again
         // (R4), at most twice.
@@ -123,7 +123,7 @@ extension SyncRun {
         askAgain()
     }
 
-    private func endAfter(_ repair: Repair, _ work: Reconciliation) -> Int? {
+    private func endAfter(_ repair: RepairPlan, _ work: Reconciliation) -> Int? {
         if let end = end(of: work.page) { return end }
         // Without a total, the earlier end of the list proves nothing. The following fetches find the end.
         guard work.page.total.exactCount != nil || options.work == .refresh else { return nil }
@@ -146,7 +146,8 @@ extension SyncRun {
             work.machine.learn(sighting, total: page.total)
         case .pastEnd, .notFound, .notModified:
             work.machine.learn(
-                Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true), total: .unknown)
+                ObservedPage(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true),
+                total: .unknown)
         }
         reconciliationUnderWay = work
         if work.open == 0 { try await carryOn() }
@@ -164,16 +165,16 @@ extension SyncRun {
     func sighting(
         _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?,
         cursor: PageCursor? = nil
-    ) async throws(StorageError) -> Sighting {
+    ) async throws(StorageError) -> ObservedPage {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         let content = try await keepingBytes(of: page.content, at: places, in: query)
-        return Sighting(
+        return ObservedPage(
             offset: offset, content: content, places: places, isEnd: isEnd, cursorIn: cursor, cursorOut: page.next,
             validator: asked == nil ? page.validator : nil)
     }
 }
 
-extension Repair {
+extension RepairPlan {
     /// The result of the repair in a report.
     var finding: SyncReport.Reconciliation {
         if hasAsked { return .repaired }

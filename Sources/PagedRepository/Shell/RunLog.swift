@@ -48,7 +48,7 @@ extension SyncRun {
 }
 
 extension SyncEngine {
-    func tellBegun(_ job: Agenda.Job, _ key: QueryKey) {
+    func tellBegun(_ job: SyncScheduler.Job, _ key: QueryKey) {
         logger.debug("background work", metadata: ["list": "\(key.shortID)", "work": "\(job.work.word)"])
     }
 

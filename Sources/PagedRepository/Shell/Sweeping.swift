@@ -115,8 +115,8 @@ extension SyncRun {
             return try await endSweep(at: sweeping.position, list, [], page)
         }
         let places = sighting.placesByKey
-        sighting = Sighting(offset: sweeping.position, content: content, places: places, isEnd: false)
-        let walk = Walk(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
+        sighting = ObservedPage(offset: sweeping.position, content: content, places: places, isEnd: false)
+        let walk = CursorMerge(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
         guard walk.position == sweeping.position else { return try await listMovedInSweep(list) }
         let after = sweeping.position + content.count
         var edits: [ListEdit] = []
@@ -237,7 +237,7 @@ extension SyncRun {
     /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
     /// continues at the position that the storage has set it back to. After two failures at one position, it starts
     /// again (R31).
-    func listMovedInSweep(_ list: ListOutline, _ sighting: Sighting? = nil) async throws(StorageError) {
+    func listMovedInSweep(_ list: ListOutline, _ sighting: ObservedPage? = nil) async throws(StorageError) {
         sweeping.failures[sweeping.position, default: 0] += 1
         if sweeping.failures[sweeping.position, default: 0] >= 2 {
             sweeping.failures = [:]

@@ -98,7 +98,7 @@ extension SyncRun {
     }
 
     /// An answer that showed that the list differs from the cached one.
-    struct Clue {
+    struct DriftEvidence {
         var offset: Int
         var page: FetchedPage
         /// Whether two answers said that no item follows (R20).

@@ -2,7 +2,7 @@ import Logging
 import PageModel
 import Synchronization
 
-/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and
+/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `FirstPageDiff`, `Reconciler`, `CursorMerge` and
 /// `LoadPlan`.
 ///
 /// Owned by one task. Child tasks only fetch. All other work, including writes to the storage, is done here in order of
@@ -31,7 +31,7 @@ final class SyncRun {
     /// The recently arrived pages that were requested by position.
     var recent = RecentPages()
     /// The outline around the requested positions, as of this run's last commit or lease.
-    var vicinity: Vicinity?
+    var vicinity: OutlineCache?
     /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
     /// fetched as soon as other answers arrive.
     var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
@@ -141,7 +141,7 @@ final class SyncRun {
     /// Whether evidence other than page one shows that the cached list is wrong.
     var isSuspicious = false
     /// Answers that showed that the list had moved. They show the `Reconciler` where (R21).
-    var evidence: [Clue] = []
+    var evidence: [DriftEvidence] = []
     /// The maximum number of answers that are kept as evidence.
     static let mostEvidence = 16
     /// Whether page one makes the list shrink a lot, and a second answer has confirmed it (R20).

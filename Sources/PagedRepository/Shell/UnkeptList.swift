@@ -2,7 +2,7 @@ import PageModel
 
 /// The unstored pages that a list shows. Their items exist in this process only, as long as the list is in use.
 struct UnkeptList<Value: Sendable>: Sendable {
-    var pages: UnkeptPages
+    var pages: EphemeralPages
     /// The time at which page one arrived, if it is one of these pages.
     let servedAt: Timestamp
     /// The number of consecutive failed attempts to fetch the next page.
@@ -12,7 +12,7 @@ struct UnkeptList<Value: Sendable>: Sendable {
     private let validatedAt: Timestamp?
     private var decoded: [DecodedPage<Value>] = []
 
-    init(_ pages: UnkeptPages, behind stored: ListSnapshot<Value>, at now: Timestamp) {
+    init(_ pages: EphemeralPages, behind stored: ListSnapshot<Value>, at now: Timestamp) {
         self.pages = pages
         servedAt = now
         version = stored.version

@@ -14,7 +14,7 @@ enum BodyRow {
     }
 
     private static func seal(_ query: QueryID, _ id: Int64, _ keys: [Int64], _ contents: [Int64]) -> UInt64 {
-        var seal = Seal(Seal.identity)
+        var seal = RowChecksum(RowChecksum.identity)
         seal.mix(query.rawValue)
         seal.mix(id)
         keys.withUnsafeBytes { seal.mix($0) }

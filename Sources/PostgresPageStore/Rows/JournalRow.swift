@@ -48,7 +48,7 @@ enum JournalRow {
     private static func seal(
         _ query: QueryID, _ counter: Int, _ stamp: UInt64, _ at: Int64, _ cost: Int, _ changes: UnsafeRawBufferPointer
     ) -> UInt64 {
-        var seal = Seal(Seal.journal)
+        var seal = RowChecksum(RowChecksum.journal)
         seal.mix(query.rawValue)
         seal.mix(counter)
         seal.mix(stamp)

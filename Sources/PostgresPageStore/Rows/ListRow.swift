@@ -57,7 +57,7 @@ struct ListRow: Sendable {
         read.holdings = row.rows.withBytes(row.index, 24) { $0.flatMap { HoldingsCodec.decode($0) } }
         read.journalBytes = row.int(23)
         read.nextBody = row.int64(25)
-        let checked = SealedQuery(
+        let checked = ChecksummedQuery(
             record, nameHash: row.hash(3), seal: 0, sealHolds: read.seal == row.hash(26),
             isInBounds: (1...ListTotal.largest).contains(record.contentVersion.counter)
                 && StoredBounds.sizes.contains(read.journalBytes) && read.nextBody > 0 && read.nextBody < .max >> 1)
@@ -67,8 +67,8 @@ struct ListRow: Sendable {
     private var heldBytes: [UInt8]? { holdings?.kept.map { HoldingsCodec.encode($0) } }
 
     var seal: UInt64 {
-        var seal = Seal(Seal.query)
-        seal.mix(SealedQuery(record).seal)
+        var seal = RowChecksum(RowChecksum.query)
+        seal.mix(ChecksummedQuery(record).seal)
         seal.mix(record.contentVersion.counter)
         seal.mix(record.contentVersion.stamp)
         seal.mix(journalBytes)
@@ -106,7 +106,7 @@ struct ListRow: Sendable {
     )
 
     private var values: [Value] {
-        let sealed = SealedQuery(record)
+        let sealed = ChecksummedQuery(record)
         return [
             .integer(record.id.rawValue), .string(record.key.scope), .string(record.key.text), .hash(sealed.nameHash),
             .int(record.version.generation), .int(record.version.revision), .text(sealed.totalKind),

@@ -14,7 +14,7 @@ extension PageRow {
     /// The checksum of the row. It is linear in the start, the revision and the hash of the validator, so that a shift
     /// renews it in SQL: a damaged row stays damaged.
     func serverSeal(in query: QueryID) -> UInt64 {
-        var seal = Seal(Seal.page)
+        var seal = RowChecksum(RowChecksum.page)
         seal.mix(query.rawValue)
         seal.mix(summary.count)
         seal.mix(body)
@@ -39,7 +39,7 @@ extension PageRow {
 
     private static func hash(of validator: Validator?) -> UInt64 {
         guard let validator else { return 0 }
-        var seal = Seal(Seal.page)
+        var seal = RowChecksum(RowChecksum.page)
         seal.mix(validator.request)
         seal.mix(validator.entityTag)
         seal.mix(validator.lastModified)

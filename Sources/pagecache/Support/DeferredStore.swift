@@ -106,7 +106,7 @@ final class DeferredStore: PageStorage {
         opened?.notices(of: query) ?? AsyncStream { $0.finish() }
     }
 
-    func watch() -> StorageWatch { opened?.watch() ?? NoticeHub().watch() }
+    func watch() -> StorageWatch { opened?.watch() ?? ChangeBroadcaster().watch() }
 
     func records() async throws(StorageError) -> [QueryRecord] { try await opened?.records() ?? [] }
 

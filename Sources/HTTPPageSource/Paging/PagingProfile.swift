@@ -1,0 +1,161 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// All decisions about an origin: how to request pages, and the layout of its answers. Stored with the query as JSON.
+/// Holds no secrets.
+struct PagingProfile: Codable, Hashable, Sendable {
+    enum Style: String, Codable, Sendable {
+        case offset, page, cursor, keyset, link
+        case nextURL = "next-url"
+        case none
+    }
+
+    /// The look of page one when all candidates had failed.
+    struct Searched: Codable, Hashable, Sendable {
+        var items: Int
+        var total: Int?
+        /// The largest number of items that page one had so far.
+        var most: Int?
+        /// The number of searches. `nil` counts as 1.
+        var runs: Int?
+        /// Whether the origin was in trouble during the last search, or its answer shows that more items follow.
+        /// Another search may then have another result.
+        var isDoubtful: Bool?
+
+        /// The number of searches after which page one is no longer examined.
+        static let mostRuns = 3
+        var isFinal: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
+    }
+
+    var style: Style
+    /// The URL of page one, without secrets.
+    var url: String
+    /// The method of requests. `nil` stands for GET.
+    var method: HTTPSourceConfiguration.Method?
+    /// The body of POST requests. `nil` with GET, and where it holds a secret.
+    var body: String?
+    var items: JSONPointer
+    /// Whether an object holds the items by their keys, instead of an array.
+    var isKeyed: Bool?
+    var id: JSONPointer?
+    var total: HTTPSourceConfiguration.Place?
+    /// Whether the total is in the answer to HEAD, and not in the answer to GET (R16).
+    var isTotalByHead: Bool?
+    /// The number of HEAD requests for the total that failed because the origin was in trouble.
+    var unansweredHeads: Int?
+    /// The member that states whether the total is an estimate.
+    var estimateMark: JSONPointer?
+    /// Whether the name of the total marks it as an estimate.
+    var isEstimate: Bool?
+    var next: HTTPSourceConfiguration.Place?
+    /// Whether the token at `next` may be there on the last page as well. An empty page is the end then.
+    var isTokenWeak: Bool?
+    /// The place of the number of items behind this page. It counts only beside a weak token.
+    var remaining: JSONPointer?
+    var hasMore: JSONPointer?
+    /// A boolean that is true on the last page.
+    var isLast: JSONPointer?
+    /// A boolean that calls the answers a part of the list; see `MoreStatement`.
+    var part: JSONPointer?
+    /// The place of the number of pages (R24).
+    var pageCount: HTTPSourceConfiguration.Place?
+    var limitParameter: String?
+    /// Whether the origin ignored the requested page size. The parameter is still sent, but not relied on.
+    var ignoresSize: Bool?
+    /// The largest page size that the origin states.
+    var largestSize: Int?
+    var offsetParameter: String?
+    /// The value that requests the first item of page one, where it is not 0.
+    var firstOffset: Int?
+    var pageParameter: String?
+    var firstPage: Int?
+    /// Items per page, where pages are numbered.
+    var gridSize: Int?
+    /// The parameter for the token or the key.
+    var cursorParameter: String?
+    /// The place of a keyset's key below each item.
+    var key: JSONPointer?
+    /// Parameters of page one that the next link leaves out, and that requests put back.
+    var carried: [String]?
+    /// The check of the caller's credential: see `CredentialCheck`.
+    var credential: String?
+    /// The caller's settings at the time of detection: see `HTTPSourceConfiguration.saying`.
+    var said: String?
+    /// Whether the evidence was too weak. The next first answer is examined again.
+    var isProvisional: Bool?
+    var searched: Searched?
+    /// Each decision with its reason.
+    var reasons: [Explained]?
+
+    init(style: Style, url: String, items: JSONPointer) {
+        self.style = style
+        self.url = url
+        self.items = items
+    }
+
+    var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Only strings, numbers and booleans are encoded, so encoding cannot fail.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    init?(json: String) {
+        guard var known = try? JSONDecoder().decode(PagingProfile.self, from: Data(json.utf8)) else { return nil }
+        // A hostile store must not make page numbers overflow (R46).
+        known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
+        known.firstOffset = known.firstOffset.map { min(max($0, 0), 1) }
+        known.gridSize = known.gridSize.map { max($0, 1) }
+        known.largestSize = known.largestSize.map { max($0, 1) }
+        self = known
+    }
+
+    /// Whether page one needs another HEAD. After five unanswered ones, HEAD is no longer sent: each one may cost the
+    /// time of a whole request.
+    var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
+
+    /// Whether the stored description fits the caller's settings. A caller without settings accepts every description.
+    func fits(_ saying: String?) -> Bool { saying == nil || saying == said }
+
+    /// Whether each page holds the way to the next one.
+    var isChain: Bool {
+        switch style {
+        case .cursor, .keyset, .link, .nextURL: true
+        case .offset, .page, .none: false
+        }
+    }
+}
+
+extension JSONPointer: Codable {
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let pointer = JSONPointer(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a JSON Pointer"))
+        }
+        self = pointer
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension HTTPSourceConfiguration.Place: Codable {
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let place = Self(text) else {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "not a place"))
+        }
+        self = place
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

@@ -1,0 +1,71 @@
+import PageModel
+
+/// Decides whether an origin may be contacted (R32). After a number of failures in a row the origin is left alone,
+/// except for an occasional probe. A run without an answer counts as one failure.
+///
+/// ```
+/// closed ──failures──▶ open ──time──▶ probing ──answer──▶ closed
+///                        ▲               │
+///                        └───failure─────┘
+/// ```
+struct CircuitBreaker: Equatable {
+    enum Verdict: Equatable {
+        case go
+        /// One request may go, to find out whether the origin is back. All others wait for its result.
+        case probe
+        case wait(until: Timestamp)
+    }
+
+    private enum State: Equatable {
+        case closed(failures: Int)
+        case open(until: Timestamp)
+        /// A probe is in flight. It counts as lost after this time.
+        case probing(until: Timestamp)
+    }
+
+    private var state: State
+    private let threshold: Int
+    private let pause: Duration
+
+    /// - Parameters:
+    ///   - threshold: failures in a row after which the origin counts as away. At least 1.
+    ///   - pause: how long the origin is left alone before a probe.
+    ///   - failures: the failures in a row so far, as the ledger records them after a restart.
+    ///   - lastFailureAt: the time of the last of them.
+    init(threshold: Int, pause: Duration, failures: Int = 0, lastFailureAt: Timestamp? = nil) {
+        self.threshold = max(1, threshold)
+        self.pause = pause
+        state = .closed(failures: failures)
+        if failures >= self.threshold, let lastFailureAt { state = .open(until: lastFailureAt + pause) }
+    }
+
+    var isClosed: Bool { if case .closed = state { true } else { false } }
+
+    mutating func ask(now: Timestamp) -> Verdict {
+        switch state {
+        case .closed:
+            return .go
+        case .open(let until), .probing(let until):
+            // A clock that was set back does not extend the pause (R29).
+            guard now >= until || until - now > pause else { return .wait(until: until) }
+            state = .probing(until: now + pause)
+            return .probe
+        }
+    }
+
+    /// Records that the origin answered, with any answer. Returns true when it had been away.
+    mutating func heard() -> Bool {
+        let wasAway = !isClosed
+        state = .closed(failures: 0)
+        return wasAway
+    }
+
+    mutating func notHeard(now: Timestamp) {
+        switch state {
+        case .closed(let failures) where failures + 1 < threshold:
+            state = .closed(failures: failures + 1)
+        case .closed, .open, .probing:
+            state = .open(until: now + pause)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import PageModel
+
+/// The first verdict on a fresh page one (R16, R20). A pure decision. `Reconciler` works out the consequences for the
+/// rest of the list.
+struct FirstPageDiff: Equatable {
+    /// The facts about the cached list that decide the verdict.
+    struct Cached: Equatable {
+        var total: ListTotal
+        /// The end of the run that begins at position 0. All positions before it are held.
+        var headEnd: Int
+        /// Whether the current generation holds no items.
+        var isEmpty: Bool
+        /// The end of all readable items, including pages of older generations.
+        var readableEnd: Int
+        /// The identities of the first held items, at most as many as the answer has.
+        var headIdentities: [ItemIdentity]
+    }
+
+    enum Verdict: Equatable {
+        /// No items were held: the answer begins the list.
+        case firstLoad
+        /// The answer shows no change (R16).
+        case unchanged
+        /// The answer shows a change; see `Reconciler`.
+        case changed
+        /// The list would be empty or less than half as long (R20). One more request must confirm it.
+        case doubtful
+    }
+
+    /// - Parameter end: where the answer itself says that the list ends.
+    static func decide(_ answer: FetchedPage, end: Int?, cached: Cached, isConfirmed: Bool) -> Verdict {
+        if !isConfirmed, isDoubtful(answer, end, cached) { return .doubtful }
+        guard !cached.isEmpty else { return .firstLoad }
+        let identities = answer.content.identities
+        return isSame(identities, answer.total, end, cached) ? .unchanged : .changed
+    }
+
+    private static func isSame(_ identities: [ItemIdentity], _ total: ListTotal, _ end: Int?, _ cached: Cached) -> Bool
+    {
+        // A total that was wrong once stays an estimate. A new count by the origin is then no change.
+        let isEstimate = if case .estimate = cached.total { true } else { false }
+        return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)
+            && (!identities.isEmpty || cached.headEnd == 0) && end ?? .max >= cached.headEnd
+    }
+
+    private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
+        // An empty page one that names the next page does not say that the list is empty.
+        if answer.content.isEmpty, cached.readableEnd > 0 { return answer.next == nil }
+        if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
+        // An estimate never removes items, so it casts no doubt. A total that is known to be wrong would be doubted
+        // again at every refresh.
+        guard let before = cached.total.count, case .exact(let after) = answer.total else { return false }
+        return after < before && after * 2 < before
+    }
+}

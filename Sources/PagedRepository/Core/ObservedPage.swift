@@ -1,0 +1,67 @@
+import PageModel
+
+/// One answer about the list at the origin, and the places of its items in the cached list.
+struct ObservedPage: Equatable {
+    /// The position of the first item at the origin.
+    var offset: Int
+    var content: PageContent
+    /// The identity of each item.
+    let identities: [ItemIdentity]
+    /// The place of each item in the cached list. `nil` for an item that is not held.
+    var places: [ItemPlace?]
+    /// Whether the list ends behind the last item, or before the first when there is none.
+    var isEnd: Bool
+    /// Whether the answer was repeated, with an unchanged page one in between (R20).
+    var isWitnessed = false
+    var cursorIn: PageCursor?
+    var cursorOut: PageCursor?
+    var validator: Validator?
+
+    init(
+        offset: Int, content: PageContent, places: [UInt64: ItemPlace], isEnd: Bool, cursorIn: PageCursor? = nil,
+        cursorOut: PageCursor? = nil, validator: Validator? = nil
+    ) {
+        self.offset = offset
+        self.content = content
+        identities = content.identities
+        self.places = identities.map { places[$0.key] }
+        self.isEnd = isEnd
+        self.cursorIn = cursorIn
+        self.cursorOut = cursorOut
+        self.validator = validator
+    }
+
+    var range: Range<Int> { offset..<offset + content.count }
+
+    /// Whether every item is held at the position where it arrived.
+    var isInPlace: Bool { places.enumerated().allSatisfy { $1?.position == offset + $0 } }
+
+    /// The place of each held item, by its key.
+    var placesByKey: [UInt64: ItemPlace] {
+        Dictionary(
+            zip(identities, places).compactMap { identity, place in place.map { (identity.key, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Whether an id repeats. Such an answer cannot be aligned (R25).
+    var repeatsItems: Bool { Set(identities.map(\.key)).count < identities.count }
+
+    /// Whether the item at `index` is held with exactly the bytes that were sent.
+    func isHeldAsSent(_ index: Int) -> Bool { places[index]?.content == identities[index].content }
+
+    /// Whether the item at `index` equals the item at `place` of another answer, in its bytes or as JSON.
+    func shows(_ index: Int, asIn other: ObservedPage, _ place: Int) -> Bool {
+        identities[index] == other.identities[place]
+            || identities[index].key == other.identities[place].key
+                && content.isSame(index, as: place, of: other.content)
+    }
+
+    /// Returns the page to store for the items at `indices`.
+    func write(_ indices: Range<Int>, at position: Int, evidence: Evidence) -> PageWrite {
+        let isWhole = indices == 0..<content.count
+        return PageWrite(
+            offset: position, content: content.slice(indices), evidence: evidence,
+            cursorIn: indices.lowerBound == 0 ? cursorIn : nil,
+            cursorOut: indices.upperBound == content.count ? cursorOut : nil, validator: isWhole ? validator : nil)
+    }
+}

@@ -1,0 +1,135 @@
+import PageModel
+
+/// Tracks which lists are worked on at which origin, and decides whether another may start. A pure decision (R32).
+struct OriginAdmission {
+    enum Answer: Equatable {
+        case go
+        /// The most lists are being worked on. The end of a run makes room.
+        case full
+        /// The origin is left alone until this time.
+        case wait(until: Timestamp)
+    }
+
+    /// The result of a run, as far as it concerns the origin.
+    enum Word: Equatable {
+        /// The origin answered, possibly with an error status.
+        case heard
+        /// Requests were sent, and no answer arrived.
+        case silence
+        /// No request was sent, or the result says nothing about the origin.
+        case nothing
+    }
+
+    enum Turn: Equatable {
+        /// The origin became unavailable.
+        case away
+        /// The origin answered again.
+        case back
+    }
+
+    private let lists: Int
+    private let listsPerOrigin: Int
+    private let threshold: Int
+    private let pause: Duration
+    /// The origin of each list that is worked on.
+    private var running: [QueryID: String] = [:]
+    private var circuits: [String: CircuitBreaker] = [:]
+
+    init(_ options: EngineOptions) {
+        lists = max(1, options.lists)
+        listsPerOrigin = max(1, options.listsPerOrigin)
+        threshold = options.sync.transportFailuresUntilOffline
+        pause = options.circuitPause
+    }
+
+    func isRunning(_ query: QueryID) -> Bool { running[query] != nil }
+
+    func isAway(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
+
+    /// Returns whether one more list may start. Changes no state.
+    func answer(at origin: String, now: Timestamp) -> Answer {
+        guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else {
+            return .full
+        }
+        // Asks a copy of the circuit. Only `begin` may use up a probe.
+        var circuit = circuit(of: origin)
+        return switch circuit.ask(now: now) {
+        case .go, .probe: .go
+        case .wait(let moment): .wait(until: moment)
+        }
+    }
+
+    /// Starts work on the list, if the answer is `go`.
+    mutating func begin(_ query: QueryID, at origin: String, now: Timestamp) -> Answer {
+        let answer = answer(at: origin, now: now)
+        guard answer == .go else { return answer }
+        var circuit = circuit(of: origin)
+        _ = circuit.ask(now: now)
+        circuits[origin] = circuit
+        running[query] = origin
+        return .go
+    }
+
+    /// Ends work on the list.
+    mutating func ended(_ query: QueryID) { running[query] = nil }
+
+    /// - Returns: the change of the circuit; nil when it did not change.
+    mutating func told(_ word: Word, of origin: String, now: Timestamp) -> Turn? {
+        var circuit = circuit(of: origin)
+        let wasAway = !circuit.isClosed
+        switch word {
+        case .heard: _ = circuit.heard()
+        case .silence: circuit.notHeard(now: now)
+        case .nothing: break
+        }
+        circuits[origin] = circuit
+        let isAway = !circuit.isClosed
+        guard isAway != wasAway else { return nil }
+        return isAway ? .away : .back
+    }
+
+    /// Restores the circuits from the ledger: after a restart, an origin that was away is still away (R29, R32).
+    /// - Parameters:
+    ///   - due: the fetches that the ledger has scheduled.
+    ///   - origin: returns the name of a list's origin, or nil when it has none.
+    /// - Returns: the origins that are away.
+    mutating func restore(from due: [DueFetch], origin: (QueryID) -> String?) -> [String] {
+        var failures: [String: (count: Int, last: Timestamp)] = [:]
+        for fetch in due {
+            guard let failure = fetch.entry.failure, failure.isTransport, let name = origin(fetch.query),
+                let at = fetch.entry.lastAttemptAt
+            else { continue }
+            let known = failures[name]
+            failures[name] = ((known?.count ?? 0) + fetch.entry.attempts, max(known?.last ?? at, at))
+        }
+        for (name, known) in failures {
+            circuits[name] = CircuitBreaker(
+                threshold: threshold, pause: pause, failures: known.count, lastFailureAt: known.last)
+        }
+        return failures.keys.filter(isAway).sorted()
+    }
+
+    private func circuit(of origin: String) -> CircuitBreaker {
+        circuits[origin] ?? CircuitBreaker(threshold: threshold, pause: pause)
+    }
+}
+
+extension OriginAdmission.Word {
+    /// - Parameter moment: when the run began. Earlier failures say nothing about it.
+    init(_ report: SyncReport, since moment: Timestamp) {
+        self =
+            report.lostOrigin || report.wasNotHeard(since: moment)
+            ? .silence : report.wasHeard ? .heard : .nothing
+    }
+}
+
+extension SyncReport {
+    /// Whether no page arrived and a request failed in transport.
+    fileprivate func wasNotHeard(since moment: Timestamp) -> Bool {
+        if let headFailure { return headFailure.isTransport }
+        guard pagesFetched + pagesUnchanged == 0 else { return false }
+        return list?.failures.contains { entry in
+            entry.failure?.isTransport == true && entry.lastAttemptAt.map { $0 >= moment } ?? false
+        } ?? false
+    }
+}

@@ -1,0 +1,61 @@
+import PageModel
+
+/// The storage's last view of the positions around the requested ones, read in the transaction that took their leases.
+///
+/// The view is good for planning. A commit based on it names its version, its extent, and the compared pages
+/// (`CommitPlan.premises`). The commit is refused when another writer has changed one of them (R4, R5, R21). The view
+/// is no reason to drop an answer: that takes a new read.
+struct OutlineCache: Equatable {
+    /// The positions that were read.
+    var range: Range<Int>
+    var list: ListOutline
+
+    /// Returns the view of `range`, or nil when it does not cover all of it.
+    func list(at range: Range<Int>) -> ListOutline? {
+        self.range.lowerBound <= range.lowerBound && range.upperBound <= self.range.upperBound ? list : nil
+    }
+
+    /// Adds a page that is about to be stored.
+    mutating func put(_ page: PageWrite, _ fingerprint: UInt64, at now: Timestamp) {
+        let version = list.record.version
+        let summary = PageSummary(
+            offset: page.offset, count: page.content.count, generation: version.generation, revision: version.revision,
+            evidence: page.evidence, evidenceAt: now, fetchedAt: now, validatedAt: now, fingerprint: fingerprint,
+            cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
+        list.pages.insert(summary, at: list.pages.firstIndex { $0.offset > page.offset } ?? list.pages.endIndex)
+    }
+
+    /// Returns the positions to read together with leases on `targets`: all that their answers, and those of the
+    /// requests in flight, will be compared with.
+    ///
+    /// Reading distant targets together would cost more than separate reads. In that case only the surroundings of
+    /// `targets` are returned, or nil when those are distant too.
+    static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
+        let own = hull(targets, pageSize)
+        return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first {
+            $0.count <= mostPages * pageSize
+        }
+    }
+
+    /// This many pages can be read in the time of one more transaction.
+    private static let mostPages = 16
+
+    private static func hull(_ targets: [FetchTarget], _ pageSize: Int) -> Range<Int>? {
+        let ranges = targets.compactMap { $0.surroundings(pageSize: pageSize) }
+        guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else { return nil }
+        return first..<last
+    }
+}
+
+extension FetchTarget {
+    /// Returns the positions of the list that an expected answer is compared with. Returns nil for targets without a
+    /// position.
+    func surroundings(pageSize: Int) -> Range<Int>? {
+        switch self {
+        case .head, .probe, .sweep: nil
+        case .span(let range, let overlap):
+            range.lowerBound - overlap..<max(range.upperBound, range.lowerBound - overlap + pageSize)
+        case .follow(_, let offset): offset..<offset + 1
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import PageModel
+
+/// Builds the pieces of a rearrangement, in order.
+struct RearrangementBuilder {
+    private let sightings: [ObservedPage]
+    private var pieces: [Rearrangement.Piece] = []
+    private(set) var demoted: [Range<Int>] = []
+    /// The number of positions laid out, which is also the next position at the origin.
+    private var position = 0
+    /// Consecutive items of one answer that are being collected into one page.
+    private var pending: (sighting: Int, indices: Range<Int>, from: [Int?])?
+
+    init(_ sightings: [ObservedPage]) { self.sightings = sightings }
+
+    /// Lays out all positions between two anchors.
+    mutating func lay(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.Seen]) {
+        if stretch.isUnchanged {
+            keep(stretch.cached, except: stretch.moved)
+            return stretch.right == nil ? keepBehindEnd(stretch) : ()
+        }
+        if stretch.isOpen {
+            // The end is unknown: seen items come first, and held items stay behind them, demoted.
+            return layOpen(stretch, seen)
+        }
+        var next = stretch.origin.lowerBound
+        for item in stretch.seen {
+            layUnseen(next..<item, stretch)
+            if let item = seen[item] { write(item) }
+            next = item + 1
+        }
+        layUnseen(next..<stretch.origin.upperBound, stretch)
+        if stretch.right == nil { keepBehindEnd(stretch) }
+    }
+
+    private mutating func layOpen(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.Seen]) {
+        var next = stretch.origin.lowerBound
+        for item in stretch.seen {
+            if item > next { gap(item - next) }
+            if let item = seen[item] { write(item) }
+            next = item + 1
+        }
+        let rest = stretch.cached.lowerBound..<Int.max
+        if stretch.held.isEmpty || stretch.holdsNothing {
+            keep(rest, except: stretch.moved)
+        } else {
+            demote(rest, except: stretch.moved)
+        }
+    }
+
+    /// Lays out positions without seen items. Cached items there are kept and demoted. The rest is a gap.
+    private mutating func layUnseen(_ range: Range<Int>, _ stretch: AnchoredInterval) {
+        guard !range.isEmpty else { return }
+        let start = min(
+            stretch.cached.lowerBound + (range.lowerBound - stretch.origin.lowerBound), stretch.cached.upperBound)
+        let there = start..<min(start + range.count, stretch.cached.upperBound)
+        flush()
+        let before = position
+        demote(there, except: stretch.moved)
+        if position - before < range.count { gap(range.count - (position - before)) }
+    }
+
+    /// Ledger rows and gaps behind the end keep their place behind it. All held items have been laid out by now.
+    private mutating func keepBehindEnd(_ stretch: AnchoredInterval) {
+        keep(stretch.cached.upperBound..<Int.max)
+    }
+
+    mutating func finished() -> [Rearrangement.Piece] {
+        flush()
+        return pieces
+    }
+
+    mutating func write(_ item: ListAlignment.Seen) {
+        if let known = pending, known.sighting == item.sighting, known.indices.upperBound == item.index {
+            pending?.indices = known.indices.lowerBound..<item.index + 1
+            pending?.from.append(item.place?.position)
+        } else {
+            flush()
+            pending = (item.sighting, item.index..<item.index + 1, [item.place?.position])
+        }
+    }
+
+    mutating func keep(_ range: Range<Int>, except moved: [Int] = []) {
+        var start = range.lowerBound
+        for position in moved where range.contains(position) {
+            keepAll(start..<position)
+            start = position + 1
+        }
+        keepAll(start..<range.upperBound)
+    }
+
+    private mutating func demote(_ range: Range<Int>, except moved: [Int]) {
+        flush()
+        let before = position
+        keep(range, except: moved)
+        let after = range.upperBound == .max ? Int.max : position
+        guard after > before else { return }
+        if let last = demoted.last, last.upperBound == before {
+            demoted[demoted.count - 1] = last.lowerBound..<after
+        } else {
+            demoted.append(before..<after)
+        }
+    }
+
+    private mutating func keepAll(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        flush()
+        if case .kept(let last) = pieces.last, last.upperBound == range.lowerBound {
+            pieces[pieces.count - 1] = .kept(last.lowerBound..<range.upperBound)
+        } else {
+            pieces.append(.kept(range))
+        }
+        if range.upperBound < .max { position += range.count }
+    }
+
+    private mutating func gap(_ count: Int) {
+        flush()
+        position += count
+        if case .gap(let before) = pieces.last {
+            pieces[pieces.count - 1] = .gap(before + count)
+        } else {
+            pieces.append(.gap(count))
+        }
+    }
+
+    private mutating func flush() {
+        guard let page = pending else { return }
+        pending = nil
+        // The whole answer verifies its seams.
+        let write = sightings[page.sighting].write(page.indices, at: position, evidence: .inferred)
+        pieces.append(.written(write, from: page.from))
+        position += page.indices.count
+    }
+}

@@ -1,0 +1,53 @@
+import PageModel
+
+/// The change that turns the cached list into the known list at the origin, in one step (R4). Afterwards, each item is
+/// at its position at the origin, as far as that is known.
+struct RepairPlan: Equatable {
+    var rearrangement: Rearrangement
+    /// Ranges that single answers showed, in positions after the change (G1).
+    var verified: [Range<Int>] = []
+    /// Ranges that are not explained. They stay readable, do not count as held, and are fetched again.
+    var demoted: [Range<Int>] = []
+    var total: ListTotal
+    var end: Int?
+    /// Whether more than the head was requested.
+    var hasAsked: Bool
+    /// Whether page one is held exactly as it arrived.
+    var isHeadUntouched: Bool
+    /// Whether any position or item changes.
+    var isChange: Bool
+
+    /// The edits of the commit, in order. The caller adds the total and the end.
+    var edits: [ListEdit] {
+        (isChange ? [.rearrange(rearrangement)] : []) + demoted.map { .demote($0) } + verified.map { .verify($0) }
+    }
+
+    init(_ map: ListAlignment, _ sightings: [ObservedPage], hasAsked: Bool) {
+        var layout = RearrangementBuilder(sightings)
+        let bySeen = Dictionary(uniqueKeysWithValues: map.seen.map { ($0.origin, $0) })
+        isHeadUntouched = RepairPlan.isHeld(sightings[0])
+        let anchors = map.alignment.anchors
+        for (number, stretch) in map.stretches.enumerated() {
+            layout.lay(stretch, bySeen)
+            guard number < anchors.count, let item = bySeen[anchors[number].origin] else { continue }
+            let sighting = sightings[item.sighting]
+            if sighting.isHeldAsSent(item.index), isHeadUntouched || item.origin >= sightings[0].content.count {
+                layout.keep(anchors[number].cached..<anchors[number].cached + 1)
+            } else {
+                layout.write(item)
+            }
+        }
+        rearrangement = Rearrangement(layout.finished())
+        verified = sightings.map(\.range).filter { !$0.isEmpty }
+        demoted = layout.demoted
+        total = map.total
+        end = map.end
+        self.hasAsked = hasAsked
+        isChange = rearrangement.pieces != [.kept(0..<Int.max)]
+    }
+
+    /// An unchanged head keeps its page and validator. Any other head is stored as it arrived.
+    private static func isHeld(_ head: ObservedPage) -> Bool {
+        head.places.enumerated().allSatisfy { index, place in place?.position == index && head.isHeldAsSent(index) }
+    }
+}

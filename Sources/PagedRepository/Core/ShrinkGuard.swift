@@ -1,0 +1,49 @@
+import PageModel
+
+/// The doubt about an answer that would remove much of the list (R20). The answer is believed when the same claim is
+/// repeated after a pause. The doubt is stored as a failure in the ledger, so it outlives the run.
+struct ShrinkGuard: Equatable {
+    enum Verdict: Equatable {
+        /// The same claim was made before, long enough ago.
+        case isOver
+        /// The page must be fetched again at this time.
+        case until(Timestamp)
+    }
+
+    /// The claim of the answer. The message identifies it.
+    let failure: FetchFailure
+
+    init(_ page: FetchedPage) {
+        let total = page.total.count.map { "\($0)" } ?? "an unknown number of"
+        failure = FetchFailure(
+            .doubtful,
+            "the list seems to have shrunk to \(total) items, \(page.content.count) on page one; a second answer must confirm it",
+            isRetryable: true)
+    }
+
+    /// - Parameters:
+    ///   - entry: the ledger entry of page one.
+    ///   - askedAt: the storage's time at which this answer was requested. The arrival time does not count.
+    ///   - now: the storage's time.
+    ///   - pause: how long a doubt lasts.
+    func verdict(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Verdict {
+        guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
+        // A clock that was set back does not extend the pause (R29).
+        return askedAt >= since + pause ? .isOver : .until(min(since, now) + pause)
+    }
+
+    /// Whether this claim is the one already in doubt.
+    private func isKnown(_ entry: LedgerEntry) -> Bool {
+        entry.failure?.failureClass == .doubtful && entry.failure?.message == failure.message
+    }
+
+    /// Returns the ledger edits of the doubt. A new claim starts its own pause.
+    /// - Parameters:
+    ///   - entry: the ledger entry of page one.
+    ///   - pause: how long until page one is fetched again.
+    ///   - lease: the lease of the request; nil for none.
+    func edits(_ entry: LedgerEntry?, pause: Duration, lease: LeaseToken?) -> [LedgerEdit] {
+        let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: lease)
+        return entry.map(isKnown) == true ? [failed] : [.forgotten(offset: 0, lease: lease), failed]
+    }
+}

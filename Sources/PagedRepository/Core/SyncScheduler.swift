@@ -1,0 +1,124 @@
+import PageModel
+
+/// Decides which background work is due for a list, and when. A pure decision (R15, R29, R33).
+struct SyncScheduler {
+    /// Rules of background work.
+    struct Rules: Equatable {
+        var freshness: FreshnessPolicy
+        /// The longest pause before a retry. A later time comes from a clock that was set back (R29).
+        var longestPause: Duration
+        /// The longest pause before a retry when the origin itself named no time.
+        var longestBackOff: Duration = .seconds(300)
+        /// How long after its last attempt a retryable page one that was given up is retried. Without this rule, a
+        /// wanted list could stay stale for good.
+        var givenUpPause: Duration = .seconds(300)
+        /// The minimum age of page one before it is fetched again, however soon it goes stale. Without it, an origin
+        /// with a freshness of 0 would be fetched without end.
+        var shortestAge: Duration = .seconds(1)
+    }
+
+    /// The facts about a wanted list that decide its work.
+    struct List: Equatable {
+        var query: QueryID
+        /// Whether all pages of the list are kept, and not only page one.
+        var isPinned: Bool
+        var validatedAt: Timestamp?
+        /// How long the origin calls the list fresh. `nil` means that the origin does not say.
+        var freshFor: Duration?
+        /// Whether a caller has marked the list as stale.
+        var isInvalidated = false
+        var isComplete: Bool
+        var isSweeping: Bool
+        /// The ledger entry of page one, when it is failing.
+        var headFailure: LedgerEntry?
+    }
+
+    struct Job: Equatable {
+        var query: QueryID
+        var work: SyncOptions.Work
+        var dueAt: Timestamp
+    }
+
+    let rules: Rules
+
+    /// Returns the jobs for a wanted list: fetching its missing pages, and keeping it fresh.
+    func jobs(for list: List, now: Timestamp) -> [Job] {
+        [completion(of: list), job(for: list, now: now)].compactMap { $0 }
+    }
+
+    /// Returns the job that keeps a wanted list fresh, and its due time. Returns nil when only an explicit call may
+    /// fetch.
+    func job(for list: List, now: Timestamp) -> Job? {
+        var dueAt = now
+        // Data from the future counts as absent (R29).
+        if let validatedAt = list.validatedAt, !list.isInvalidated, validatedAt <= now {
+            let isFresh =
+                rules.freshness.freshness(validatedAt: validatedAt, freshFor: list.freshFor, now: now) == .fresh
+            let age = isFresh ? rules.freshness.staleAfter(originSays: list.freshFor) : .zero
+            dueAt = max(now, validatedAt + max(age, rules.shortestAge))
+        }
+        if let failure = list.headFailure {
+            // A permanent failure is left to explicit calls (R33).
+            let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
+            guard let next = failure.nextAttemptAt ?? givenUp else { return nil }
+            dueAt = max(dueAt, honest(next, of: failure, now))
+        }
+        if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
+        return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
+    }
+
+    /// Returns the job that fetches the missing pages of a pinned list. It does not wait for the age of page one.
+    /// Failed pages have due times of their own.
+    func completion(of list: List) -> Job? {
+        guard list.isPinned, !list.isComplete, !list.isSweeping, list.headFailure == nil,
+            let validatedAt = list.validatedAt
+        else { return nil }
+        return Job(query: list.query, work: .positions(0..<Int.max), dueAt: validatedAt)
+    }
+
+    /// Returns the job for a page whose retry is scheduled.
+    func job(for due: DueFetch, now: Timestamp) -> Job? {
+        guard let next = due.entry.nextAttemptAt else { return nil }
+        let offset = due.entry.offset
+        return Job(
+            query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1),
+            dueAt: honest(next, of: due.entry, now))
+    }
+
+    /// A time that no back-off could have chosen counts as now (R29).
+    private func honest(_ moment: Timestamp, of entry: LedgerEntry, _ now: Timestamp) -> Timestamp {
+        let longest = entry.retryAfterUntil == nil ? min(rules.longestBackOff, rules.longestPause) : rules.longestPause
+        return moment - now > longest ? now : moment
+    }
+
+    /// Returns the earliest job of each list, in the order in which they are due.
+    static func soonest(_ jobs: [Job]) -> [Job] {
+        var first: [QueryID: Job] = [:]
+        for job in jobs where first[job.query].map({ job.dueAt < $0.dueAt }) ?? true { first[job.query] = job }
+        return first.values.sorted { ($0.dueAt, $0.query.rawValue) < ($1.dueAt, $1.query.rawValue) }
+    }
+}
+
+extension SyncScheduler {
+    /// - Parameters:
+    ///   - freshness: when page one is fetched again.
+    ///   - retry: limits the pause before a retry (R28, R29).
+    ///   - shortestAge: see `Rules`. Zero for a program that runs once and exits. Defaults to 1 second.
+    init(freshness: FreshnessPolicy, retry: RetrySchedule, shortestAge: Duration = .seconds(1)) {
+        rules = Rules(
+            freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
+            givenUpPause: retry.cap, shortestAge: shortestAge)
+    }
+}
+
+extension SyncScheduler.List {
+    /// The facts about a stored list.
+    init(_ list: ListOutline) {
+        let record = list.record
+        self.init(
+            query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
+            isInvalidated: record.isInvalidated, isComplete: list.isComplete || list.isAtWindow,
+            isSweeping: record.sweep != nil,
+            headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
+    }
+}

@@ -1,0 +1,303 @@
+import PageModel
+
+/// Chains, where each page contains the cursor of the next one. They are walked until they meet held items (R22), or to
+/// the end (R23).
+extension SyncRun {
+    /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
+    /// continues behind it.
+    func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        let walk = CursorMerge(head, at: 0, runs: list.coverage.runs, keepsHole: true)
+        var edits = walk.edits(head, list)
+        let end = end(of: page)
+        if let end { edits.append(.truncate(at: end)) }
+        edits += [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end ?? walk.end(list))]
+        guard try await commitHead(edits, page, list) else {
+            contradictions += 1
+            guard contradictions <= 2 else { return try await replace(with: page) }
+            return askAgain()
+        }
+        // Without a proven end, no order was found in the list. Known items then do not show which items follow.
+        if list.hasNoProvenEnd { tailWalk = .whole }
+        try await settled(page, walk.hasMet ? .spliced : .shifted, list)
+        if options.work == .refresh { return try await noteStaleTail() }
+        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
+            return
+        }
+        pass.unbrokenTo = page.content.count
+        queue.add([.follow(next, offset: page.content.count)])
+    }
+
+    /// Reports a change that a refresh alone cannot locate (R22).
+    private func noteStaleTail() async throws(StorageError) {
+        guard let query, let list = try await storage.outline(of: query), !list.isExplained else { return }
+        reconciled(.staleTail, list)
+        warn("something behind page one is not as it was; a synchronisation without --refresh finds out what")
+    }
+
+    /// Handles the answer for the cursor of the page before `offset`.
+    func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
+        guard let query, var list = try await surroundings(of: offset, query) else { return }
+        if pass.rechecksEnd { list.record.end = nil }
+        guard asked.under == list.record.version else {
+            // Another writer has moved the position since the request (R4).
+            pass.mustRestart = true
+            return
+        }
+        guard case .page(var page) = answer else {
+            let position = PositionCursor(cursor)?.offset(source.access) ?? offset
+            if let total = list.record.total.exactCount, position < total { refusedPlaces.insert(position) }
+            return try await chainEnded(at: offset, cursor, list, edits: [])
+        }
+        if hidesItems, let position = PositionCursor(cursor) {
+            guard let rest = try await newItems(of: page, behind: position, at: offset, list) else {
+                return movedDuringPositionWalk()
+            }
+            page = rest
+        }
+        // An explicit `hasMore` takes precedence over a next cursor (R24).
+        if page.hasMore == false { page.next = nil }
+        if page.next == cursor {
+            // An empty page with the same cursor again is the end of the chain (R24).
+            guard page.content.isEmpty else {
+                return try await originLoops("the origin's next page is the same page again", offset, list)
+            }
+            page.next = nil
+        }
+        guard !page.content.isEmpty else {
+            // A reached exact total and an empty page behind it are the end, even with a next cursor (R24).
+            if list.record.total.exactCount == offset, page.hasMore != true { page.next = nil }
+            if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
+            return try await nothingNew(page, at: offset, list)
+        }
+        let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
+        pass.emptyAnswers = 0
+        page.content = sighting.content
+        guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
+            // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
+            // kind shows a list in another order.
+            if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
+            if !sighting.isPushed(to: offset) { pass.isDisordered = true }
+            return try await nothingNew(page, at: offset, list)
+        }
+        if list.record.allowsDuplicates { return try await followUnaligned(page, cursor, at: offset, list) }
+        let repeats = repeats(in: sighting, at: offset)
+        if !repeats.isEmpty { pass.isDisordered = true }
+        pass.repeats.formUnion(repeats)
+        pass.received += page.content.count
+        // Two walks received the same items again at the same positions (R25).
+        if !repeats.isEmpty, hasRepeatedAlike(until: sighting.repeatsItems ? 1 : 3) {
+            return try await repeatsIDs(at: offset, list)
+        }
+        // An answer that repeats an id must also arrive twice.
+        if sighting.repeatsItems { return walkAllAgain() }
+        // A held page that was fetched with the cursor of this answer follows it.
+        let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
+        let walk = CursorMerge(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
+        let position = walk.position
+        if rechecked != nil, position != offset || !sighting.isInPlace { return pass.mustRestart = true }
+        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
+        if position < offset { pass.hasChanged = true }
+        let after = position + page.content.count
+        var edits = walk.edits(sighting, list)
+        // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
+        // `settle`.
+        if page.total != .unknown, page.total.count != list.record.total.count {
+            edits.append(.setTotal(page.total))
+            pass.hasChanged = true
+            // The validator of page one confirms the earlier total only.
+            asksUnconditionally = true
+        }
+        if page.next == nil {
+            return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame)
+        }
+        edits.append(.setEnd(walk.end(list)))
+        if sweeping.isChain, let next = page.next {
+            let startedAt = list.record.sweep?.startedAt ?? list.readAt
+            edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
+        }
+        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
+        if pass.walkedTo == offset { pass.walkedTo = after }
+        if pass.unbrokenTo == offset { pass.unbrokenTo = after }
+        count(page, walk)
+        // A page with at least nine in ten items received before counts as a page without new items (R24).
+        let isRepetition = repeats.count * 10 >= page.content.count * 9
+        pagesWithoutNews = isRepetition && !sweeping.isChain ? pagesWithoutNews + 1 : 0
+        guard pagesWithoutNews < options.loopGuard else {
+            let message = "\(pagesWithoutNews) consecutive pages had no new items"
+            guard let list = try await storage.excerpt(of: query, after..<after) else { return }
+            return try await originLoops(message, after, list)
+        }
+        announce(position..<after, news: walk.isSame ? 0 : page.content.count)
+        if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
+        guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
+            return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+        }
+        guard let next = page.next, !isEnough(after), try await walksOn(walk, at: after, query) else { return }
+        queue.add([.follow(next, offset: after)])
+    }
+
+    /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them
+    /// (R22). An incomplete list is continued at its first gap.
+    private func walksOn(_ walk: CursorMerge, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
+        guard tailWalk != .whole else { return true }
+        guard walk.hasMet else {
+            // The answer has not met the items that are held at this position. The walk continues through them.
+            let there = try await storage.excerpt(of: query, position..<position + 1)
+            if there?.coverage.count ?? 0 > 0 { tailWalk = .untilExplained }
+            return true
+        }
+        guard let list = try await storage.outline(of: query) else { return false }
+        guard list.record.end != nil, list.coverage.runs.count <= 1, !list.isExplained else { return false }
+        tailWalk = .untilExplained
+        return true
+    }
+
+    private func count(_ page: FetchedPage, _ walk: CursorMerge) {
+        if walk.isSame {
+            pagesUnchanged += 1
+        } else {
+            pagesFetched += 1
+            pass.newPages += 1
+        }
+    }
+
+    /// Reads the pages at `offset` and the segment behind it, which may be far away.
+    private func surroundings(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
+        let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * pageSize)
+        if let near, near.coverage.runs.contains(where: { $0.upperBound > offset }) { return near }
+        return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
+    }
+
+    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer. Items
+    /// that an insert has pushed into this page, or that an inclusive cursor returns again, do not count.
+    private func repeats(in sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
+        if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
+        var keys: Set<UInt64> = []
+        var repeats: Set<Repeat> = []
+        for (index, identity) in sighting.identities.enumerated() {
+            let isStoredBefore = sighting.places[index].map { $0.position < offset } ?? false
+            if !keys.insert(identity.key).inserted || isStoredBefore {
+                repeats.insert(Repeat(key: identity.key, received: pass.received + index))
+            }
+        }
+        return repeats
+    }
+
+    /// Whether at least `count` items of this walk are at the same positions as in the walk before.
+    /// - Parameter count: more than a few. A list without an order repeats single positions by chance.
+    private func hasRepeatedAlike(until count: Int) -> Bool {
+        pass.repeats.count >= count && pass.repeats == lastRepeats.filter { $0.received < pass.received }
+    }
+
+    /// Marks the list as one with repeated ids (R25). The list is read again from page one, and its pages are stored as
+    /// they arrive.
+    func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
+        warn("the origin repeats item ids; repeated items are kept")
+        let ledger: [LedgerEdit] = [.forgotten(offset: offset, lease: leases[offset])]
+        if try await commit([.setAllowsDuplicates(true)], ledger, list) { walkAllAgain() }
+    }
+
+    /// Stores a page of a list with repeated ids as it arrived (R25).
+    private func followUnaligned(
+        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline
+    ) async throws(StorageError) {
+        var edits: [ListEdit] = []
+        let after = offset + page.content.count
+        // A page that equals the stored one is kept (R6).
+        let isSame = list.heldPages.contains {
+            $0.range == offset..<after && $0.fingerprint == page.content.fingerprint
+        }
+        let isStored = list.coverage.runs.contains { $0.overlaps(offset..<after) }
+        if !isSame, isStored { edits.append(.demote(offset..<Int.max)) }
+        if !isStored {
+            let keys = Set(page.content.identities.map(\.key))
+            let known = try await storage.locate(keys, in: list.record.id).count
+            pagesWithoutNews = known == keys.count ? pagesWithoutNews + 1 : 0
+            guard pagesWithoutNews < options.loopGuard else {
+                let message = "\(pagesWithoutNews) consecutive pages had no new items"
+                return try await originLoops(message, offset, list)
+            }
+        }
+        edits.append(
+            .put(
+                PageWrite(
+                    offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
+                    validator: page.validator)))
+        if page.next == nil { edits.append(.setEnd(after)) }
+        let total = page.knowing(list.record.total).total.believed(reached: after)
+        if total.exactCount != nil, total != list.record.total { edits.append(.setTotal(total)) }
+        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
+        if page.next == nil { sweeping.isAtEnd = true }
+        if isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        announce(offset..<after, news: isStored ? 0 : page.content.count)
+        if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
+    }
+
+    func commit(
+        _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        let plan = CommitPlan(
+            query: list.record.id, version: list.record.version, edits: edits, ledger: ledger)
+        if case .committed = try await apply(plan) { return true }
+        pass.mustRestart = true
+        return false
+    }
+}
+
+extension ListOutline {
+    /// Whether the last page of a chain has been received, and the chain was not proven to end there (R24).
+    var hasNoProvenEnd: Bool {
+        record.end == nil && record.validatedAt != nil && coverage.runs.count == 1
+            && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
+    }
+
+    /// Whether the end and the total differ. A run was then stopped before it found the reason.
+    var contradictsItself: Bool {
+        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
+        return end != total
+    }
+
+    /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
+    var isExplained: Bool {
+        guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
+        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
+    }
+}
+
+extension ObservedPage {
+    /// Whether the repeated items of the answer are at its head, in order, and are the ones just before `offset`. An
+    /// insert during the walk pushes items into the next page like that. Items that arrive again in any other way show
+    /// that the pages are not parts of one list. True if no item arrives again.
+    func isPushed(to offset: Int) -> Bool {
+        let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
+        let count = again.count { $0 != nil }
+        return again.prefix(count).enumerated().allSatisfy { $1 == offset - count + $0 }
+    }
+}
+
+extension CursorMerge {
+    var isSame: Bool { step == .same }
+
+    /// Returns the edits that store the answer at its position, and mark its seams as verified.
+    func edits(_ sighting: ObservedPage, _ list: ListOutline) -> [ListEdit] {
+        let count = sighting.content.count
+        let range = position..<position + count
+        switch step {
+        case .same:
+            // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
+            // page.
+            let page = sighting.write(0..<count, at: position, evidence: .inferred)
+            let isPage = list.heldPages.contains { $0.range == range }
+            return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
+        case .changed(let rearrangement):
+            return [.rearrange(rearrangement), .verify(range)]
+        }
+    }
+
+    /// Returns the end of the list after this answer. Returns nil when the end was not known before.
+    func end(_ list: ListOutline) -> Int? {
+        guard case .changed(let rearrangement) = step else { return list.record.end }
+        guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }
+        return max(end, tail.range.lowerBound) + tail.distance
+    }
+}

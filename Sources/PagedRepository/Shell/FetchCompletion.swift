@@ -1,0 +1,183 @@
+import PageModel
+
+/// Handles answers and failures. Answers that arrive together are stored together where possible.
+extension SyncRun {
+    /// The result of one request.
+    struct FetchCompletion: Sendable {
+        var target: FetchTarget
+        var asked: Asked
+        var result: Result<PageAnswer, any Error>
+    }
+
+    /// Whether all answers are full pages at the requested positions, and none contradicts the known total. The planned
+    /// requests are then still useful. The result affects only when they are sent.
+    func areAsExpected(_ landings: [FetchCompletion]) -> Bool {
+        guard let total = vicinity?.list.record.total else { return false }
+        return landings.allSatisfy { landing in
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
+            else { return false }
+            return page.content.count >= overlap + range.count && !total.contradicts(page.total)
+        }
+    }
+
+    /// Returns the answer with its exact total as an estimate, if the origin's totals alternate between values (R25).
+    private func believed(_ landing: FetchCompletion) -> FetchCompletion {
+        guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
+        totals.note(total)
+        guard totals.areUnsteady else { return landing }
+        warn("the origin counts now more, now fewer items; its total is taken for an estimate")
+        page.total = .estimate(total)
+        var landing = landing
+        landing.result = .success(.page(page))
+        return landing
+    }
+
+    /// - Parameter landings: the results, in order of arrival.
+    func handle(_ landings: [FetchCompletion]) async throws(StorageError) {
+        // The order of answers that arrived together is unknown. Sorted by position, each page begins where the one
+        // before it ends.
+        var rest = landings.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
+        while let first = rest.first {
+            let together = try await storeTogether(rest)
+            if together == 0 { try await handle(first) }
+            for landing in rest.prefix(max(together, 1)) {
+                if landing.target.isPage, !keepsLease(at: landing.target.offset) { leases[landing.target.offset] = nil }
+            }
+            if !keepsLease(at: 0), !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases[0] = nil }
+            rest.removeFirst(max(together, 1))
+        }
+    }
+
+    /// Stores the first answers in one transaction, as many as possible; see `SpanBatch`. A page that is shorter than
+    /// page one is handled alone (R53).
+    /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
+    private func storeTogether(_ landings: ArraySlice<FetchCompletion>) async throws(StorageError) -> Int {
+        guard let vicinity, !pass.mustRestart else { return 0 }
+        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
+        for landing in landings {
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
+                mayStore(page), page.content.count >= fullPage ?? 0,
+                batch.add(
+                    page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
+                    &recent)
+            else { break }
+        }
+        let together = landings.prefix(batch.parts.count)
+        guard !together.isEmpty else { return 0 }
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
+        if try await store(batch, vicinity.list) { return together.count }
+        // The list has changed since it was read. Each answer is handled alone, with a new read.
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) {
+            try await arrived(answer, landing)
+        }
+        return together.count
+    }
+
+    private func handle(_ landing: FetchCompletion) async throws(StorageError) {
+        if landing.target.offset == keptLease { keptLease = nil }
+        switch landing.result {
+        case .success(let answer):
+            if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
+                wasHeard = true
+                return try await handle(failure, at: landing.target)
+            }
+            if let failure = try await failure(in: answer, to: landing.target) {
+                wasHeard = true
+                return try await handle(failure, at: landing.target)
+            }
+            received(answer, landing)
+            try await arrived(answer, landing)
+        case .failure(let error):
+            try await handle(error, at: landing.target)
+        }
+    }
+
+    private func received(_ answer: PageAnswer, _ landing: FetchCompletion) {
+        wasHeard = true
+        queue.landed(landing.target)
+        attempts[landing.target.offset] = nil
+        failing.remove(landing.target.offset)
+        noteLength(answer, landing.target)
+        tellAnswered(answer, landing.target)
+    }
+
+    private func arrived(_ answer: PageAnswer, _ landing: FetchCompletion) async throws(StorageError) {
+        hasEndedLease = false
+        asked = landing.asked
+        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
+        switch landing.target {
+        case .head:
+            keepsHeadLease = false
+            try await headArrived(answer)
+        case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
+        case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+        case .probe(let range): return try await probeArrived(answer, range)
+        case .sweep(let range): return try await sweepArrived(answer, range)
+        }
+        if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
+        // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
+        if !hasEndedLease, !keepsLease(at: landing.target.offset) { try await release(landing.target) }
+    }
+
+    /// Whether the lease at this position outlives the answer that is being handled.
+    func keepsLease(at offset: Int) -> Bool { offset == 0 && keepsHeadLease || offset == keptLease }
+
+    private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
+        if Task.isCancelled {
+            queue.stop()
+            queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
+            return try await release(target)
+        }
+        let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
+        if !failure.isTransport { wasHeard = true }
+        if try await isBehindWindow(failure, target) { return }
+        // A probe has no ledger entry. While the run holds the lease of page one, a failed probe is recorded as a
+        // failure of page one, unless this run retries it.
+        let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
+        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
+        attempts[target.offset] = attempt
+        let now = clock.now()
+        let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
+        queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
+        if next == nil { givenUp.insert(target.offset) }
+        if target == .head { headFailure = failure }
+        let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)
+        if isLost { questionFailed(failure) }
+        if target.isPage { meters.failed(nextAttemptAt: next) }
+        tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
+        progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
+        if let query, let ledgerTarget, target.isPage || isLost {
+            var told = failure
+            // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
+            // explicit call (R33).
+            if isLost {
+                told.isRetryable = true
+                if target.offset > 0 { told.message = "at position \(target.offset), for a check: \(failure.message)" }
+            }
+            let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
+            let offset = ledgerTarget.offset
+            try await record(
+                [.failed(offset: offset, failure: told, nextAttemptIn: pause, lease: leases[offset])], for: query)
+            if isLost { keepsHeadLease = false }
+        }
+        if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
+            cursorWasRejected(failure, at: target.offset)
+        }
+    }
+
+    /// Releases the lease of the target, if this run holds one.
+    private func release(_ target: FetchTarget) async throws(StorageError) {
+        guard let query, target.isPage, let lease = leases[target.offset] else { return }
+        try await record([.released(offset: target.offset, lease: lease)], for: query)
+    }
+
+    /// Returns the number of attempts in the ledger, with the failed one and those of other runs. So the pause grows
+    /// from one run to the next (R28, R31). Returns 0 for a run that waits for its retries: an explicit call counts
+    /// only its own attempts.
+    private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
+        guard options.patience <= .zero, let query, target.isPage,
+            let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)
+        else { return 0 }
+        return list.ledger.first { $0.offset == target.offset }?.attempts ?? 0
+    }
+}

@@ -1,0 +1,311 @@
+import PageModel
+
+extension SyncRun {
+    /// Handles the answer for page one, and derives what it says about the whole list.
+    func headArrived(_ answer: PageAnswer) async throws(StorageError) {
+        headFailure = nil
+        // The walk has just come to the end of the list.
+        let confirmsWalk = !walkedFrom.isEmpty
+        defer {
+            if confirmsWalk { pass.rechecksEnd = false }
+            walkedFrom = []
+        }
+        switch answer {
+        case .pastEnd, .notFound:
+            headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+        case .notModified(let total, let validator):
+            try await headConfirmed(total, validator)
+        case .page(let answer):
+            let page = withPositionCursor(answer)
+            asksUnconditionally = false
+            if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
+            isPageSizeSure = true
+            // Later answers are compared with these items, if the page is stored as received.
+            recent.keep(page.content.identities)
+            if let lesson = page.lesson { lesson.warnings.forEach(warn) }
+            try await judge(page)
+        }
+    }
+
+    /// Handles a 304. It confirms the page. It confirms the total only if the validator covers the total, or if the 304
+    /// contains the total (R16).
+    private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
+        if try await isConfirmedAtAGlance(total, validator) { return }
+        guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
+            let head = list.heldPages.first(where: { $0.offset == 0 })
+        else { return askAgain() }
+        let known = list.record.total
+        guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
+
+        adopt(head, list)
+        pagesUnchanged += 1
+        // Without an exact total, an unchanged page one says nothing about the end of the list (R24).
+        if known.exactCount == nil { pass.rechecksEnd = true }
+        let outcome = try await apply(
+            CommitPlan(
+                query: query, version: list.record.version,
+                edits: [.confirm(offset: 0, validator: validator), .validated],
+                ledger: [.succeeded(offset: 0, lease: leases[0])], askedUnder: leases[0]))
+        guard case .committed = outcome else { return askAgain() }
+        reconciled(.unchanged, list)
+    }
+
+    /// Uses page one as it is held. A page with a validator is stored as it was received (R1). A page without one may
+    /// have been joined with others.
+    func adopt(_ head: PageSummary, _ list: ListOutline) {
+        // Page one from another run may be longer than the page size that this run requests.
+        let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
+        pageSize = fullPage(size, isWhole: list.record.end == head.count)
+        isPageSizeSure = head.validator != nil
+        pageOne = (head.count, head.cursorOut, list.record.total)
+    }
+
+    /// Returns the number of items of a full page: the length of page one, whatever size was requested (R24). An origin
+    /// may clamp or ignore the requested size. If the list ends with page one, a full page may be as long as the
+    /// requested size.
+    func fullPage(_ received: Int, isWhole: Bool) -> Int {
+        max(received, isWhole ? options.pageSize ?? 1 : 1)
+    }
+
+    /// Requests page one once more, without its validator.
+    func askAgain() {
+        asksUnconditionally = true
+        queue.add([.head])
+    }
+
+    private func judge(_ page: FetchedPage) async throws(StorageError) {
+        pageOneKeys = page.content.identities.map(\.key)
+        if hasLostItems(pageOneKeys) {
+            walksAgain += 1
+            tailWalk = .whole
+        }
+        if try await isUnchangedAtAGlance(page) { return }
+        let known: QueryID
+        if let query { known = query } else { known = try await storage.register(key).id }
+        query = known
+        // Another process may commit between the read and the commit. The loop then reads the list again (R4).
+        for _ in 0..<8 {
+            guard let list = try await storage.outline(of: known) else {
+                // The list was purged, so the answer belongs to no list. Unless the caller has cancelled, a new list is
+                // begun.
+                if !Task.isCancelled, !options.updatesOnly {
+                    query = nil
+                    askAgain()
+                }
+                return
+            }
+            // Another owner may have begun the list while page one was in flight.
+            guard isOurs(list.record) else { return }
+            // Another total shows a change that page one need not show.
+            if hidesItems, list.record.validatedAt != nil, positionWalk.countsOtherwise(than: list.record.total) {
+                tailWalk = .whole
+            }
+            var page = page.trusted(against: list)
+            if access.isRandom, list.contradictsItself { isSuspicious = true }
+            if repeatsForTheFirstTime(page, list) { return askAgain() }
+            isShrinkConfirmed = doubt(page, list) == .isOver
+            let cached = try await cached(for: &page, list)
+            switch FirstPageDiff.decide(page, end: end(of: page), cached: cached, isConfirmed: isShrinkConfirmed) {
+            case .doubtful:
+                return try await setAside(page, list)
+            case .firstLoad:
+                guard try await store([.put(write(page))], of: page, list) else { continue }
+                return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
+            case .unchanged where !isSuspicious:
+                guard try await confirm(page, list) else { continue }
+                pagesUnchanged += 1
+                return try await settled(page, .unchanged, list, isNews: false)
+            case .unchanged, .changed:
+                return try await reconcile(page, list)
+            }
+        }
+        throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
+    /// then deleted or moved, and the walk may have passed over another item.
+    private func hasLostItems(_ keys: [UInt64]) -> Bool {
+        guard let first = walkedFrom.first else { return false }
+        guard let start = keys.firstIndex(of: first) else { return true }
+        return !walkedFrom.starts(with: keys[start...])
+    }
+
+    /// Whether page one repeats ids that its previous answer did not repeat (R25). The same repetition in two answers
+    /// is proof.
+    private func repeatsForTheFirstTime(_ page: FetchedPage, _ list: ListOutline) -> Bool {
+        guard !list.record.allowsDuplicates else { return false }
+        let repeated = page.repeatedKeys
+        defer { repeatedInHead = repeated }
+        return !repeated.isEmpty && repeated != repeatedInHead
+    }
+
+    /// Returns the facts about the cached list. Items of `page` that equal stored ones as JSON get the stored bytes.
+    func cached(for page: inout FetchedPage, _ list: ListOutline) async throws(StorageError) -> FirstPageDiff.Cached {
+        let coverage = list.coverage
+        let count = min(page.content.count, coverage.headEnd)
+        let held = (try await storage.window(of: list.record.id, 0..<count)?.parts ?? []).filter(\.isHeld)
+        let identities = held.flatMap { $0.content.identities }
+        if identities != page.content.identities { page.content = page.content.keepingBytes(of: held.map(\.content)) }
+        return FirstPageDiff.Cached(
+            total: list.record.total, headEnd: coverage.headEnd, isEmpty: list.heldPages.isEmpty,
+            readableEnd: list.pages.last?.range.upperBound ?? 0, headIdentities: identities)
+    }
+
+    /// Returns where the list ends according to page one itself, or nil when it does not say.
+    func end(of page: FetchedPage) -> Int? {
+        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: access) else {
+            return nil
+        }
+        return position
+    }
+
+    func write(_ page: FetchedPage) -> PageWrite {
+        PageWrite(
+            offset: 0, content: page.content, evidence: .verified, cursorOut: page.next, validator: page.validator)
+    }
+
+    /// Confirms the list after a page one without changes (R16). Returns false when another process has changed the
+    /// list.
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - list: the list as it was read.
+    ///   - premise: page one, if no other page of the list was read. Defaults to nil.
+    func confirm(
+        _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePrecondition? = nil
+    ) async throws(StorageError) -> Bool {
+        let all = 0..<page.content.count
+        var edits: [ListEdit] = []
+        if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
+            // The page is stored again, so that it has the newest validator and cursor.
+            edits = [.put(write(page))]
+        } else if hidesItems, page.next != nil, page.content.count > 0 {
+            // The cursor of page one shows later runs that the origin hides items (R53).
+            edits = [.splice(all, write(page))]
+        }
+        edits.append(.verify(all))
+        // A different count is no change if the known total is an estimate. The newest count is the best estimate.
+        if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
+            edits.append(.setTotal(.estimate(count)))
+        }
+        var end = end(of: page)
+        if end == nil {
+            if list.record.end == page.content.count, page.content.count > 0, page.next != nil || page.hasMore == true {
+                // The list used to end with page one and now continues. The page is stored again for its cursor.
+                edits.append(.splice(0..<page.content.count, write(page)))
+            } else {
+                end = list.record.end
+                if page.total.exactCount == nil || list.record.total.exactCount == nil,
+                    !positionWalk.countsAlike(list.record.total)
+                {
+                    pass.rechecksEnd = true
+                }
+            }
+        }
+        return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
+    }
+
+    /// Stores page one where no current items are held. Returns false when another process has changed the list.
+    private func store(_ edits: [ListEdit], of page: FetchedPage, _ list: ListOutline) async throws(StorageError)
+        -> Bool
+    {
+        var edits = edits
+        if !page.repeatedKeys.isEmpty, !list.record.allowsDuplicates {
+            // All other items are replaced, so only the answer itself can repeat ids (R25).
+            warn("the origin repeats item ids within a page; repeated items are kept")
+            edits.insert(.setAllowsDuplicates(true), at: 0)
+        }
+        return try await commitHead(
+            edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
+    }
+
+    /// Begins a new generation with page one. Its items are not known any more (R19), or cannot be compared (R25). The
+    /// cached items stay readable until the new list has been read.
+    func replace(with page: FetchedPage) async throws(StorageError) {
+        tellReplaced()
+        pass.hasReplaced = true
+        for _ in 0..<8 {
+            guard let query, let list = try await storage.outline(of: query) else { break }
+            if try await store([.beginGeneration, .put(write(page))], of: page, list) {
+                return try await settled(page, .replaced, list)
+            }
+        }
+        throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    /// Commits the consequences of page one. Returns false when the list is no longer the one that was read.
+    func commitHead(
+        _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePrecondition? = nil
+    ) async throws(StorageError) -> Bool {
+        var edits = edits
+        if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
+        var plan = CommitPlan(
+            query: list.record.id, version: list.record.version,
+            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0, lease: leases[0])],
+            askedUnder: leases[0])
+        if let premise {
+            plan.premises = [premise]
+            plan.extent = list.record.extent
+        }
+        guard case .committed = try await apply(plan) else { return false }
+        return true
+    }
+
+    /// Completes the handling of page one after its commit.
+    func settled(
+        _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
+    ) async throws(StorageError) {
+        if isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
+            let now = page.total.count ?? page.content.count
+            warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
+        }
+        witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
+        if page.content.identities != lastHead || page.total.contradicts(pageOne.total) { misplaced = 0 }
+        lastHead = page.content.identities
+        // Page one has explained the drift, or there was none.
+        evidence = []
+        pageOne = (page.content.count, page.next, page.total)
+        if access == .chain { walkBegins(behind: page, isNews: isNews) }
+        isSuspicious = false
+        if isNews { pagesFetched += 1 }
+        reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
+        if isNews { announce(0..<page.content.count, news: 0) }
+    }
+
+    /// Records the result for page one. The report contains the strongest result of a run.
+    func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
+        reconciled(finding, held: list.coverage.count, length: list.record.end ?? list.record.total.count)
+    }
+
+    func reconciled(_ finding: SyncReport.Reconciliation, held: Int, length: Int?) {
+        if finding.weight > reconciliation.weight { reconciliation = finding }
+        heldItems = held
+        knownLength = length
+        progress(.reconciled(reconciliation))
+    }
+}
+
+extension FetchedPage {
+    /// The keys that occur more than once in the page.
+    fileprivate var repeatedKeys: Set<UInt64> {
+        var keys: Set<UInt64> = []
+        return Set(content.identities.lazy.map(\.key).filter { !keys.insert($0).inserted })
+    }
+}
+
+extension SyncReport.Reconciliation {
+    /// The rank of the result. A higher rank replaces a lower one in the report.
+    fileprivate var weight: Int {
+        switch self {
+        case .none: 0
+        case .unchanged: 1
+        case .resumed: 2
+        case .shifted: 3
+        case .spliced: 4
+        case .repaired: 5
+        case .staleTail: 6
+        case .replaced: 7
+        case .firstLoad: 8
+        case .swept: 9
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Logging
+import PageModel
+
+extension SyncRun {
+    // MARK: Pages by position
+
+    /// Handles the answer for the items from `range.lowerBound` on, and for the `overlap` known items before them.
+    /// - Parameters:
+    ///   - answer: the answer.
+    ///   - range: the requested positions, without the overlap.
+    ///   - overlap: the number of known items that were requested again.
+    ///   - looks: how often other writers stored parts of the page between a read and its commit. Defaults to 0.
+    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError)
+    {
+        guard let query else { return }
+        guard !pass.mustRestart else { return keepAsEvidence(answer, at: range.lowerBound - overlap) }
+        let start = range.lowerBound - overlap
+        if let look = pass.looks[start] { return try await looked(answer, at: start, look, query) }
+        if case .page(let page) = answer {
+            // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
+            if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
+            if isShort(page, at: start) { return lookAgain(at: page, from: start, .span(range, overlap: overlap)) }
+        }
+        guard case .page(let page) = answer, page.content.count > overlap else {
+            guard try await isStillThere(query) else { return }
+            return try await nothingThere(answer, range, overlap, query)
+        }
+        let arrived = start..<start + page.content.count
+        guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
+        guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
+        switch try await beyondTotal(page, at: start, list) {
+        case .page(let page, let start):
+            return try await spanArrived(.page(page), range, overlap: range.lowerBound - start, looks: looks)
+        case .undecided: return queue.add([.span(range, overlap: overlap)])
+        case nil: break
+        }
+        let missing = list.coverage.gaps(in: arrived)
+        let identities = page.content.identities
+        guard try await agrees(identities, arrived, missing, list) else {
+            return try await disagrees(page, at: start, of: range, query)
+        }
+        var edits = page.writes(missing, from: start).map { write in
+            recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
+            return ListEdit.put(write)
+        }
+        // Items that arrived together with held items prove the seams between them (R21).
+        edits.append(.verify(arrived))
+        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: fullPage, access: source.access)
+        if case .end(let position) = ending,
+            list.record.total.exactCount == nil || position == list.record.total.exactCount
+        {
+            // One short answer does not remove the items that are held behind it (R20).
+            let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
+            if last > position, !pass.doubtful.contains(range.lowerBound) {
+                pass.doubtful.insert(range.lowerBound)
+                return queue.addFirst(.span(range, overlap: overlap))
+            }
+            if isEndByLength(page, at: position, list) {
+                lookBehind(end: position, start: start)
+                if list.record.end != nil { edits.append(.setEnd(nil)) }
+            } else {
+                edits.append(.setEnd(position))
+            }
+        } else if let end = list.record.end, arrived.upperBound > end {
+            edits.append(.setEnd(nil))
+        }
+        if let total = list.record.total.count, arrived.upperBound > total {
+            // The answer has more items than the total (R20).
+            edits.append(.setTotal(.estimate(arrived.upperBound)))
+        } else if ending == .more, page.saysMore, list.record.total.exactCount == arrived.upperBound {
+            // The origin says that more items follow, which takes precedence over a reached total (R24).
+            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
+        }
+        switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
+        case .stored: spanStored(page, arrived, of: range, missing, list)
+        case .notStored: break
+        case .changed: try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
+        }
+    }
+
+    /// Stores the answers of a batch, and takes the leases of the next requests in the same transaction. Returns false
+    /// when the storage refuses the commit; no change has then been made (R1).
+    func store(_ batch: SpanBatch, _ list: ListOutline) async throws(StorageError) -> Bool {
+        guard case .committed = try await apply(batch.commit, leasingNext: true) else { return false }
+        pagesWithoutNews = 0
+        for part in batch.parts { spanStored(part.page, part.arrived, of: part.range, part.missing, list) }
+        return true
+    }
+
+    private func spanStored(
+        _ page: FetchedPage, _ arrived: Range<Int>, of range: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
+    ) {
+        pagesFetched += 1
+        if missing.isEmpty {
+            pass.fruitless.insert(range.lowerBound)
+        } else {
+            furthest = max(furthest, arrived.upperBound)
+        }
+        if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size,
+            list.record.total.exactCount ?? 0 > arrived.upperBound
+        {
+            // The total counts the missing rest of this page, but two answers lacked it (R20).
+            pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
+        }
+        announce(arrived, news: missing.reduce(0) { $0 + $1.count })
+    }
+
+    /// The number of items of a page that is not the last, or nil if it is not known for sure. On a grid it is the size
+    /// of the grid.
+    var fullPage: Int? {
+        if case .grid(let size) = source.access { return size }
+        return isPageSizeSure ? pageSize : nil
+    }
+
+    /// Whether the list still has the version under which the position was chosen. Otherwise the answer is dropped, and
+    /// the missing positions are planned again (R4).
+    private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
+        guard asked.under != nil else { return true }
+        return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
+    }
+
+    func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
+
+    /// Whether the items that arrived again equal the held ones. If not, the list moved between the two answers.
+    func agrees(
+        _ identities: [ItemIdentity], _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        guard missing != [arrived] else { return true }
+        if let answer = recent.agree(with: identities, at: arrived, pages: list.heldPages) { return answer }
+        guard let window = try await storage.window(of: list.record.id, arrived) else { return false }
+        return window.parts.allSatisfy { part in
+            !part.isHeld
+                || part.content.identities.map(\.key)
+                    == identities[part.offset - arrived.lowerBound..<part.range.upperBound - arrived.lowerBound].map(
+                        \.key)
+        }
+    }
+
+    /// Whether the overlap before `position` arrived as it is held, in an answer without further items.
+    private func hasKnown(
+        _ answer: PageAnswer, before position: Int, _ overlap: Int, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        let known = position - overlap..<position
+        guard let list = try await storage.excerpt(of: query, known), list.coverage.gaps(in: known).isEmpty else {
+            return true
+        }
+        guard case .page(let page) = answer, page.content.count == overlap else { return overlap == 0 }
+        return try await agrees(page.content.identities, known, [], list)
+    }
+
+    /// Handles an answer that contradicts held items. Either the list moved (R21), or the origin returns the same items
+    /// for every position (R24).
+    private func disagrees(
+        _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) {
+        let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
+        if try await isClamped(page, places, of: range, query) { return }
+        switch try await behindEnd(page, places, at: offset, of: range, query) {
+        case .elsewhere(let target): return queue.add([target])
+        case .part(let part):
+            return try await spanArrived(.page(part), range, overlap: range.lowerBound - offset)
+        case nil: break
+        }
+        let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
+        pagesWithoutNews = isKnownWhole ? pagesWithoutNews + 1 : 0
+        guard pagesWithoutNews < SyncRun.sameAnswers else {
+            return try await originIgnoresOffsets(at: range.lowerBound)
+        }
+        if isShiftedAgain(page.content.shifts(at: offset, places)) { return walkByPosition() }
+        listMoved(page, at: offset)
+    }
+
+    /// Handles an origin that returns the same items for every position (R24). No held item is removed.
+    func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
+        guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
+        queue.clear()
+        try await originLoops("the origin answers different positions with the same items", offset, list)
+        // Positions behind it would return the same items.
+        pass.emptyFrom = min(offset, pass.emptyFrom ?? .max)
+    }
+
+    /// Restarts the pass, because the total or an item shows that the list changed during the run. Held items are kept,
+    /// page one is requested again, and the `Reconciler` finds the change (R21).
+    /// - Parameters:
+    ///   - page: the answer that showed the change.
+    ///   - offset: the position of its first item.
+    ///   - isEnd: whether it is certain that no item follows the answer. Defaults to false.
+    ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
+    ///     not in doubt. Defaults to false.
+    func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
+        evidence = page.content.isEmpty && !isEnd ? [] : [DriftEvidence(offset: offset, page: page, isEnd: isEnd)]
+        pass.mustRestart = true
+        if !isCounted { isSuspicious = true }
+        driftsSeen += 1
+        queue.clear()
+        logger.debug("the list moved while it was read")
+    }
+
+    /// Keeps an answer that was requested before the list was seen to have moved. If its total equals that of the next
+    /// page one, both show the same state. Its items are then stored with the repair (R21).
+    private func keepAsEvidence(_ answer: PageAnswer, at offset: Int) {
+        guard case .page(let page) = answer, !page.content.isEmpty, page.total.exactCount != nil, !evidence.isEmpty,
+            evidence.count < SyncRun.mostEvidence
+        else { return }
+        evidence.append(DriftEvidence(offset: offset, page: page, isEnd: false))
+    }
+
+    /// Handles an empty answer, or a refusal behind the end. Without other evidence, it is the end of the list (R24).
+    private func nothingThere(
+        _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
+    ) async throws(StorageError) {
+        guard let list = try await storage.outline(of: query) else { return }
+        if let aligned = realigned(answer, range, overlap, list) { return queue.addFirst(aligned) }
+        // The known items before the position are missing too (R21).
+        guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
+            return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
+        }
+        if let total = list.record.total.exactCount, range.lowerBound < total {
+            // A single bad answer proves nothing (R20).
+            guard pass.doubtful.contains(range.lowerBound) else {
+                pass.doubtful.insert(range.lowerBound)
+                return queue.addFirst(.span(range, overlap: overlap))
+            }
+            if answer.refusesPosition { refusedPlaces.insert(range.lowerBound) }
+            // Items behind the position were returned, so the origin hides those before them (R53).
+            if furthest > range.lowerBound { return walkByPosition() }
+            pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
+            queue.clear(from: range.lowerBound)
+        } else if furthest > range.lowerBound, access.isRandom, list.record.total.exactCount == nil {
+            return walkByPosition()
+        } else if list.record.total.exactCount == nil,
+            list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
+            !isWitnessed(range.lowerBound, end: range.lowerBound)
+        {
+            return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
+        } else if list.record.total.exactCount == nil, source.access.isRandom,
+            list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
+        {
+            // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
+            // removed (G6), so the list is reconciled.
+            return listMoved(
+                FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
+        }
+        pass.fruitless.insert(range.lowerBound)
+        if case .page(let page) = answer, list.coverage.headEnd == range.lowerBound,
+            isEndByLength(page, at: range.lowerBound, list)
+        {
+            // The known items before the position arrived alone, so the answer is no empty page.
+            lookBehind(end: range.lowerBound, start: range.lowerBound - overlap)
+            return
+        }
+        var edits: [ListEdit] = []
+        if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
+            edits = [.setEnd(range.lowerBound)]
+        } else if case .page(let page) = answer, let now = page.total.exactCount,
+            let then = list.record.total.exactCount,
+            now != then
+        {
+            return listMoved(page, at: range.lowerBound)
+        }
+        _ = try await apply(
+            CommitPlan(
+                query: list.record.id, version: list.record.version, edits: edits,
+                ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
+    }
+}

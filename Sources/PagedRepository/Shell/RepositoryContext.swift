@@ -1,0 +1,49 @@
+import Logging
+import PageModel
+
+/// The objects that all lists of one repository share. Each list holds only this object.
+final class RepositoryContext<Value: Sendable>: Sendable {
+    let storage: any PageStorage
+    let options: PagedListOptions
+    let builder: SnapshotBuilder<Value>
+    let clock: any SyncClock
+    let chance: @Sendable () -> Double
+    let logger: Logger
+    /// The query ids that were found for keys. An id is never used for another query, so its content is this list or no
+    /// list.
+    let queries: BoundedCache<QueryKey, QueryID>
+    /// Runs tasks that no caller waits for. `nil` means the default executor. A simulation uses its own.
+    let executor: (any TaskExecutor)?
+    let reads = Meters.Reads()
+    /// The runs under way for all lists, and for windows.
+    let runs: RunRoster
+    /// Receives the storage's notices for all lists.
+    let lookout: ChangeDispatcher
+
+    init(
+        options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock,
+        chance: @escaping @Sendable () -> Double,
+        logger: Logger, queries: BoundedCache<QueryKey, QueryID>, executor: (any TaskExecutor)?
+    ) {
+        storage = builder.storage
+        self.options = options.effective
+        self.builder = builder
+        self.clock = clock
+        self.chance = chance
+        self.logger = logger
+        self.queries = queries
+        self.executor = executor
+        runs = RunRoster()
+        lookout = ChangeDispatcher(builder.storage, on: executor)
+    }
+
+    /// The same repository with other options, for one list.
+    init(_ other: RepositoryContext, options: PagedListOptions) {
+        self.options = options.effective
+        builder = SnapshotBuilder(
+            storage: other.storage, codec: other.builder.codec, cache: other.builder.cache, policy: options.freshness,
+            itemLimit: max(1, options.itemLimit))
+        (storage, clock, chance, logger) = (other.storage, other.clock, other.chance, other.logger)
+        (queries, executor, runs, lookout) = (other.queries, other.executor, other.runs, other.lookout)
+    }
+}

@@ -1,0 +1,88 @@
+import PageModel
+
+/// Answers that would remove much of a list are requested once more before the run believes them (R20).
+extension SyncRun {
+    func doubt(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Verdict {
+        ShrinkGuard(page).verdict(
+            list.ledger.first { $0.offset == 0 }, askedAt: asked.at, now: list.readAt,
+            pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
+    }
+
+    /// Records that page one is not believed yet, and schedules its next fetch (R20). A second answer from the same
+    /// moment would prove nothing.
+    func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        guard case .until(let moment) = doubt(page, list) else { return }
+        let failure = ShrinkGuard(page).failure
+        headFailure = failure
+        asksUnconditionally = true
+        let pause = max(moment - list.readAt, .zero)
+        progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
+        try await record(
+            ShrinkGuard(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]),
+            for: list.record.id
+        )
+        hasEndedLease = true
+        // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
+        // recorded.
+        queue.add(.head, at: clock.now() + pause)
+    }
+
+    /// Handles an answer that says that the list ends before held or expected positions (R20). A failing origin that
+    /// claims a wrong end also fails for page one. So page one is requested first, and then the same position once
+    /// more.
+    func askWitness(for target: FetchTarget, end: Int) {
+        // Page one is already in flight. A second request for it would be refused because of this run's own lease. This
+        // position has its turn later.
+        guard pass.awaitsWitness == nil else { return }
+        pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
+        pass.awaitsWitness = target
+        queue.clear()
+        askAgain()
+    }
+
+    /// Whether this position was requested before with the same result, and page one has been answered since.
+    func isWitnessed(_ place: Int, end: Int) -> Bool {
+        pass.witnessed.contains(Pass.Claim(place: place, end: end)) && pass.awaitsWitness == nil
+    }
+
+    /// Requests the doubted position again after page one has arrived unchanged. If page one has changed, the pass
+    /// restarts.
+    func witness(isSame: Bool) {
+        guard let target = pass.awaitsWitness else { return }
+        pass.awaitsWitness = nil
+        if isSame { queue.add([target]) } else { pass.mustRestart = true }
+    }
+}
+
+extension FetchedPage {
+    /// Returns the page with its exact total as an estimate, if the known total is already an estimate. A total that
+    /// was once wrong does not prove where the list ends (R20).
+    func knowing(_ known: ListTotal) -> FetchedPage {
+        guard case .estimate = known, let claimed = total.exactCount else { return self }
+        var page = self
+        page.total = .estimate(claimed)
+        return page
+    }
+
+    /// Returns the page with its total as an estimate, if the known total was wrong and the new one is below the held
+    /// end (R20). `hasMore` takes precedence over a total (R24).
+    func trusted(against list: ListOutline) -> FetchedPage {
+        trusted(against: list.record.total, heldEnd: list.coverage.runs.last?.upperBound ?? 0)
+    }
+
+    /// - Parameters:
+    ///   - known: the total that the list currently has.
+    ///   - heldEnd: the position behind the last held item.
+    func trusted(against known: ListTotal, heldEnd: Int) -> FetchedPage {
+        // The origin says that the list continues, which takes precedence over a contradicting total (R24).
+        if hasMore ?? (next != nil), let claimed = total.exactCount, claimed <= content.count {
+            var page = self
+            page.total = .estimate(content.count + 1)
+            return page
+        }
+        guard case .estimate = known, let claimed = total.exactCount, claimed < heldEnd else { return self }
+        var page = self
+        page.total = .estimate(claimed)
+        return page
+    }
+}

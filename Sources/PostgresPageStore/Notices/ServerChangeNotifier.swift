@@ -1,0 +1,233 @@
+#if PostgreSQL
+import PageModel
+import Synchronization
+
+/// Announces commits. Observers of this object receive the exact changes; other replicas only learn which columns of
+/// queries may have changed (R41).
+///
+/// A NOTIFY inside a commit takes a lock of the whole server, so that one task sends the columns after the commits, at most
+/// every 5 ms. A notice only says "look". A replica can die between a commit and its notice, so that the versions of all
+/// lists are also compared, at ten times the poll interval (`Models/notices.pml`). Where the server delivers no notices,
+/// as behind a pooler in transaction mode, they are compared at the poll interval.
+///
+/// State: the columns to send, the tasks, and whether notices arrive, behind one mutex. The tasks start with the first
+/// listener or commit, and end with the object or `close`.
+final class ServerChangeNotifier: Sendable {
+    let hub = ChangeBroadcaster()
+    private let server: Server
+    private let isReadOnly: Bool
+    private let channel: String
+    private let pollInterval: Duration
+    /// The name of this object in its own notices, which it ignores.
+    private let name = String(UInt64.random(in: .min ... .max), radix: 36)
+    private let state = Mutex(State())
+
+    private struct State {
+        var columns: Set<Int> = []
+        var sender: Task<Void, Never>?
+        var listener: Task<Void, Never>?
+        /// Whether a notice of this object's own has come back.
+        var isDelivered = false
+        var isClosed = false
+    }
+
+    /// The shortest time between two notices of this object.
+    private static let pause = Duration.milliseconds(5)
+
+    init(_ server: Server, channel: String, isReadOnly: Bool, pollInterval: Duration) {
+        self.server = server
+        self.channel = channel
+        self.isReadOnly = isReadOnly
+        self.pollInterval = max(pollInterval, .milliseconds(10))
+    }
+
+    deinit {
+        state.withLock { state in
+            state.sender?.cancel()
+            state.listener?.cancel()
+        }
+    }
+
+    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        let stream = hub.notices(of: query)
+        listen()
+        return stream
+    }
+
+    /// Returns a watch. Its observers also receive changes of other replicas, from the moment of `observe` on.
+    func watch() -> StorageWatch {
+        let watch = hub.watch()
+        return StorageWatch(
+            notices: watch.notices,
+            observe: { [weak self] query in
+                watch.observe(query)
+                self?.listen()
+            },
+            ignore: { watch.ignore($0) })
+    }
+
+    /// Returns nil unless every change is announced: while notices arrive.
+    func changeCount(of query: QueryID) -> UInt64? {
+        listen()
+        return state.withLock { $0.isDelivered && !$0.isClosed } ? hub.changeCount(of: query) : nil
+    }
+
+    /// Begins to listen, and waits until the test of the channel has succeeded, or for `patience`.
+    func start(for patience: Duration) async {
+        listen()
+        let end = ContinuousClock.now + patience
+        while !state.withLock({ $0.isDelivered || $0.isClosed }), ContinuousClock.now < end {
+            do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.sender?.cancel()
+            state.listener?.cancel()
+            (state.sender, state.listener) = (nil, nil)
+        }
+        hub.close()
+    }
+
+    // MARK: Sending
+
+    /// Announces the changes of commits. Call after the commit.
+    func announce(_ sets: [ChangeSet]) {
+        guard !sets.isEmpty else { return }
+        hub.publish(sets)
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.columns.formUnion(sets.map { ChangeBroadcaster.column(of: $0.query) })
+            guard state.sender == nil else { return }
+            state.sender = Task { [weak self] in
+                while !Task.isCancelled, let columns = self?.take() {
+                    await self?.send(columns)
+                    try? await Task.sleep(for: ServerChangeNotifier.pause)
+                }
+            }
+        }
+    }
+
+    /// The columns to send. Ends the sender when there are none.
+    private func take() -> Set<Int>? {
+        state.withLock { state in
+            guard !state.columns.isEmpty else {
+                state.sender = nil
+                return nil
+            }
+            defer { state.columns = [] }
+            return state.columns
+        }
+    }
+
+    private static let notify = SQL("SELECT pg_notify($1, $2)")
+
+    private func send(_ columns: Set<Int>) async {
+        let payload = "\(name) \(ServerChangeNotifier.mask(of: columns))"
+        // A lost notice is found by polling; a commit does not wait for it.
+        _ = try? await server.write([(ServerChangeNotifier.notify, [.text(channel), .text(payload)])])
+    }
+
+    /// 64 hexadecimal digits, one bit for each column.
+    static func mask(of columns: Set<Int>) -> String {
+        String(
+            (0..<ChangeBroadcaster.columns / 4).map { digit in
+                let bits = (0..<4).reduce(0) { $0 | (columns.contains(digit * 4 + $1) ? 1 << $1 : 0) }
+                return Character(String(bits, radix: 16))
+            })
+    }
+
+    static func columns(in mask: some StringProtocol) -> Set<Int> {
+        var columns: Set<Int> = []
+        for (digit, letter) in mask.enumerated() {
+            guard let bits = letter.hexDigitValue else { continue }
+            for bit in 0..<4 where bits & (1 << bit) != 0 { columns.insert(digit * 4 + bit) }
+        }
+        return columns.filter { $0 < ChangeBroadcaster.columns }
+    }
+
+    // MARK: Receiving
+
+    private func listen() {
+        state.withLock { state in
+            guard state.listener == nil, !state.isClosed else { return }
+            state.listener = Task { [weak self, server, channel, pollInterval] in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { [weak self] in
+                        for await event in server.listen(channel) { await self?.received(event) }
+                    }
+                    group.addTask { [weak self] in
+                        var known: [QueryID: ContentVersion]?
+                        var pauses = 0
+                        while !Task.isCancelled {
+                            guard let self else { return }
+                            if known == nil || pauses >= self.pausesBetweenPolls {
+                                known = await self.poll(since: known)
+                                pauses = 0
+                            }
+                            do { try await Task.sleep(for: pollInterval) } catch { return }
+                            pauses += 1
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func received(_ event: Notification) async {
+        switch event {
+        case .listening, .reconnected:
+            // A test of the channel: the notice to oneself. Observers then read again, because earlier notices may
+            // have been missed.
+            state.withLock { $0.isDelivered = false }
+            let test = "\(name) test"
+            _ = try? await server.write([(ServerChangeNotifier.notify, [.text(channel), .text(test)])])
+            if event == .reconnected || hub.hasObservers { await publish(Set(0..<ChangeBroadcaster.columns)) }
+        case .payload(let payload):
+            let parts = payload.split(separator: " ")
+            guard parts.count == 2 else { return }
+            guard parts[0] != name else {
+                if parts[1] == "test" { state.withLock { $0.isDelivered = true } }
+                return
+            }
+            if parts[1] != "test" { await publish(ServerChangeNotifier.columns(in: parts[1])) }
+        }
+    }
+
+    private func publish(_ columns: Set<Int>) async {
+        guard !columns.isEmpty, hub.hasObservers || columns.count < ChangeBroadcaster.columns else {
+            return hub.publishElsewhere(known: [], columns: columns)
+        }
+        let known = (try? await server.read((PostgreSQLPageStore.everyID, []))).map { rows in
+            rows.all.map { QueryID(rawValue: $0.int64(0)) }.filter {
+                columns.contains(ChangeBroadcaster.column(of: $0))
+            }
+        }
+        hub.publishElsewhere(known: known ?? [], columns: columns)
+    }
+
+    private static let versions = SQL("SELECT id, counter, stamp FROM @query")
+
+    private var pausesBetweenPolls: Int { state.withLock { $0.isDelivered } ? 10 : 1 }
+
+    /// Compares the versions of all lists with known ones. A change of fetch records alone is not found.
+    /// - Returns: the versions now; `nil` without observers.
+    private func poll(since known: [QueryID: ContentVersion]?) async -> [QueryID: ContentVersion]? {
+        guard hub.hasObservers else { return nil }
+        guard let rows = try? await server.read((ServerChangeNotifier.versions, [])) else { return known }
+        var versions: [QueryID: ContentVersion] = [:]
+        for row in rows.all {
+            versions[QueryID(rawValue: row.int64(0))] = ContentVersion(counter: row.int(1), stamp: row.hash(2))
+        }
+        guard let known else { return versions }
+        let changed = Set(versions.keys).union(known.keys).filter { versions[$0] != known[$0] }
+        if !changed.isEmpty {
+            let columns = Set(changed.map { ChangeBroadcaster.column(of: $0) })
+            hub.publishElsewhere(known: changed.filter { versions[$0] != nil }, columns: columns)
+        }
+        return versions
+    }
+}
+#endif

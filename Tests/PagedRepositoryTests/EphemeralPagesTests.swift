@@ -1,0 +1,69 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// Compares two steps. `#expect` does not accept a call that mutates its receiver.
+private func equal(
+    _ step: EphemeralPages.Step, _ expected: EphemeralPages.Step, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(step == expected, sourceLocation: sourceLocation)
+}
+
+@Suite("Pages in memory only")
+struct EphemeralPagesTests {
+    private func page(_ names: [String], next: String? = nil, total: ListTotal = .unknown) -> FetchedPage {
+        FetchedPage(content: named(names), total: total, next: next.map { PageCursor($0) })
+    }
+
+    @Test("Repeated items are not shown twice, and endless pages without new items are a loop (R5, R24)")
+    func repeated() {
+        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        equal(pages.take(page(["a", "b"], next: "1")), .news(named(["a", "b"])))
+        equal(pages.take(page(["b", "c"], next: "2")), .news(named(["c"])))
+        #expect(pages.end == 3)
+        equal(pages.take(page(["a"], next: "3")), .news(PageContent()))
+        equal(pages.take(page([], next: "4")), .news(PageContent()))
+        guard case .failed(let failure) = pages.take(page(["c"], next: "5")) else {
+            Issue.record("the loop is not detected")
+            return
+        }
+        #expect(failure.failureClass == .loop)
+        #expect(pages.next == .cursor(PageCursor("4")), "the same page is requested again (R37)")
+    }
+
+    @Test("Two spellings of one letter are two ids, and neither hides the other (R5)")
+    func spellings() {
+        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        equal(pages.take(page(["\u{e9}"], next: "1")), .news(named(["\u{e9}"])))
+        equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .news(named(["e\u{301}"])))
+    }
+
+    @Test("A cursor that leads to itself is a loop (R24)")
+    func circle() {
+        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        _ = pages.take(page(["a"], next: "1"))
+        guard case .failed(let failure) = pages.take(page(["b"], next: "1")) else {
+            Issue.record("the cursor is followed")
+            return
+        }
+        #expect(failure.failureClass == .loop && pages.end == 1)
+    }
+
+    @Test("The overlapping items of a page are not shown twice (R21)")
+    func overlap() {
+        var pages = EphemeralPages(behind: 10, access: .offsets, loopGuard: 3)
+        #expect(pages.isFollowed(by: page(["i9", "i10"], total: .exact(20)), at: 9))
+        #expect(!pages.isFollowed(by: page(["i12"]), at: 12))
+        equal(pages.take(page(["i9", "i10", "i11"], total: .exact(20)), at: 9), .news(named(["i10", "i11"])))
+        #expect(pages.next == .offset(12))
+    }
+
+    @Test("A page shorter than its place on the grid is not requested again")
+    func grid() {
+        var pages = EphemeralPages(behind: 0, access: .grid(size: 10), loopGuard: 3)
+        _ = pages.take(page((0..<8).map { "i\($0)" }, total: .exact(30)))
+        #expect(pages.next == .offset(10))
+        #expect(pages.end == 8)
+    }
+}

@@ -1,0 +1,106 @@
+import PageModel
+import PagedRepositoryTesting
+import StorageSupport
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Roster of the lists that background work knows")
+struct ListRegistryTests {
+    private let memory = MemoryStorage(clock: ManualClock())
+    private let storage: CountingStorage
+    private let noon = Timestamp(milliseconds: 1_800_000_000_000)
+    private let news = PendingChanges()
+
+    init() { storage = CountingStorage(memory) }
+
+    private func pinned(_ count: Int) async throws -> [QueryID] {
+        var queries: [QueryID] = []
+        for number in 0..<count {
+            let query = try await memory.register(QueryKey("list\(number)"), at: noon).id
+            try await memory.setPinned(true, query)
+            queries.append(query)
+        }
+        return queries
+    }
+
+    private func wanted(
+        _ roster: inout ListRegistry, observed: Set<QueryID> = [], running: Set<QueryID> = [], after seconds: Int = 0
+    ) async throws -> [SyncScheduler.List] {
+        try await roster.wanted(
+            news.take(), observed: observed, isRunning: { running.contains($0) }, in: storage,
+            now: noon + .seconds(seconds))
+    }
+
+    private func changed(_ query: QueryID) -> StorageNotice {
+        .changed(ChangeSet(query: query, version: nil, changes: [.validated]))
+    }
+
+    @Test("The roster reads every list once, and afterwards only the lists that a notice names")
+    func reads() async throws {
+        var roster = ListRegistry()
+        let queries = try await pinned(20)
+        #expect(try await wanted(&roster).map(\.query) == queries)
+        #expect(storage.allReads == 20)
+        _ = try await wanted(&roster)
+        #expect(storage.allReads == 20)
+        let version = try #require(roster.records[queries[3]]).version
+        _ = try await memory.commit(
+            CommitPlan(query: queries[3], version: version, edits: [.validated]), at: noon + .seconds(1))
+        news.heard(changed(queries[3]))
+        let lists = try await wanted(&roster)
+        #expect(lists[3].validatedAt == noon + .seconds(1))
+        #expect(lists.count { $0.validatedAt != nil } == 1)
+        #expect(storage.allReads == 21)
+        #expect(storage.reads(of: nil) == 1)
+    }
+
+    @Test("Lists that are new, pinned, observed, unpinned or purged are recognized at the next look")
+    func comeAndGo() async throws {
+        var roster = ListRegistry()
+        let queries = try await pinned(2)
+        _ = try await wanted(&roster)
+        let late = try await memory.register(QueryKey("late"), at: noon).id
+        news.heard(changed(late))
+        #expect(try await wanted(&roster).map(\.query) == queries)
+        #expect(try await wanted(&roster, observed: [late]).map(\.query) == queries + [late])
+        try await memory.setPinned(true, late)
+        news.heard(changed(late))
+        #expect(try await wanted(&roster).map(\.query) == queries + [late])
+        try await memory.setPinned(false, queries[0])
+        _ = try await memory.purge([queries[1]])
+        news.heard(changed(queries[0]))
+        news.heard(changed(queries[1]))
+        #expect(try await wanted(&roster).map(\.query) == [late])
+        #expect(roster.records[queries[1]] == nil)
+    }
+
+    @Test("A list with a running job is read again after the job ends")
+    func running() async throws {
+        var roster = ListRegistry()
+        let query = try await pinned(1)[0]
+        _ = try await wanted(&roster)
+        let before = storage.reads(of: query)
+        news.heard(changed(query))
+        #expect(try await wanted(&roster, running: [query]).isEmpty)
+        #expect(storage.reads(of: query) == before)
+        #expect(try await wanted(&roster).count == 1)
+        #expect(storage.reads(of: query) == before + 1)
+    }
+
+    @Test("The roster notices lists purged by other processes, and reads all lists after a notice without names (R41)")
+    func others() async throws {
+        var roster = ListRegistry()
+        let queries = try await pinned(3)
+        _ = try await wanted(&roster)
+        _ = try await memory.purge([queries[0]])
+        news.heard(.mayHaveChanged([queries[1]]))
+        #expect(try await wanted(&roster).map(\.query) == Array(queries[1...]))
+        #expect(queries.map { storage.reads(of: $0) } == [1, 2, 1])
+        news.heard(.mayHaveChanged([]))
+        _ = try await wanted(&roster)
+        #expect(queries.map { storage.reads(of: $0) } == [1, 3, 2])
+        _ = try await wanted(&roster, after: 61)
+        #expect(queries.map { storage.reads(of: $0) } == [1, 4, 3], "a notice may have been lost")
+    }
+}

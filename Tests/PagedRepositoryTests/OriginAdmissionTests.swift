@@ -1,0 +1,143 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Admission of a list to its origin")
+struct OriginAdmissionTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    /// A desk with room for three lists, two of them at one origin. An origin is away for 30 seconds after two
+    /// silences.
+    private func desk(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginAdmission {
+        var options = EngineOptions()
+        options.lists = 3
+        options.listsPerOrigin = 2
+        options.sync.transportFailuresUntilOffline = 2
+        change(&options)
+        return OriginAdmission(options)
+    }
+
+    private func query(_ number: Int64) -> QueryID { QueryID(rawValue: number) }
+
+    @Test("The desk limits the lists at one origin and in all, and a list that ends makes room")
+    func room() {
+        var desk = desk()
+        let begun = [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b")].map { number, origin in
+            desk.begin(query(number), at: origin, now: now)
+        }
+        #expect(begun == [.go, .go, .full, .go, .full])
+        #expect([1, 2, 3, 4, 5].map { desk.isRunning(query($0)) } == [true, true, false, true, false])
+        desk.ended(query(1))
+        #expect(!desk.isRunning(query(1)))
+        #expect(desk.answer(at: "b", now: now) == .go)
+    }
+
+    @Test("The desk always has room for one list, whatever the options say")
+    func leastRoom() {
+        let desk = desk { ($0.lists, $0.listsPerOrigin) = (0, -1) }
+        #expect(desk.answer(at: "a", now: now) == .go)
+    }
+
+    @Test(
+        "An origin that is silent too often is away without affecting others; then one list probes it while the others wait (R32)"
+    )
+    func away() {
+        var desk = desk()
+        let first = desk.told(.silence, of: "a", now: now), second = desk.told(.silence, of: "a", now: now)
+        #expect(first == nil)
+        #expect(second == .away)
+        #expect(desk.isAway("a") && !desk.isAway("b"))
+        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(30)))
+        #expect(desk.answer(at: "b", now: now) == .go)
+
+        let later = now + .seconds(30)
+        // Asking for the answer does not use up the probe. Beginning a list does.
+        for _ in 0..<2 { #expect(desk.answer(at: "a", now: later) == .go) }
+        let probe = desk.begin(query(1), at: "a", now: later), other = desk.begin(query(2), at: "a", now: later)
+        #expect(probe == .go)
+        #expect(other == .wait(until: later + .seconds(30)))
+        #expect(!desk.isRunning(query(2)))
+
+        let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.silence, of: "a", now: later)
+        #expect(nothing == nil && silent == nil, "the origin was away before")
+        let heard = desk.told(.heard, of: "a", now: later), again = desk.told(.heard, of: "a", now: later)
+        #expect(heard == .back)
+        #expect(again == nil)
+        #expect(!desk.isAway("a"))
+    }
+
+    @Test("After a restart the ledger shows which origins are away, and since when (R32)")
+    func restored() {
+        var desk = desk()
+        func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout)
+            -> DueFetch
+        {
+            let entry = LedgerEntry(
+                offset: 0, state: .failedRetryable, attempts: attempts, lastAttemptAt: now + (.zero - age),
+                nextAttemptAt: now,
+                failure: FetchFailure(failureClass, "m", isRetryable: true))
+            return DueFetch(query: query(number), entry: entry)
+        }
+        let due = [
+            // Two lists of one origin count together, from the last failure on.
+            failing(1, attempts: 1, .seconds(20)), failing(2, attempts: 1, .seconds(10)),
+            failing(1, attempts: 1, .seconds(25)),
+            failing(3, attempts: 1, .seconds(5)),
+            // An origin that answered with a failure is not away. A list without an origin is ignored.
+            failing(4, attempts: 9, .seconds(5), .server), failing(9, attempts: 9, .seconds(5)),
+        ]
+        let away = desk.restore(from: due) { [1: "a", 2: "a", 3: "b", 4: "c"][$0.rawValue] }
+        #expect(away == ["a"])
+        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(20)))
+        #expect(["b", "c", "d"].allSatisfy { desk.answer(at: $0, now: now) == .go })
+        // The count of silences continues from the ledger.
+        let turn = desk.told(.silence, of: "b", now: now)
+        #expect(turn == .away)
+    }
+
+    // MARK: Result of a run
+
+    private func report(
+        _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil,
+        wasHeard: Bool = false, lostOrigin: Bool = false,
+        page failure: FetchFailure? = nil
+    ) -> SyncReport {
+        let record = QueryRecord(
+            id: query(1), key: "list", version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
+            validatedAt: now,
+            createdAt: now, allowsDuplicates: false, paging: "offset", source: "")
+        let entries = failure.map {
+            LedgerEntry(
+                offset: 50, state: .failedRetryable, attempts: 1, lastAttemptAt: now, nextAttemptAt: now, failure: $0)
+        }
+        var report = SyncReport(
+            stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
+        report.outcome = outcome
+        (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
+        (report.wasHeard, report.lostOrigin) = (wasHeard, lostOrigin)
+        return report
+    }
+
+    @Test("A run reports that its origin answered, was silent, or got no request")
+    func word() {
+        let timeout = FetchFailure(.timeout, "m", isRetryable: true),
+            refusal = FetchFailure(.server, "m", isRetryable: true)
+        func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginAdmission.Word {
+            OriginAdmission.Word(report, since: moment ?? now)
+        }
+        #expect(word(report(.offline, lostOrigin: true)) == .silence)
+        #expect(
+            word(report(.incomplete, fetched: 3, wasHeard: true, lostOrigin: true)) == .silence,
+            "the origin went away during the run")
+        #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
+        #expect(word(report(.complete)) == .nothing, "the run made no request")
+        #expect(word(report(.failed, head: timeout)) == .silence)
+        #expect(word(report(.failed, head: refusal, wasHeard: true)) == .heard)
+        #expect(word(report(.incomplete, page: timeout)) == .silence)
+        #expect(word(report(.incomplete, unchanged: 1, wasHeard: true, page: timeout)) == .heard)
+        #expect(
+            word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
+            "the failure belongs to another run")
+    }
+}

@@ -1,0 +1,165 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// Compares two values. `#expect` does not accept a call that mutates its receiver.
+private func equal<Value: Equatable>(
+    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(value == expected, sourceLocation: sourceLocation)
+}
+
+@Suite("SyncScheduler of background work")
+struct SyncSchedulerTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+    private let agenda = SyncScheduler(
+        rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600)))
+
+    private func list(
+        validated age: Duration?, isPinned: Bool = false, isComplete: Bool = true, isSweeping: Bool = false,
+        failure: LedgerEntry? = nil
+    ) -> SyncScheduler.List {
+        SyncScheduler.List(
+            query: QueryID(rawValue: 1), isPinned: isPinned, validatedAt: age.map { now + (.zero - $0) },
+            isComplete: isComplete,
+            isSweeping: isSweeping, headFailure: failure)
+    }
+
+    private func failing(_ next: Timestamp?) -> LedgerEntry {
+        LedgerEntry(offset: 0, state: next == nil ? .failedPermanent : .failedRetryable, nextAttemptAt: next)
+    }
+
+    @Test("A list never fetched is due now, a fresh list when it goes stale, and a stale list now")
+    func freshness() {
+        #expect(agenda.job(for: list(validated: nil), now: now)?.dueAt == now)
+        #expect(agenda.job(for: list(validated: .seconds(10)), now: now)?.dueAt == now + .seconds(50))
+        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.dueAt == now)
+        #expect(agenda.job(for: list(validated: .seconds(-5)), now: now)?.dueAt == now, "a clock that was set back")
+    }
+
+    @Test("An observed list is refreshed, a pinned list is completed, and an interrupted sweep is resumed")
+    func work() {
+        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
+        #expect(agenda.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
+        #expect(agenda.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
+        // Missing positions are due at once, whatever the age of page one.
+        let part = list(validated: .seconds(1), isPinned: true, isComplete: false)
+        #expect(agenda.completion(of: part)?.work == .positions(0..<Int.max))
+        #expect(agenda.completion(of: part).map { $0.dueAt <= now } == true)
+        #expect(agenda.completion(of: list(validated: .seconds(1), isPinned: true)) == nil)
+        #expect(agenda.completion(of: list(validated: .seconds(1), isComplete: false)) == nil)
+        #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
+    }
+
+    @Test("A failed page one is due at its retry time, and a permanent failure is never due (R33)")
+    func failures() {
+        let waiting = agenda.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)
+        #expect(waiting?.dueAt == now + .seconds(7))
+        #expect(agenda.job(for: list(validated: nil, failure: failing(nil)), now: now) == nil)
+    }
+
+    @Test("A retry scheduled further ahead than any pause allows is due now (R29)")
+    func clockJump() {
+        func dueAt(_ seconds: Int, isAsked: Bool) -> Timestamp? {
+            var entry = failing(now + .seconds(seconds))
+            if isAsked { entry.retryAfterUntil = entry.nextAttemptAt }
+            return agenda.job(for: DueFetch(query: QueryID(rawValue: 1), entry: entry), now: now)?.dueAt
+        }
+        // An origin may request a pause of an hour. The engine's own back-off is at most five minutes.
+        #expect(dueAt(3_601, isAsked: true) == now)
+        #expect(dueAt(3_600, isAsked: true) == now + .seconds(3_600))
+        #expect(dueAt(301, isAsked: false) == now)
+        #expect(dueAt(300, isAsked: false) == now + .seconds(300))
+    }
+
+    @Test("The agenda keeps the soonest job of each list and sorts the jobs by due time")
+    func soonest() {
+        func job(_ query: Int64, _ seconds: Int) -> SyncScheduler.Job {
+            SyncScheduler.Job(query: QueryID(rawValue: query), work: .refresh, dueAt: now + .seconds(seconds))
+        }
+        #expect(SyncScheduler.soonest([job(1, 9), job(2, 5), job(1, 3), job(2, 7)]) == [job(1, 3), job(2, 5)])
+    }
+}
+
+@Suite("CircuitBreaker of an origin")
+struct CircuitBreakerTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    @Test("The circuit opens after five transport failures in a row, then lets one probe through at a time (R32)")
+    func opens() {
+        var circuit = CircuitBreaker(threshold: 5, pause: .seconds(30))
+        for _ in 0..<4 { circuit.notHeard(now: now) }
+        equal(circuit.ask(now: now), .go)
+        circuit.notHeard(now: now)
+        equal(circuit.ask(now: now), .wait(until: now + .seconds(30)))
+        equal(circuit.ask(now: now + .seconds(30)), .probe)
+        equal(circuit.ask(now: now + .seconds(30)), .wait(until: now + .seconds(60)))
+        circuit.notHeard(now: now + .seconds(31))
+        equal(circuit.ask(now: now + .seconds(40)), .wait(until: now + .seconds(61)))
+        equal(circuit.ask(now: now + .seconds(61)), .probe)
+        equal(circuit.heard(), true)
+        equal(circuit.ask(now: now + .seconds(61)), .go)
+        equal(circuit.heard(), false)
+    }
+
+    @Test("An answer resets the circuit's count of failures")
+    func heard() {
+        var circuit = CircuitBreaker(threshold: 2, pause: .seconds(30))
+        for _ in 0..<10 {
+            circuit.notHeard(now: now)
+            _ = circuit.heard()
+        }
+        #expect(circuit.isClosed)
+    }
+
+    @Test("The circuit is restored as open after a restart; a clock set back does not keep it open")
+    func restored() {
+        var circuit = CircuitBreaker(threshold: 5, pause: .seconds(30), failures: 6, lastFailureAt: now)
+        equal(circuit.ask(now: now + .seconds(1)), .wait(until: now + .seconds(30)))
+        equal(circuit.ask(now: now + .seconds(-5)), .probe)
+    }
+}
+
+@Suite("State machine of a list")
+struct ListMachineTests {
+    private let failure = ListFailure(.next, FetchFailure(.transport, "away", isRetryable: true))
+
+    private func loaded(_ machine: inout ListMachine, isAtEnd: Bool = false) {
+        _ = machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: isAtEnd))
+    }
+
+    @Test("The next page of an empty list is page one, and both calls share one load (R34)")
+    func first() {
+        var machine = ListMachine(gate: .never)
+        equal(machine.next(), .start(.refresh, ticket: 1, superseding: nil))
+        equal(machine.refresh(), .join(ticket: 1))
+        equal(machine.next(), .join(ticket: 1))
+    }
+
+    @Test("A refresh supersedes a next page, and the list ignores the superseded result (R36)")
+    func supersedes() {
+        var machine = ListMachine(gate: .never)
+        loaded(&machine)
+        equal(machine.next(), .start(.next, ticket: 1, superseding: nil))
+        equal(machine.next(), .join(ticket: 1))
+        equal(machine.refresh(), .start(.refresh, ticket: 2, superseding: 1))
+        equal(machine.next(), .finished(.superseded))
+        equal(machine.ended(1, failure: failure), false)
+        #expect(machine.failure == nil)
+        equal(machine.ended(2, failure: nil), true)
+        #expect(machine.work == nil)
+    }
+
+    @Test("The list reports its end once for each arrival there (R38)")
+    func end() {
+        var machine = ListMachine(gate: .never)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), false)
+        equal(machine.next(), .finished(.endReached))
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: false)), false)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        _ = machine.reset()
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+    }
+}
