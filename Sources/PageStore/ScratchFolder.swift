@@ -21,7 +21,7 @@ final class ScratchFolder: Sendable {
     init() throws(StorageError) {
         let base = ScratchFolder.base
         ScratchFolder.removeAbandoned(in: base)
-        let template = "\(base)/\(ScratchFolder.prefix)XXXXXX"
+        let template = "\(base)/\(ScratchFolder.prefix)" + String(repeating: "X", count: 6)
         var bytes = Array(template.utf8CString)
         guard bytes.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) != nil }) else {
             throw StorageError(.cannotCreate, "cannot create a folder in \(base)")
