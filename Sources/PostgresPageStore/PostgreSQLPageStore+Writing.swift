@@ -6,7 +6,7 @@ import Synchronization
 extension PostgreSQLPageStore {
     /// A number of the sequence, with random bits below it. A crash, a failover or a restored copy can give the number
     /// again, and a replica that knows the lost list must not write into the new one.
-    private static let nextID = SQL("SELECT nextval('@query_id') * (1::bigint << 30) + $1")
+    private static let nextID = SQL("SELECT nextval('@query_id') * $1 + $2")
 
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         // Most queries are registered already. Finding one needs no lock.
@@ -34,8 +34,9 @@ extension PostgreSQLPageStore {
 
     private func insert(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         try await server.write { work async throws(StorageError) in
-            let nonce = Value.integer(.random(in: 0..<1 << 30))
-            let found = try await work.read([(PostgreSQLPageStore.nextID, [nonce]), Server.readTime])
+            let factor: Int64 = self.options.countsLists ? 1 : 1 << 30
+            let values = [Value.integer(factor), .integer(.random(in: 0..<factor))]
+            let found = try await work.read([(PostgreSQLPageStore.nextID, values), Server.readTime])
             let now = self.server.moment(found[1]).now
             var list = ListRow(
                 QueryRecord(

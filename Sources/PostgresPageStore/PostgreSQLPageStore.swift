@@ -95,6 +95,9 @@ extension PostgreSQLPageStore {
         /// listens. Defaults to true.
         public var listensAtOnce = true
 
+        /// Whether the numbers of lists are 1, 2, 3 and so on. For tests that compare them with those of another storage.
+        package var countsLists = false
+
         /// Creates settings with the default values.
         public init() {}
     }
