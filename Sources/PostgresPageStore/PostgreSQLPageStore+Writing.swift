@@ -34,7 +34,7 @@ extension PostgreSQLPageStore {
 
     private func insert(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         try await server.write { work async throws(StorageError) in
-            let factor: Int64 = self.options.countsLists ? 1 : 1 << 30
+            let factor: Int64 = self.options.countsUp ? 1 : 1 << 30
             let values = [Value.integer(factor), .integer(.random(in: 0..<factor))]
             let found = try await work.read([(PostgreSQLPageStore.nextID, values), Server.readTime])
             let now = self.server.moment(found[1]).now

@@ -95,8 +95,9 @@ extension PostgreSQLPageStore {
         /// listens. Defaults to true.
         public var listensAtOnce = true
 
-        /// Whether the numbers of lists are 1, 2, 3 and so on. For tests that compare them with those of another storage.
-        package var countsLists = false
+        /// Whether the numbers of lists, and the revisions, count up by one. For tests that compare them with those of
+        /// another storage.
+        package var countsUp = false
 
         /// Creates settings with the default values.
         public init() {}

@@ -80,6 +80,39 @@ struct ServerFleetTests {
         await second.close()
     }
 
+    @Test("A plan for positions that a failover lost is superseded, although another change of positions followed (R4)")
+    func lostPositions() async throws {
+        let schema = try Schema()
+        let (first, second) = (try await schema.open(), try await schema.open())
+        let query = try await first.register("list").id
+        var version = ListVersion(generation: 1, revision: 0)
+        _ = try await first.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
+        for table in ["query", "page", "body", "journal"] {
+            try await schema.run("CREATE TABLE public.\(schema.name)_\(table) AS SELECT * FROM \(schema.name).\(table)")
+        }
+        func insert(_ name: String, _ store: PostgreSQLPageStore) async throws -> ListVersion {
+            let edit = ListEdit.splice(0..<0, PageWrite(offset: 0, content: items([name]), evidence: .verified))
+            let outcome = try await store.commit(CommitPlan(query: query, version: version, edits: [edit]))
+            guard case .committed(let moved) = outcome else { throw StorageError(.internal, "\(outcome)") }
+            return moved
+        }
+        let lost = try await insert("lost", first)
+        // The standby has the rows of before, and another replica moves its positions.
+        for table in ["query", "page", "body", "journal"] {
+            try await schema.run(
+                "DELETE FROM \(schema.name).\(table)",
+                "INSERT INTO \(schema.name).\(table) SELECT * FROM public.\(schema.name)_\(table)",
+                "DROP TABLE public.\(schema.name)_\(table)")
+        }
+        let other = try await insert("other", second)
+        version = lost
+        #expect(other != lost)
+        let outcome = try await first.commit(CommitPlan(query: query, version: lost, edits: [page(11, 11..<20)]))
+        #expect(outcome == .superseded(other))
+        await first.close()
+        await second.close()
+    }
+
     @Test("A limit of the server for statements is a busy store, not a damaged one")
     func statementTimeout() async throws {
         let schema = try Schema()
@@ -88,8 +121,10 @@ struct ServerFleetTests {
         var options = schema.options
         options.busyBudget = .seconds(5)
         let store = try await PostgreSQLPageStore.open(address, mode: .mustExist, options: options)
-        async let lock: [Rows] = schema.run(
-            "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(3)", "COMMIT")
+        let locking = Task {
+            try? await schema.run(
+                "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(15)", "COMMIT")
+        }
         try await withPool(schema.address) { pool in
             try await pool.wait(
                 for: """
@@ -103,7 +138,14 @@ struct ServerFleetTests {
         } catch {
             #expect(error.code == .busy, "\(error)")
         }
-        _ = try await lock
+        try await withPool(schema.address) { pool in
+            try await pool.run(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_locks
+                WHERE mode = 'AccessExclusiveLock' AND relation = '\(schema.name).query'::regclass
+                """)
+        }
+        _ = await locking.value
         await store.close()
     }
 

@@ -169,7 +169,7 @@ private func openOnServer(
     #if PostgreSQL
     var options = PostgreSQLPageStore.Options()
     options.schema = folder.schema
-    options.countsLists = true
+    options.countsUp = true
     options.journal = journal
     options.connections = 1
     options.busyBudget = .seconds(30)

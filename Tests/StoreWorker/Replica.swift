@@ -29,8 +29,13 @@ struct Replica {
         if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
         let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
         let replica = Replica(store: store, name: arguments[4])
-        let end = ContinuousClock.now + .seconds(seconds)
         let query = try await store.register(QueryKey("shared")).id
+        // Shows the sign of life, and then waits until all replicas have begun.
+        try await replica.hold(query)
+        let latest = ContinuousClock.now + .seconds(60)
+        let go = String(cString: getenv("PAGECACHE_GO"))
+        while access(go, F_OK) != 0, ContinuousClock.now < latest { usleep(10_000) }
+        let end = ContinuousClock.now + .seconds(seconds)
         var round = 0
         while ContinuousClock.now < end {
             do throws(StorageError) {

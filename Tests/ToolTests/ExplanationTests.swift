@@ -244,7 +244,7 @@ struct ExplanationTests {
         let said = sentences(Sample.list(pages, end: 30), .evidence)
         #expect(said.count == 1 && said[0].hasPrefix("2 pages follow the page before"))
         #expect(
-            sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
+            sentences(Sample.list(pages, end: 30), at: 12).contains("follows from the origin's cursor or link"))
     }
 
     @Test("An interrupted sweep, and gaps without failures, are continued by the next run")

@@ -27,7 +27,7 @@ extension ListCommit {
         // stretches that move forward first to last.
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
-            image.shift(move, revision: list.record.version.revision + 1)
+            image.shift(move, revision: list.record.version.revision + step)
             list.holdings?.move(move.range, by: move.distance)
             for statement in LedgerRow.shift(move, in: query) { work.add(statement) }
         }

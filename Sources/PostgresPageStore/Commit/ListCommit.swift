@@ -14,8 +14,11 @@ final class ListCommit {
     var changes: [ChangeSet.Change] = []
     /// The changes that the journal records (R48).
     var journal: JournalDraft
-    /// True once positions have moved. The revision then rises by one, however many edits moved positions.
+    /// True once positions have moved. The revision then rises by `step`, however many edits moved positions.
     var moved = false
+    /// Random, except in tests. A failover can lose a revision. Counted by one it would come again with other positions,
+    /// and a plan of before would be applied to them (R4).
+    let step: Int
     /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or it was lost.
     var grantedAt: Timestamp?
     /// The record as it is stored before the commit.
@@ -27,9 +30,10 @@ final class ListCommit {
 
     init(
         _ plan: CommitPlan, _ list: ListRow, _ image: ListImage, _ work: Work, bound: JournalBound,
-        at moment: StorageMoment
+        at moment: StorageMoment, step: Int
     ) {
         self.plan = plan
+        self.step = step
         self.list = list
         self.image = image
         self.work = work
@@ -50,7 +54,7 @@ final class ListCommit {
         if plan.bringsTotalBesidePageOne(before: before.record.total, after: list.record.total) {
             try await uncoverTotal()
         }
-        if moved { list.record.version.revision += 1 }
+        if moved { list.record.version.revision += step }
         if image.broken > 0 {
             // The positions of a damaged row are not known.
             journal.beginAnew()
@@ -66,7 +70,7 @@ final class ListCommit {
         case .verify(let range): try await verify(range)
         case .confirm(let offset, let validator): try await confirm(offset, validator)
         case .beginGeneration:
-            list.record.version = ListVersion(generation: generation + 1, revision: 0)
+            list.record.version = ListVersion(generation: generation + 1, revision: step - 1)
             changes.append(.generationBegan)
             list.holdings?.beginGeneration()
             journal.generationBegan()

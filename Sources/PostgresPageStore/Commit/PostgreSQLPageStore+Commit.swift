@@ -68,7 +68,8 @@ extension PostgreSQLPageStore {
         image.learn(found.removeFirst(), in: reads.rows)
         if hasItems { image.learnBodies(found.removeFirst()) }
         if !keys.isEmpty { image.learnHolders(found.removeFirst()) }
-        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment)
+        let step = options.countsUp ? 1 : Int.random(in: 1...1 << 20)
+        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment, step: step)
         let editing = LedgerEditing(plan.query, at: moment, work)
         if let held = tokens.isEmpty ? nil : found.removeFirst() {
             let times = held.all.map { (LeaseToken(rawValue: $0.int64(0)), $0.time(1)) }

@@ -17,6 +17,8 @@ struct FleetTests {
     private static let worker = Program.built("StoreWorker")
     private static let seconds: Double = Soak.isOn ? 240 : 20
     private let schema = "fleet_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+    /// Replicas that have opened the store wait for this file.
+    private var go: String { "/tmp/\(schema)" }
 
     private struct Member {
         let program: Program
@@ -30,6 +32,7 @@ struct FleetTests {
     ) async throws -> [Member] {
         var environment = ProcessInfo.processInfo.environment
         environment["PAGECACHE_SCHEMA"] = schema
+        environment["PAGECACHE_GO"] = go
         if full { environment["PAGECACHE_FULL"] = "1" }
         var members: [Member] = []
         for number in 0..<count {
@@ -49,6 +52,7 @@ struct FleetTests {
 
     /// - Parameter mayLose: whether the server may forget leases.
     private func history(_ members: [Member], mayLose: Bool = false) async throws -> History {
+        defer { unlink(go) }
         var history = History()
         for member in members {
             let ended = try await member.program.ended()
@@ -62,12 +66,15 @@ struct FleetTests {
     private func pause(_ seconds: Double) async throws { try await withPool { try await $0.pause(seconds) } }
 
     /// The items of the shared list, each checked against its name.
-    private func held(at address: String = OwnServer.connectionString) async throws -> [String] {
+    private func held(
+        at address: String = OwnServer.connectionString, mayHaveGaps: Bool = false
+    ) async throws -> [String] {
         let store = try await open(at: address)
         let query = try #require(try await store.query(QueryKey("shared")))
         let outline = try #require(try await store.outline(of: query.id))
-        let window = try #require(try await store.window(of: query.id, 0..<outline.coverage.headEnd))
-        #expect(window.missing.isEmpty && outline.coverage.runs.count == 1)
+        let end = outline.coverage.runs.last?.upperBound ?? 0
+        let window = try #require(try await store.window(of: query.id, 0..<end))
+        #expect(window.missing.isEmpty || mayHaveGaps)
         #expect(try await store.verify().findings == [])
         await store.close()
         return window.parts.flatMap { $0.content.ids.compactMap { $0 } }
@@ -88,6 +95,7 @@ struct FleetTests {
         try await withPool { try await $0.wait(for: "SELECT count(*) >= 8 FROM \(schema).owner") }
         let trace = ServerTrace(schema: schema)
         try await withPool { try await trace.begin($0) }
+        try Data().write(to: URL(fileURLWithPath: go))
         let end = ContinuousClock.now + .seconds(FleetTests.seconds - 6)
         var victims = 0
         while ContinuousClock.now < end {
@@ -123,6 +131,7 @@ struct FleetTests {
     @Test("Control: leases that are ended by position, without a token, are noticed")
     func control() async throws {
         await (try await open()).close()
+        try Data().write(to: URL(fileURLWithPath: go))
         let members = try await start(4, for: 8)
         let end = ContinuousClock.now + .seconds(6)
         try await withPool { pool in
@@ -143,6 +152,7 @@ struct FleetTests {
     @Test("A server that restarts and crashes under commits that are flushed loses no acknowledged page")
     func restarts() async throws {
         await (try await open()).close()
+        try Data().write(to: URL(fileURLWithPath: go))
         let members = try await start(4, full: true)
         for mode in ["fast", "immediate", "immediate"] {
             try await pause(FleetTests.seconds / 5)
@@ -178,6 +188,7 @@ struct FleetTests {
             }
         }
         await (try await open(at: both)).close()
+        try Data().write(to: URL(fileURLWithPath: go))
         let members = try await start(4, at: both, full: isSynchronous)
         try await pause(FleetTests.seconds / 3)
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
@@ -190,8 +201,10 @@ struct FleetTests {
                 try await pool.run("SELECT pg_reload_conf()")
             }
         }
-        let history = try await history(members, mayLose: !isSynchronous)
-        let held = try await held(at: both)
+        var history = try await history(members, mayLose: !isSynchronous)
+        // A replica that read the list before the failover appends behind positions that are lost.
+        if !isSynchronous { history.forgive { $0.contains("a gap") } }
+        let held = try await held(at: both, mayHaveGaps: !isSynchronous)
         #expect(held.count == Set(held).count)
         #expect(history.violations == [])
         let missing = history.stored.subtracting(held)

@@ -55,6 +55,9 @@ struct History {
         }
     }
 
+    /// Removes violations that the schedule permits.
+    mutating func forgive(_ isPermitted: (String) -> Bool) { violations.removeAll(where: isPermitted) }
+
     /// The pairs of grants of one position that were held at the same time.
     var overlaps: [String] {
         var found: [String] = []
