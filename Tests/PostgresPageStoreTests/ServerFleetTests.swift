@@ -138,7 +138,7 @@ struct ServerFleetTests {
         } catch {
             #expect(error.code == .busy, "\(error)")
         }
-        try await withPool(schema.address) { pool in
+        _ = try await withPool(schema.address) { pool in
             try await pool.run(
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_locks
