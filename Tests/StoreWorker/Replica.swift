@@ -25,7 +25,7 @@ struct Replica {
         options.schema = String(cString: getenv("PAGECACHE_SCHEMA"))
         options.connections = 2
         options.busyBudget = .seconds(30)
-        options.ownerLease = .seconds(4)
+        options.ownerLease = .seconds(5)
         if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
         let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
         let replica = Replica(store: store, name: arguments[4])
@@ -95,7 +95,7 @@ struct Replica {
     }
 
     private func claim(_ offset: Int, _ query: QueryID) async throws(StorageError) -> LeaseToken? {
-        let grant = try await store.claim(LeaseRequest([offset], for: .seconds(4)), of: query)
+        let grant = try await store.claim(LeaseRequest([offset], for: .seconds(5)), of: query)
         guard let token = grant.leases.first?.token else { return nil }
         Replica.say("grant \(offset) \(token.rawValue) \(Replica.time())")
         return token
