@@ -27,8 +27,12 @@ final class ScratchFolder: Sendable {
             throw StorageError(.cannotCreate, "cannot create a folder in \(base)")
         }
         path = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        lock = open("\(path)/\(ScratchFolder.lockName)", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        // The file gets its name once it is locked, so that every named file is locked or abandoned.
+        let unnamed = "\(path)/\(ScratchFolder.lockName).new"
+        lock = open(unnamed, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0,
+            rename(unnamed, "\(path)/\(ScratchFolder.lockName)") == 0
+        else {
             throw StorageError(.cannotCreate, "cannot create a file in \(path)")
         }
     }

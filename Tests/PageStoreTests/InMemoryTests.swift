@@ -68,4 +68,16 @@ struct InMemoryTests {
         await store.close()
         await living.close()
     }
+
+    @Test("Stores that open and close at the same time do not remove each other's folders")
+    func together() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 { await (try await SQLitePageStore.inMemory()).close() }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
 }

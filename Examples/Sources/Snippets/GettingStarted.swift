@@ -14,7 +14,7 @@ enum GettingStarted {
             storage: MemoryStorage(), codec: JSONItemCodec(), clock: ManualClock(), source: { _ in origin }
         ).list("events")
         try await list.load()
-        origin.fail(.status(503))
+        origin.fail(.status(403))
         list.itemAppeared(at: 9)
         await list.settled()
         // end

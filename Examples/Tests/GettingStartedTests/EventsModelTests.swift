@@ -9,21 +9,25 @@ import Testing
 struct EventsModelTests {
     private let origin = ItemOrigin((0..<48).map { Event(id: $0, title: "event \($0)") }, pageSize: 10)
 
+    /// Permanent, so that no retry follows by itself within the same run.
+    private static let away = FetchFailure(.server, "the API is away", isRetryable: false)
+
     private func repository(_ store: SQLitePageStore) -> ListRepository<Event> {
         let origin = origin
-        return ListRepository(storage: store, codec: JSONItemCodec<Event>(), source: { _ in origin })
+        return ListRepository(
+            storage: store, codec: JSONItemCodec<Event>(), clock: ManualClock(), source: { _ in origin })
     }
 
     @Test("The headline says what the screen shows: loading, events, a failure of the next page, a failure of all")
     func headline() async throws {
         let model = EventsModel(repository(try await .inMemory()), account: "ann")
         #expect(model.headline == "loading")
-        origin.fail(.status(503))
+        origin.fail(Self.away)
         await model.list.refresh()
         #expect(model.headline.hasPrefix("the list failed to load: "))
         await model.list.retry()
         #expect(model.headline == "10 of 48 events")
-        origin.fail(.status(503))
+        origin.fail(Self.away)
         await model.list.loadNext()
         #expect(model.headline.hasPrefix("10 events; the next page failed to load: "))
         await model.list.retry()
@@ -37,11 +41,11 @@ struct EventsModelTests {
         let repository = repository(store)
         let model = EventsModel(repository, account: "ann")
         let running = Task { await model.list.run(.cacheThenRefresh) }
-        origin.fail(.status(503))
-        while model.list.failure == nil { await Task.yield() }
+        origin.fail(Self.away)
+        while model.list.failure == nil, !Task.isCancelled { await Task.yield() }
         #expect(model.headline.hasPrefix("10 events; the refresh of the list failed: "))
         try await repository.forget(scope: "ann")
-        while !model.list.items.isEmpty { await Task.yield() }
+        while !model.list.items.isEmpty, !Task.isCancelled { await Task.yield() }
         running.cancel()
         #expect(try await store.records().isEmpty)
     }

@@ -30,7 +30,11 @@ struct PaginatedListViewModelTests {
     func followsThePages() async throws {
         let pages = Pages()
         let source = ItemSource.cursors { (start: Int?, _) in try pages.page(start) }
-        let list = ListRepository(storage: try await SQLitePageStore.inMemory(), source: source).list("names")
+        // One attempt, so that no retry follows by itself within the same run.
+        var options = PagedListOptions()
+        options.sync.retry.attempts = 1
+        let repository = ListRepository(storage: try await SQLitePageStore.inMemory(), source: source)
+        let list = repository.list("names", source: source, options: options)
         let names = PaginatedListViewModel(list)
         #expect(names.items.isEmpty && !names.loading && !names.exhausted && names.lastError == nil)
         await names.loadNextPage()

@@ -12,7 +12,7 @@ struct PagingListTests {
         let screen = PagingListModel(bench.list)
         #expect(screen.state == .fullscreenLoading)
         await until { screen.state == .items }
-        while screen.state != .disabled {
+        while screen.state != .disabled, !Task.isCancelled {
             for row in screen.items.indices { screen.rowAppeared(at: row) }
             await Task.yield()
         }
