@@ -44,7 +44,7 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         }
         let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
         let count = max(hosts.count, addresses.count)
-        // libpq says what is wrong with a number of ports that does not fit.
+        // libpq reports a number of ports that does not fit the hosts.
         guard count > 1, ports.count <= 1 || ports.count == count else { return [[]] }
         let each = (0..<count).map { index in
             [("host", hosts), ("hostaddr", addresses), ("port", ports)].compactMap { keyword, entries in
