@@ -29,6 +29,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
         public static let doubtful = Class(rawValue: "doubtful")
         /// The origin repeats its answers endlessly (R24).
         public static let loop = Class(rawValue: "loop")
+        /// The list was removed from the storage while it was fetched. The ledger never records this class.
+        public static let purged = Class(rawValue: "purged")
     }
 
     /// The class of the failure.
@@ -37,8 +39,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
     public var isRetryable: Bool
     /// The HTTP status of the answer; `nil` when there was no answer.
     public var httpStatus: Int?
-    /// A message of one short line. It never contains secrets or item data.
-    public var message: String
+    /// A message of one short line. It never contains secrets or item data. Line breaks become spaces.
+    public var message: String { didSet { message = FetchFailure.line(message) } }
     /// The pause that the origin requested, counted from its answer; `nil` when it requested none.
     public var retryAfter: Duration?
 
@@ -48,10 +50,16 @@ public struct FetchFailure: Error, Hashable, Sendable {
         retryAfter: Duration? = nil
     ) {
         self.failureClass = failureClass
-        self.message = message
+        self.message = FetchFailure.line(message)
         self.isRetryable = isRetryable
         self.httpStatus = httpStatus
         self.retryAfter = retryAfter
+    }
+
+    /// Returns the text as one line. Tables, logs and the ledger hold one line for a failure.
+    private static func line(_ text: String) -> String {
+        guard text.contains(where: \.isNewline) else { return text }
+        return text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// Returns the failure for an HTTP status, classified by R27.
@@ -60,7 +68,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
         return switch status {
         case 408: FetchFailure(.timeout, text, isRetryable: true, httpStatus: status, retryAfter: retryAfter)
         case 425, 429: FetchFailure(.throttled, text, isRetryable: true, httpStatus: status, retryAfter: retryAfter)
-        case 401, 403: FetchFailure(.forbidden, text, isRetryable: false, httpStatus: status)
+        case 401, 403: FetchFailure(.forbidden, text, isRetryable: false, httpStatus: status, retryAfter: retryAfter)
         case 500...599: FetchFailure(.server, text, isRetryable: true, httpStatus: status, retryAfter: retryAfter)
         default: FetchFailure(.refused, text, isRetryable: false, httpStatus: status)
         }

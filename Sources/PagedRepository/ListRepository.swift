@@ -141,8 +141,9 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///   - limit: the number of items. Values below 0 count as 0.
     ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
     ///     incomplete or stale.
-    /// - Throws: `ListFailure` when a required fetch fails and no item of the window is cached. `StorageError` when the
-    ///   storage fails.
+    /// - Throws: `ListFailure` when a required fetch fails and no item of the window is cached. Its class is
+    ///   `FetchFailure.Class.purged` when the list was removed during the call, by `forget` or by another caller of the
+    ///   storage. `StorageError` when the storage fails.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
@@ -164,36 +165,26 @@ public final class ListRepository<Value: Sendable>: Sendable {
             case .refreshIfStale: cached?.freshness != .fresh
             case .cacheOnly, .cacheThenRefresh: false
             }
-        var options = world.options.sync
-        let served = ServedPages()
-        var head: SyncReport?
-        if refreshesPageOne {
-            options.work = .refresh
-            head = try await run(key, options, served)
-            // The list was forgotten, and is not begun again.
-            guard head != nil else { return ItemWindow(range: range) }
+        let fetch = WindowFetch(world, source, key, range)
+        // Each reset of the list supersedes the fetch, which then begins again.
+        for _ in 0..<8 {
+            switch try await fetch.run(refreshesPageOne: refreshesPageOne) {
+            case .restarted: continue
+            case .removed: throw ListFailure(.next, .purged)
+            case .ended(let report, let served):
+                var latest = try await windows.window(of: key, range, for: source)
+                if !served.isEmpty { latest = world.builder.laid(served, over: latest ?? ItemWindow(range: range)) }
+                let failure = report.headFailure ?? report.failures.first?.failure
+                if let latest, !latest.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
+                    return latest
+                }
+                guard report.outcome == .offline || failure != nil else { return latest ?? ItemWindow(range: range) }
+                throw ListFailure(
+                    .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
+                    nextAttemptAt: report.nextAttemptAt)
+            }
         }
-        options.work = .positions(range)
-        // When page one must not be stored, pages behind it cannot be stored either.
-        let isServed = head.map { $0.pagesNotStored > 0 } ?? false
-        guard let report = isServed ? head : try await run(key, options, served) else {
-            return ItemWindow(range: range)
-        }
-        var latest = try await windows.window(of: key, range, for: source)
-        if report.pagesNotStored > 0 {
-            latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range))
-        }
-        let failure = report.headFailure ?? report.failures.first?.failure
-        if let latest, !latest.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
-            return latest
-        }
-        // The list was removed in the meantime: nothing of it is held, and no fetch failed.
-        guard report.outcome == .offline || failure != nil, report.outcome != .purged else {
-            return latest ?? ItemWindow(range: range)
-        }
-        throw ListFailure(
-            .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
-            nextAttemptAt: report.nextAttemptAt)
+        throw ListFailure(.next, .purged)
     }
 
     /// Returns the item with this id, or nil when the list does not hold it. Sends no request.
@@ -227,30 +218,6 @@ public final class ListRepository<Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Runs once for a window. Returns nil when `forget` has ended the run.
-    private func run(
-        _ key: QueryKey, _ options: SyncOptions, _ served: ServedPages
-    ) async throws -> SyncReport? {
-        let (source, world) = settings(of: key)
-        let call = SourceCall(world.runs, key)
-        try call.refuseWithin(.next)
-        let sync = ListSync(
-            storage: world.storage, source: RememberingSource(source, for: call), key: key, options: options,
-            clock: world.clock, chance: world.chance, logger: world.logger)
-        let task = Task(executorPreference: world.executor) { () async -> Result<SyncReport, StorageError> in
-            do throws(StorageError) { return .success(try await sync.run { served.note($0) }) } catch {
-                return .failure(error)
-            }
-        }
-        let entry = world.runs.enter(key) { task.cancel() }
-        let result = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        return world.runs.leave(entry) ? nil : try result.get()
-    }
-
     // MARK: Removing lists
 
     /// Removes a list with everything that is stored of it, its pin included. For the end of a session, and for data
@@ -258,8 +225,9 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///
     /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
     /// receive an empty snapshot and `ListEvent.reset`. A call that begins before `forget` has returned, or later, may
-    /// load the list again. A `SyncEngine` on the same storage ends its work on the list with the next answer, and
-    /// stores nothing of it. The call waits up to a second for a source that ignores its cancellation.
+    /// load the list again. Other users of the storage end their work on the list with their next answer, and store
+    /// nothing of it: a `SyncEngine`, a `ListSync`, another repository, another process. Exempt is a first load with
+    /// `SyncOptions.registersFirst` off. The call waits up to a second for a source that ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
     public func forget(_ key: QueryKey) async throws(StorageError) {
         try await forget { $0 == key }
@@ -275,9 +243,17 @@ public final class ListRepository<Value: Sendable>: Sendable {
         let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
         for list in used { await list.supersede() }
         await world.runs.revoke(where: isMeant)
-        let records = try await world.storage.records().filter { isMeant($0.key) }
-        if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
+        do {
+            let records = try await world.storage.records().filter { isMeant($0.key) }
+            if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
+        } catch {
+            for list in used { await list.wasNotRemoved() }
+            throw error
+        }
         lists.withLock { lists in lists.own = lists.own.filter { !isMeant($0.key) } }
-        for list in used { await list.wasForgotten() }
+        for list in used {
+            await list.wasRemoved()
+            await list.observe()
+        }
     }
 }

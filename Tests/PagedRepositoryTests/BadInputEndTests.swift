@@ -238,7 +238,7 @@ struct BadInputEndTests {
             bench.clock.advance(by: .seconds(10))
         }
         bench.clock.advance(by: .seconds(31))
-        #expect(try await list.refresh() == .upToDate)
+        #expect(try await list.refresh() == .changed)
         #expect(list.current.displayState == .empty && list.current.failure == nil)
         #expect(origin.requests.count == 5 + 4)
     }

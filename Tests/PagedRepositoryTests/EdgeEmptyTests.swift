@@ -73,11 +73,56 @@ struct EdgeEmptyTests {
                 storage: MemoryStorage(clock: ManualClock()), codec: RuledCodec(rule), clock: ManualClock(),
                 source: { _ in MixedOrigin(broken: [7]) }
             ).list(bench.key)
-            try await list.loadAll()
+            _ = try? await list.loadAll()
             #expect(list.current.items.map(\.number) == numbers)
             #expect(list.current.undecodable == [7..<8])
             #expect(list.current.segments.last?.range.upperBound == 60)
         }
+    }
+
+    @Test("With stop a load behind the item fails, and counts only shown items", arguments: [false, true])
+    func stop(isScrolled: Bool) async throws {
+        let list = ListRepository(
+            storage: MemoryStorage(clock: ManualClock()), codec: RuledCodec(.stop), clock: ManualClock(),
+            source: { _ in MixedOrigin(broken: [7]) }
+        ).list(bench.key)
+        var events = list.events.makeAsyncIterator()
+        #expect(try await list.load() == .loaded(7))
+        if isScrolled {
+            await list.prefetch(from: 5)
+            await list.prefetch(from: 6)
+        } else {
+            await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        }
+        let failure = list.current.failure
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .undecodable)
+        #expect(list.current.displayState == failure.map { .nextFailed($0) })
+        await #expect(throws: ListFailure.self) { try await list.loadAll() }
+        try await list.reset()
+        var loaded: [Range<Int>] = []
+        while let event = await events.next() {
+            if case .pageLoaded(let range, _) = event { loaded.append(range) }
+            if case .reset = event { break }
+        }
+        #expect(loaded.allSatisfy { $0.upperBound <= 7 }, "\(loaded)")
+    }
+
+    @Test("The events of loaded pages have all items, those behind an item that does not decode as well")
+    func eventsAroundUndecodable() async throws {
+        let list = bench.list(MixedOrigin(broken: [7, 12, 40]))
+        var events = list.events.makeAsyncIterator()
+        try await list.load()
+        while list.current.hasMore { try await list.loadNext() }
+        try await list.reset()
+        var numbers: [Int] = []
+        while let event = await events.next() {
+            if case .pageLoaded(let range, let rows) = event {
+                #expect(Array(range) == rows.map(\.number))
+                numbers += rows.map(\.number)
+            }
+            if case .reset = event { break }
+        }
+        #expect(numbers == (0..<60).filter { ![7, 12, 40].contains($0) })
     }
 
     @Test("An item that does not decode is reported by one event, and a refresh keeps the items behind it")

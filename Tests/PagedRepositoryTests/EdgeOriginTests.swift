@@ -115,4 +115,65 @@ struct EdgeOriginTests {
         }
         #expect(!scrolled.current.hasMore || scrolled.current.failure != nil)
     }
+
+    @Test(
+        "An origin that clamps or wraps and always reports more: each item once, and the load fails as a loop (R24)",
+        arguments: [CarelessOrigin.Habit.clamps, .wraps], [65, nil])
+    fileprivate func alwaysMore(habit: CarelessOrigin.Habit, total: Int?) async throws {
+        for (length, isScrolled) in [(60, false), (65, false), (60, true), (65, true)] {
+            let origin = CarelessOrigin(habit, length)
+            let source = ItemSource<Row>.offsets(pageSize: 20) { offset, size in
+                let rows = try origin.rows(offset, size)
+                return ItemPage(items: rows, total: total.map { _ in length }, hasMore: rows.count == size)
+            }
+            let list = bench.repository(source).list(QueryKey("\(length) \(isScrolled)"))
+            if isScrolled {
+                try await list.load()
+                for _ in 0..<30 where list.current.hasMore && list.current.failure == nil {
+                    _ = try? await list.loadNext()
+                }
+            } else {
+                _ = try? await list.loadAll()
+            }
+            #expect(list.current.items.map(\.number) == Array(0..<length), "\(length) \(isScrolled)")
+            #expect(list.current.failure?.failure.failureClass == .loop)
+            #expect(origin.requests <= 20, "\(origin.requests)")
+        }
+    }
+
+    @Test("A list in random order that always reports more fails as a loop", arguments: [65, nil])
+    func endlessRandom(total: Int?) async throws {
+        let source = ItemSource<Row>.offsets(pageSize: 20) { [origin = CarelessOrigin(.shuffles)] _, size in
+            ItemPage(items: try origin.rows(0, size), total: total, hasMore: true)
+        }
+        let list = bench.list(source)
+        await #expect(throws: ListFailure.self) { try await list.loadAll() }
+        #expect(list.current.failure?.failure.message != "too many requests")
+        #expect(list.current.hasMore)
+    }
+
+    @Test(
+        "Ids that repeat: every item is shown, with and without a total (R25)", arguments: [true, false],
+        [10, 12, 15, 20, 23])
+    func repeatedIDs(hasTotal: Bool, ids: Int) async throws {
+        for isScrolled in [false, true] {
+            let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+                let rows = (min(offset, 200)..<min(200, offset + size)).map { Row(id: "\($0 * 7 % ids)", number: $0) }
+                return ItemPage(items: rows, total: hasTotal ? 200 : nil)
+            }
+            let list = bench.repository(source).list(QueryKey("\(isScrolled)"))
+            if isScrolled {
+                try await list.load()
+                for _ in 0..<60 where list.current.hasMore && list.current.failure == nil {
+                    _ = try? await list.loadNext()
+                }
+            } else {
+                _ = try? await list.loadAll()
+            }
+            let isWhole = list.current.items.map(\.number) == Array(0..<200)
+            #expect(isWhole || list.current.failure != nil, "\(list.current.items.count)")
+            // Where each page has the ids of an earlier page, the load may fail instead.
+            if ids % 10 > 0 { #expect(isWhole, "\(list.current.items.count) \(isScrolled)") }
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import PageModel
 import PageStore
 import PagedRepository
@@ -107,6 +108,39 @@ struct EdgeSourceTests {
         #expect(thrown.withLock { $0.count } == 2)
         #expect(thrown.withLock { $0.allSatisfy { $0 is ListFailure } })
         place.withLock { $0 = nil }
+    }
+
+    @Test("A source that waits for its own list, or loads it by another repository, does not wait for itself")
+    func callsBackElsewhere() async throws {
+        let place = Mutex<(list: PagedList<Row>, other: ListRepository<Row>)?>(nil)
+        let thrown = Mutex<[any Error]>([])
+        let source = ItemSource<Row>.offsets(pageSize: 10) { [key = bench.key] offset, size in
+            let known = place.withLock { $0 }
+            await known?.list.settled()
+            do { _ = try await known?.other.list(key).refresh() } catch { thrown.withLock { $0.append(error) } }
+            do { _ = try await known?.other.page(key, offset: 0, limit: 5, policy: .originFirst) } catch {
+                thrown.withLock { $0.append(error) }
+            }
+            return ItemPage(items: Row.list(offset..<min(offset + size, 48)), total: 48)
+        }
+        let list = bench.list(source)
+        place.withLock { $0 = (list, bench.repository(source)) }
+        #expect(try await list.load() == .loaded(10))
+        #expect(thrown.withLock { $0.count } == 2)
+        #expect(thrown.withLock { $0.allSatisfy { $0 is ListFailure } })
+        place.withLock { $0 = nil }
+    }
+
+    @Test("A failure is one line, and has the words of the source's error where the options allow it")
+    func oneLine() async throws {
+        struct Asleep: LocalizedError { var errorDescription: String? { "The server\nis asleep." } }
+        let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw Asleep() }
+        let list = bench.list(source) { $0.sync.recordsErrorText = true }
+        let failure = await #expect(throws: ListFailure.self) { try await list.load() }
+        #expect(failure?.failure.message == "the source threw Asleep: The server is asleep.")
+        #expect(failure?.cause is Asleep)
+        let own = FetchFailure(.refused, "first\nsecond\r\nthird", isRetryable: false)
+        #expect(own.description == "refused: first second third")
     }
 
     // MARK: Odd answers

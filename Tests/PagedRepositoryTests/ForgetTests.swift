@@ -1,6 +1,8 @@
 import PageModel
+import PageStore
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -55,7 +57,8 @@ struct ForgetTests {
         while deaf.callers < 1 { await Task.yield() }
         try await repository.forget(scope: "ann")
         #expect(try await loading.value == .superseded)
-        #expect(try await window.value.items.isEmpty)
+        let failure = await #expect(throws: ListFailure.self) { try await window.value }
+        #expect(failure?.failure.failureClass == .purged)
         isHolding.withLock { $0 = false }
         deaf.release()
         for _ in 0..<200 { await Task.yield() }
@@ -63,6 +66,94 @@ struct ForgetTests {
         #expect(list.current.items.isEmpty && !list.current.isLoading)
         // A later load begins the list again.
         #expect(try await list.load() == .loaded(10))
+    }
+
+    @Test(
+        "Work of another repository, of another handle and of a ListSync stores nothing of a forgotten list",
+        arguments: ["first", "next", "refresh", "sync"], [true, false])
+    func elsewhere(work: String, byScope: Bool) async throws {
+        for isOneHandle in [true, false] {
+            let folder = Folder()
+            let store = try await SQLitePageStore.open(at: folder.store)
+            let other = isOneHandle ? store : try await SQLitePageStore.open(at: folder.store)
+            let deaf = DeafSource()
+            let isHolding = Mutex(false)
+            let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+                if isHolding.withLock({ $0 }) { await deaf.wait() }
+                return ItemPage(items: Row.list(offset..<min(offset + size, 48)), total: 48)
+            }
+            let list = ListRepository(storage: other, source: source).list(mine)
+            if work == "next" || work == "refresh" { try await list.load() }
+            isHolding.withLock { $0 = true }
+            let key = mine
+            let loading = Task {
+                switch work {
+                case "first": _ = try await list.load()
+                case "next": _ = try await list.loadNext()
+                case "refresh": _ = try await list.refresh()
+                default: _ = try await ListSync(storage: other, source: source, key: key).run()
+                }
+            }
+            while deaf.callers < 1 { await Task.yield() }
+            let forgetting = ListRepository(
+                storage: store, source: ItemSource<Row>.offsets(pageSize: 10) { _, _ in [] })
+            if byScope { try await forgetting.forget(scope: "ann") } else { try await forgetting.forget(mine) }
+            isHolding.withLock { $0 = false }
+            deaf.release()
+            try await loading.value
+            #expect(try await store.records().isEmpty)
+            try await list.load(.cacheOnly)
+            #expect(list.current.items.isEmpty)
+            if !isOneHandle { await other.close() }
+            await store.close()
+        }
+    }
+
+    @Test("A window that is fetched while its list is forgotten fails, and one beside a reset is fetched again")
+    func windows() async throws {
+        let deaf = DeafSource()
+        let isHolding = Mutex(true)
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            if isHolding.withLock({ $0 }) { await deaf.wait() }
+            return ItemPage(items: Row.list(offset..<min(offset + size, 48)), total: 48)
+        }
+        let repository = bench.repository(source)
+        let forgotten = Task { try await repository.page(mine, offset: 20, limit: 10) }
+        while deaf.callers < 1 { await Task.yield() }
+        try await repository.forget(mine)
+        let failure = await #expect(throws: ListFailure.self) { try await forgotten.value }
+        #expect(failure?.failure.failureClass == .purged && failure?.failure.isRetryable == true)
+        deaf.release()
+        let reset = Task { try await repository.page(mine, offset: 20, limit: 10) }
+        while deaf.callers < 1 { await Task.yield() }
+        try await repository.list(mine).reset()
+        isHolding.withLock { $0 = false }
+        deaf.release()
+        #expect(try await reset.value.items.map(\.number) == Array(20..<30))
+    }
+
+    @Test("A list sends one reset event for each removal", arguments: 0..<3)
+    func oneEvent(removal: Int) async throws {
+        for _ in 0..<30 {
+            let repository = bench.repository(StagedOrigin())
+            let list = repository.list(mine)
+            var events = list.events.makeAsyncIterator()
+            try await list.load()
+            switch removal {
+            case 0: try await repository.forget(scope: "ann")
+            case 1: try await repository.forget(mine)
+            default: try await list.reset()
+            }
+            try await list.load()
+            try await list.loadAll()
+            var resets = 0
+            while let event = await events.next() {
+                if case .reset = event { resets += 1 }
+                if case .endReached = event { break }
+            }
+            #expect(resets == 1)
+            try await list.reset()
+        }
     }
 
     @Test("A reset keeps the pin")

@@ -189,16 +189,53 @@ struct NoStoreListTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("A window shows the items of the answer and reports that they are not stored")
-    func windows() async throws {
+    @Test("A window shows the items of the answers and reports that they are not stored")
+    func window() async throws {
         let origin = MarkedOrigin(StagedOrigin(34), noStore)
         let repository = repository(origin)
         let window = try await repository.page(key, offset: 5, limit: 10)
-        #expect(window.items.map(\.number) == Array(5..<10))
-        #expect(window.missing == [10..<15], "missing positions are reported (R12)")
+        #expect(window.items.map(\.number) == Array(5..<15) && window.missing.isEmpty)
         #expect(!window.isKept && window.freshness == .stale && window.total == .exact(34))
-        #expect(origin.requests.count == 1)
+        #expect(origin.requests.map(\.target) == [.first, .offset(10)])
         let cached = try await repository.page(key, offset: 5, limit: 10, policy: .cacheOnly)
         #expect(cached.items.isEmpty)
+    }
+
+    // MARK: Refreshes and windows
+
+    @Test(
+        "A refresh with an unchanged page one keeps the pages behind it, also of an ephemeral list",
+        arguments: [true, false])
+    func refreshKeeps(isEphemeral: Bool) async throws {
+        let origin = MarkedOrigin(StagedOrigin(34))
+        if !isEphemeral { origin.mark(noStore) }
+        let list = list(origin) { $0.isEphemeral = isEphemeral }
+        try await list.loadAll()
+        #expect(try await list.refresh() == .upToDate)
+        #expect(numbers(list) == Array(0..<34) && list.current.isAtEnd)
+        origin.origin.rows[0] = StagedOrigin.row(99)
+        #expect(try await list.refresh() == .changed)
+        #expect(numbers(list) == [99] + Array(1..<10) && list.current.hasMore)
+        try await list.loadAll()
+        #expect(numbers(list) == [99] + Array(1..<34))
+    }
+
+    @Test(
+        "A window of a list that is not stored is fetched where it is, and leaves no record",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain], [true, false])
+    func windows(access: PagingAccess, isEphemeral: Bool) async throws {
+        let origin = MarkedOrigin(StagedOrigin(34, access: access))
+        if !isEphemeral { origin.mark(noStore) }
+        let repository = repository(origin) { $0.isEphemeral = isEphemeral }
+        for range in [0..<10, 5..<25, 20..<30, 30..<40, 0..<60, 90..<95] {
+            for policy in [LoadPolicy.refreshIfStale, .originFirst, .cacheThenRefresh] {
+                let window = try await repository.page(
+                    key, offset: range.lowerBound, limit: range.count, policy: policy)
+                #expect(window.items.map(\.number) == Array(range.clamped(to: 0..<34)), "\(range) \(policy)")
+                #expect(window.missing.isEmpty, "\(range) \(policy) \(window.missing)")
+            }
+        }
+        #expect(try await outline?.pages.isEmpty ?? true)
+        if isEphemeral { #expect(try await storage.query(key) == nil) }
     }
 }

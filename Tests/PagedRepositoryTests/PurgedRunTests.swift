@@ -58,14 +58,16 @@ struct PurgedRunTests {
         #expect(again.list?.coverage.count == 100)
     }
 
-    @Test("A window of a list purged meanwhile is empty and no failure")
+    @Test("A window of a list that is purged meanwhile fails as purged")
     func page() async throws {
         let clock = ManualClock()
         let storage = PurgingStorage(MemoryStorage(clock: clock), before: 2)
         let origin = ListOrigin((0..<100).map { "i\($0)" })
         let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in origin })
-        let window = try await repository.page(QueryKey("list"), offset: 50, limit: 10)
-        #expect(window.segments.isEmpty)
+        let failure = await #expect(throws: ListFailure.self) {
+            try await repository.page(QueryKey("list"), offset: 50, limit: 10)
+        }
+        #expect(failure?.failure.failureClass == .purged && failure?.failure.isRetryable == true)
     }
 }
 

@@ -145,7 +145,7 @@ final class SimulatedProcess: Sendable {
         case .endReached: hit("R35 end reached")
         case .notNow: find("R33: \(name) returned 'not now'")
         case .loaded(let count) where count < 0: find("R35: \(name) loaded \(count)")
-        case .loaded, .upToDate, .cached, .itemLimitReached, nil: break
+        case .loaded, .upToDate, .changed, .cached, .itemLimitReached, nil: break
         case .undecodable(let count): find("R7: \(name) found \(count) undecodable items")
         }
     }

@@ -43,6 +43,12 @@ enum GettingStarted {
         // end
     }
 
+    static func whole(_ list: PagedList<Event>) async throws {
+        // snippet: whole
+        while list.current.hasMore, !list.current.isAtItemLimit { try await list.loadNext() }
+        // end
+    }
+
     static func undecodable(_ snapshot: ListSnapshot<Event>) {
         // snippet: undecodable
         if !snapshot.undecodable.isEmpty { print("left out: positions \(snapshot.undecodable)") }

@@ -67,6 +67,7 @@ struct SpanBatch {
             version == nil || version == list.record.version,
             !list.record.total.contradicts(page.total),
             arrived.upperBound <= min(list.record.end ?? .max, list.record.total.count ?? .max),
+            !list.record.allowsDuplicates || arrived.upperBound <= list.record.total.exactCount ?? 0,
             !page.saysMore || arrived.upperBound != list.record.total.exactCount,
             EndOfList.decide(page.knowing(list.record.total), at: start, full: rules.fullPage, access: rules.access)
                 == .more

@@ -9,6 +9,8 @@ final class ServedPages: Sendable {
         /// The position of the page's first item.
         var offset: Int
         var page: FetchedPage
+
+        var range: Range<Int> { offset..<offset + page.content.count }
     }
 
     private let pages = Mutex<[Served]>([])

@@ -2,7 +2,8 @@ public import PageModel
 
 /// A change of a list. Snapshots show the state of a list; events show each change.
 public enum ListEvent<Value: Sendable>: Sendable {
-    /// These items were loaded at these positions.
+    /// These items were loaded at these positions. A page with items that do not decode is sent in parts, between those
+    /// items.
     case pageLoaded(Range<Int>, [Value])
     /// Items were inserted, removed, moved or rewritten. Items behind them shift accordingly.
     case refreshed(ListDifference)

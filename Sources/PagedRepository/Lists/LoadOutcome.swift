@@ -4,8 +4,11 @@ public import PageModel
 public enum LoadOutcome: Hashable, Sendable {
     /// The number of loaded items that were not held before, at least 1.
     case loaded(Int)
-    /// The origin answered, and no item is new.
+    /// The origin answered, and the list is as it was.
     case upToDate
+    /// A refresh found the list changed, and it holds no more items than before: items were edited, replaced, moved or
+    /// removed. `PagedList.updates` has the difference.
+    case changed
     /// The cached list is the result, as the policy allows. With `originFirst`, the origin could not be reached.
     case cached
     /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
@@ -27,7 +30,7 @@ public enum LoadOutcome: Hashable, Sendable {
         switch self {
         case .loaded(let count): .joined(count)
         case .upToDate: .joined(0)
-        case .cached, .undecodable, .itemLimitReached, .joined, .endReached, .superseded, .notNow: self
+        case .changed, .cached, .undecodable, .itemLimitReached, .joined, .endReached, .superseded, .notNow: self
         }
     }
 }

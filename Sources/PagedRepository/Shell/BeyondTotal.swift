@@ -11,13 +11,14 @@ extension SyncRun {
         case undecided
     }
 
-    /// Returns the meaning of an answer that has more items than its exact total leaves room for, and does not report
-    /// more. Returns nil for any other answer, and for one that no such habit explains: the total is then wrong (R20).
+    /// Returns the meaning of an answer that has more items than its exact total leaves room for. Returns nil for any
+    /// other answer, and for one that no such habit explains: the total is then wrong (R20). A report of more items
+    /// does not change the meaning, and decides only about the end (R24).
     func beyondTotal(_ page: FetchedPage, at start: Int, _ list: ListOutline) async throws(StorageError) -> BeyondTotal?
     {
         let count = page.content.count
         guard let total = page.total.exactCount, total == list.record.total.exactCount, start < total,
-            start + count > total, count <= total, page.hasMore != true, page.next == nil
+            start + count > total, count <= total, page.next == nil
         else { return nil }
         // The last full page: its first items are those before the requested position.
         let identities = page.content.identities

@@ -1,19 +1,21 @@
 import PageModel
 
 extension SyncRun {
-    /// Returns whether an origin without a total has returned its last page, or its first one, behind the end of its list
-    /// (R24).
+    /// Handles an answer behind the end of the list that is the last page again, or the first one, at an origin whose
+    /// total does not count more (R24). The list ends there, or is a loop when the answer reports more items.
     ///
     /// Page one has stayed as it was, so no insert has moved the items there. An answer that is page one proves nothing
     /// while no other page is held: the origin may ignore the position.
+    /// - Returns: whether it was such an answer.
     func isClamped(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
-        guard page.hasMore != true, page.next == nil, page.total.exactCount == nil, count < end,
+        guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
             [end - count, 0].contains(where: { first in
                 page.content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
             }),
+            try await areHeldAlike(page.content, places, query),
             let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
             list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
         else { return false }
@@ -21,11 +23,15 @@ extension SyncRun {
             askWitness(for: .span(range, overlap: 0), end: end)
             return true
         }
-        _ = try await apply(
-            CommitPlan(
-                query: query, version: list.record.version, edits: [.setEnd(end)],
-                ledger: [.forgotten(offset: end, lease: leases[end])]))
         pass.rechecksEnd = false
+        if page.hasMore == true {
+            try await originIgnoresOffsets(at: end)
+        } else {
+            _ = try await apply(
+                CommitPlan(
+                    query: query, version: list.record.version, edits: [.setEnd(end)],
+                    ledger: [.forgotten(offset: end, lease: leases[end])]))
+        }
         return true
     }
 
@@ -35,16 +41,27 @@ extension SyncRun {
     /// - An answer may hold the last full page instead of the requested position: known items to the last held
     ///   one, and then new ones. An insert looks the same. The position of the first known item is therefore requested
     ///   once, and the list continues from that answer.
-    /// - An answer may continue with the first items of the list behind the last one. These are cut off.
+    /// - An answer may continue with the first items of the list behind the last one. These are cut off. Items with
+    ///   the ids of the first ones and other content are other items of a list that repeats ids (R25).
+    ///
+    /// Both hold also when the answer reports more items: such a report decides only about the end. While pages before
+    /// the answer are in flight, the same request is sent again after them.
     func behindEnd(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> BehindEnd? {
         let end = range.lowerBound
-        guard page.hasMore != true, page.next == nil, page.total.exactCount == nil,
-            let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
-            list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
+        guard page.next == nil, page.total.exactCount == nil,
+            let list = try await storage.excerpt(of: query, 0..<Int.max), list.record.total.exactCount == nil,
+            isStillThere(list)
         else { return nil }
         let positions = page.content.identities.map { places[$0.key]?.position }
+        let beginning = positions.firstIndex(of: 0).flatMap { first in
+            positions[first...].enumerated().allSatisfy { $1 == $0 } ? first : nil
+        }
+        guard list.coverage.headEnd == end, list.coverage.runs.count == 1 else {
+            let isUndecided = queue.inFlight.contains { $0.isPage && $0.offset < start }
+            return beginning != nil && isUndecided ? .elsewhere(.span(range, overlap: end - start)) : nil
+        }
         let known = positions.prefix { $0 != nil }.count
         let first = end - known
         if source.access == .offsets, first < start - 1, known < positions.count,
@@ -53,14 +70,23 @@ extension SyncRun {
         {
             return .elsewhere(.span(end..<end + positions.count - known, overlap: known))
         }
-        guard let cut = positions.firstIndex(of: 0), cut > 0, cut >= end - start,
-            positions[cut...].enumerated().allSatisfy({ $1 == $0 }),
+        guard let cut = beginning, cut > 0, cut >= end - start,
             positions[..<cut].enumerated().allSatisfy({ $1 == nil || $1 == start + $0 }),
-            cut > end - start || positions.count - cut > 1
+            cut > end - start || positions.count - cut > 1,
+            try await areHeldAlike(page.content.slice(cut..<positions.count), places, query)
         else { return nil }
         var kept = page
         kept.content = page.content.slice(0..<cut)
         return .part(kept)
+    }
+
+    /// Whether those of these items that the list holds have equal content there: the same bytes, or the same JSON (R6).
+    func areHeldAlike(
+        _ content: PageContent, _ places: [UInt64: ItemPlace], _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        try await keepingBytes(of: content, at: places, in: query).identities.allSatisfy {
+            places[$0.key].map { $0.content } ?? $0.content == $0.content
+        }
     }
 
     /// An answer of an origin that goes behind the end of its list.

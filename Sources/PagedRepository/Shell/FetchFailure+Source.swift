@@ -1,5 +1,11 @@
 import PageModel
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension FetchFailure {
     /// The failure that the ledger records for an error of a source: the error itself if it is a `FetchFailure`, and
     /// otherwise a retryable transport failure that names the type of the error.
@@ -14,9 +20,17 @@ extension FetchFailure {
         var message = "the source threw \(type(of: error))"
         if keepsWords {
             // One line for tables and logs, however long the text is.
-            let words = "\(error)".split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let text = (error as? any LocalizedError)?.errorDescription ?? "\(error)"
+            let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             message += ": \(words.prefix(200))"
         }
         self.init(.transport, message, isRetryable: true)
+    }
+}
+
+extension FetchFailure {
+    /// The failure of a call whose list was removed meanwhile.
+    static var purged: FetchFailure {
+        FetchFailure(.purged, "the list was removed while it was fetched", isRetryable: true)
     }
 }

@@ -85,15 +85,8 @@ extension SyncRun {
         query = known
         // Another process may commit between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
-            guard let list = try await storage.outline(of: known) else {
-                // The list was purged, so the answer belongs to no list. Unless the caller has cancelled, a new list is
-                // begun.
-                if !Task.isCancelled, !options.updatesOnly {
-                    query = nil
-                    askAgain()
-                }
-                return
-            }
+            // The list was purged, so the answer belongs to no list, and the run begins no other list (R4).
+            guard let list = try await storage.outline(of: known) else { return }
             // Another owner may have begun the list while page one was in flight.
             guard isOurs(list.record) else { return }
             // Another total shows a change that page one need not show.

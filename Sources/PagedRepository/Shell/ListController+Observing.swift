@@ -95,8 +95,9 @@ extension ListController: WatchedList {
         if let failure = machine.shownFailure { events.send(.failed(failure)) }
     }
 
-    /// Handles a purge by another caller. This list's own `reset` stops the observation first, so it causes no call.
+    /// Handles a purge by another caller. A removal by a holder of this list reports itself.
     private func wasPurged() async {
+        guard removals == 0 else { return }
         showNothing()
         events.send(.reset)
         observe()

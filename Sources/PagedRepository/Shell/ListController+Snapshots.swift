@@ -149,7 +149,10 @@ extension ListController {
 
     func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
         var snapshot = content
-        let isNewEnd = machine.saw(ListMachine.Content(isLoaded: content.isLoaded, isAtEnd: content.isAtEnd))
+        let isNewEnd = machine.saw(
+            ListMachine.Content(
+                isLoaded: content.isLoaded,
+                isAtEnd: content.isAtEnd && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
         snapshot.activity =
             switch machine.work {

@@ -6,6 +6,12 @@ extension ListController {
     /// follows them.
     func wasServed(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
+        if offset == 0, unkept?.confirm(page, at: world.clock.now()) == true {
+            // Page one is as it was, so the pages behind it stay.
+            try? await rebuild()
+            return
+        }
+        hasReplacedUnkept = offset == 0 && unkept?.pages.start == 0
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.itemsEnd
             let pages = EphemeralPages(
@@ -13,7 +19,7 @@ extension ListController {
                 emptyPageLimit: world.options.sync.emptyPageLimit)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
-            unkept = UnkeptList(pages, behind: stored, at: world.clock.now())
+            unkept = UnkeptList(pages, behind: stored, from: page, at: world.clock.now())
         }
         guard let range = try? take(page, at: offset) else { return }
         try? await rebuild(telling: range)

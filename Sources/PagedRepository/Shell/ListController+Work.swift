@@ -18,9 +18,11 @@ extension ListController {
     }
 
     private func run(_ work: ListMachine.Work, _ ticket: Int) async {
+        hasReplacedUnkept = false
         let entry = world.runs.enter(key)
         defer { world.runs.leave(entry) }
         let before = current
+        if work == .next, let failure = stopFailure { return finish(ticket, .failure(failure)) }
         if work == .next, await runUnkept(ticket) { return }
         // All missing pages are fetched, so those with unusable items are marked as missing first.
         if work == .all { _ = try? await markUnusable(before) }
@@ -85,12 +87,29 @@ extension ListController {
     }
 
     func tellLoaded(_ range: Range<Int>) {
-        guard events.hasListeners, let run = current.segments.first(where: { $0.isHeld && $0.range.overlaps(range) })
-        else {
-            return
+        guard events.hasListeners else { return }
+        let end = stop?.lowerBound ?? .max
+        for run in current.segments where run.isHeld && run.offset < end && run.range.overlaps(range) {
+            let part = range.clamped(to: run.range)
+            events.send(.pageLoaded(part, part.map { run.items[$0 - run.offset] }))
         }
-        let part = range.clamped(to: run.range)
-        events.send(.pageLoaded(part, part.map { run.items[$0 - run.offset] }))
+    }
+
+    /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that it
+    /// does not end so.
+    private var stop: Range<Int>? {
+        world.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
+    }
+
+    /// The failure of a load behind an item that does not decode, when the codec stops there.
+    private var stopFailure: ListFailure? {
+        stop.map {
+            ListFailure(
+                .next,
+                FetchFailure(
+                    .undecodable, "the item at position \($0.lowerBound) does not decode, and the list stops there",
+                    isRetryable: false))
+        }
     }
 
     private func ending(
@@ -111,11 +130,13 @@ extension ListController {
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
                 return .success(.superseded)
             }
-            return .success(outcome(from: before, to: now) ?? .upToDate)
+            let isChanged = report.reconciliation.isChange || hasReplacedUnkept
+            return .success(outcome(from: before, to: now) ?? (isChanged && before.isLoaded ? .changed : .upToDate))
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isKept
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
+            if let stopFailure { return .failure(stopFailure) }
             if isDeadEnd(work, report) {
                 let why = "the origin repeats items that are held already, or gives no more; the list has no end"
                 return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
@@ -163,7 +184,8 @@ extension ListController {
     }
 
     private func held(_ snapshot: ListSnapshot<Value>) -> Int {
-        snapshot.segments.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) }
+        let end = world.builder.stops ? snapshot.undecodable.first?.lowerBound ?? .max : .max
+        return snapshot.segments.reduce(0) { $0 + ($1.isHeld && $1.offset < end ? $1.items.count : 0) }
     }
 
     private func finish(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {

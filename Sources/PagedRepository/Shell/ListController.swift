@@ -31,10 +31,14 @@ actor ListController<Value: Sendable> {
     private var prefetch: Prefetch
     /// The number of prefetches that no caller waits for.
     private nonisolated let prefetches = Mutex(0)
+    /// The removals of this list that its own holders have begun. Each of them reports itself.
+    private(set) var removals = 0
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
     var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    /// Whether the work under way has replaced unstored pages by a changed page one.
+    var hasReplacedUnkept = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
     var recordedFailure: ListFailure?
     /// The undecodable positions that an event has reported last.
@@ -49,7 +53,7 @@ actor ListController<Value: Sendable> {
     init(key: QueryKey, world: RepositoryContext<Value>, source: any PageSource) {
         self.key = key
         self.world = world
-        self.call = SourceCall(world.runs, key)
+        self.call = SourceCall(world.storage, key)
         let shown: any PageSource = world.options.isEphemeral ? EphemeralSource(source: source) : source
         self.source = RememberingSource(shown, for: call)
         prefetch = Prefetch(distance: world.options.prefetchDistance, limit: world.options.prefetchLimit)
@@ -151,8 +155,10 @@ actor ListController<Value: Sendable> {
         tellSettled()
     }
 
-    /// Returns when no load and no prefetch is under way.
+    /// Returns when no load and no prefetch is under way. Returns at once within the list's own source, which is part of
+    /// a load.
     func settled() async {
+        if call.isUnderWay { return }
         while machine.work != nil || prefetches.withLock({ $0 > 0 }) {
             await withCheckedContinuation { settling.append($0) }
         }
@@ -164,34 +170,44 @@ actor ListController<Value: Sendable> {
         settling = []
     }
 
-    /// Supersedes all work under way, before the list is removed by `ListRepository.forget`.
+    /// Supersedes all work under way, before the list is removed. `wasRemoved` or `wasNotRemoved` must follow.
     func supersede() {
+        removals += 1
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()
         tellSettled()
     }
 
     /// Shows that the list was removed.
-    func wasForgotten() async {
+    func wasRemoved() {
+        removals -= 1
         refetched = []
         prefetch.restart()
         showNothing()
         events.send(.reset)
+    }
+
+    /// Ends a removal that failed. The list is observed again, and its items stay as they are.
+    func wasNotRemoved() {
+        removals -= 1
         observe()
     }
 
     /// Removes the list from this object and from the storage.
     func reset() async throws {
         supersede()
-        if let known = try await world.storage.query(key) {
-            _ = try await world.storage.purge([known.id])
-            // The pin belongs to the list and not to its items.
-            if known.isPinned { try await world.storage.pin(key) }
+        do {
+            try await world.runs.duringReset(of: key) {
+                guard let known = try await world.storage.query(key) else { return }
+                _ = try await world.storage.purge([known.id])
+                // The pin belongs to the list and not to its items.
+                if known.isPinned { try await world.storage.pin(key) }
+            }
+        } catch {
+            wasNotRemoved()
+            throw error
         }
-        refetched = []
-        prefetch.restart()
-        showNothing()
-        events.send(.reset)
+        wasRemoved()
         // Another writer may have stored the list again.
         if observe(), machine.work == nil { try? await rebuild() }
     }

@@ -9,9 +9,12 @@ extension SyncRun {
     ///   - answer: the answer.
     ///   - range: the requested positions, without the overlap.
     ///   - overlap: the number of known items that were requested again.
+    ///   - isCut: whether items that belong to other positions were cut off the end of the answer. Such a page is not
+    ///     short. Defaults to false.
     ///   - looks: how often other writers stored parts of the page between a read and its commit. Defaults to 0.
-    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError)
-    {
+    func spanArrived(
+        _ answer: PageAnswer, _ range: Range<Int>, overlap: Int, isCut: Bool = false, looks: Int = 0
+    ) async throws(StorageError) {
         guard let query else { return }
         guard !pass.mustRestart else { return keepAsEvidence(answer, at: range.lowerBound - overlap) }
         let start = range.lowerBound - overlap
@@ -19,7 +22,9 @@ extension SyncRun {
         if case .page(let page) = answer {
             // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
             if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
-            if isShort(page, at: start) { return lookAgain(at: page, from: start, .span(range, overlap: overlap)) }
+            if !isCut, isShort(page, at: start) {
+                return lookAgain(at: page, from: start, .span(range, overlap: overlap))
+            }
         }
         guard case .page(let page) = answer, page.content.count > overlap else {
             guard try await isStillThere(query) else { return }
@@ -30,7 +35,8 @@ extension SyncRun {
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
         switch try await beyondTotal(page, at: start, list) {
         case .page(let page, let start):
-            return try await spanArrived(.page(page), range, overlap: range.lowerBound - start, looks: looks)
+            return try await spanArrived(
+                .page(page), range, overlap: range.lowerBound - start, isCut: true, looks: looks)
         case .undecided: return queue.add([.span(range, overlap: overlap)])
         case nil: break
         }
@@ -38,6 +44,9 @@ extension SyncRun {
         let identities = page.content.identities
         guard try await agrees(identities, arrived, missing, list) else {
             return try await disagrees(page, at: start, of: range, query)
+        }
+        if try await isEndlessRepetition(page.content, arrived, missing, list) {
+            return try await originLoops("\(repetitions) consecutive pages had no new items", range.lowerBound, list)
         }
         var edits = page.writes(missing, from: start).map { write in
             recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
@@ -74,7 +83,7 @@ extension SyncRun {
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
         case .stored: spanStored(page, arrived, of: range, missing, list)
         case .notStored: break
-        case .changed: try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
+        case .changed: try await spanArrived(answer, range, overlap: overlap, isCut: isCut, looks: looks + 1)
         }
     }
 
@@ -158,7 +167,7 @@ extension SyncRun {
         switch try await behindEnd(page, places, at: offset, of: range, query) {
         case .elsewhere(let target): return queue.add([target])
         case .part(let part):
-            return try await spanArrived(.page(part), range, overlap: range.lowerBound - offset)
+            return try await spanArrived(.page(part), range, overlap: range.lowerBound - offset, isCut: true)
         case nil: break
         }
         let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
@@ -166,8 +175,27 @@ extension SyncRun {
         guard pagesWithoutNews < SyncRun.sameAnswers else {
             return try await originIgnoresOffsets(at: range.lowerBound)
         }
-        if isShiftedAgain(page.content.shifts(at: offset, places)) { return walkByPosition() }
+        // Other items with the ids of held ones are not moved items (R25).
+        if try await areHeldAlike(page.content, places, query), isShiftedAgain(page.content.shifts(at: offset, places))
+        {
+            return walkByPosition()
+        }
         listMoved(page, at: offset)
+    }
+
+    /// Whether a list with repeated ids has received many pages in a row that repeat at least nine in ten items, behind
+    /// the positions that an exact total counts (R24). Such a list has no end that this run could reach.
+    private func isEndlessRepetition(
+        _ content: PageContent, _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        guard list.record.allowsDuplicates, !missing.isEmpty,
+            arrived.upperBound > list.record.total.exactCount ?? 0
+        else { return false }
+        let keys = content.identities.map(\.key)
+        let held = try await storage.locate(Set(keys), in: list.record.id)
+        let known = keys.count { held[$0] != nil }
+        repetitions = known * 10 >= keys.count * 9 ? repetitions + 1 : 0
+        return repetitions >= options.loopGuard
     }
 
     /// Handles an origin that returns the same items for every position (R24). No held item is removed.

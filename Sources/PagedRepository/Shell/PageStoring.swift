@@ -34,28 +34,34 @@ extension SyncRun {
                 queue.add([target])
                 return .notStored
             case .part(let part):
-                try await spanArrived(.page(part), range, overlap: range.lowerBound - start)
+                try await spanArrived(.page(part), range, overlap: range.lowerBound - start, isCut: true)
                 return .notStored
             case nil: break
             }
-            let times = note(identities, at: start, places)
-            let isKnownWhole = places.count == identities.count
-            if isKnownWhole {
-                if try await isClamped(page, places, of: range, query) { return .notStored }
+            let arrivals = note(identities, at: start, places)
+            var isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
+            if isKnownWhole, try await isClamped(page, places, of: range, query) { return .notStored }
+            let isAlike = try await areHeldAlike(page.content, places, query)
+            // Items with the ids of held ones and other content, the same in each answer, are other items (R25).
+            let areOthers = !isAlike && arrivals.alike > 1
+            if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
                 pagesWithoutNews += 1
                 guard pagesWithoutNews < SyncRun.sameAnswers else {
                     try await originIgnoresOffsets(at: range.lowerBound)
                     return .notStored
                 }
             }
+            if areOthers { isKnownWhole = false }
+            let mayBeShifted = isAlike || arrivals.count > 1 && !areOthers
             // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats
             // some items must arrive twice (R25).
+            let times = areOthers ? arrivals.alike : arrivals.count
             if isKnownWhole || times < 2 {
-                if isShiftedAgain(shifts) { walkByPosition() } else { listMoved(page, at: start) }
+                if mayBeShifted, isShiftedAgain(shifts) { walkByPosition() } else { listMoved(page, at: start) }
                 return .notStored
             }
             // Where pages lack items, positions do not count the items before them (R53).
-            if times > 3, isShiftedAgain(shifts) {
+            if times > 3, mayBeShifted, isShiftedAgain(shifts) {
                 walkByPosition()
                 return .notStored
             }
@@ -80,16 +86,21 @@ extension SyncRun {
     }
 
     /// Counts how often these items arrived at one position while they are stored at another.
-    /// - Returns: the highest count of these items.
-    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Int {
-        var most = 0
+    /// - Returns: the highest counts of these items.
+    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Collisions {
+        var most = Collisions()
         var received: [UInt64: Int] = [:]
         for (index, identity) in identities.enumerated() {
             let earlier = received.updateValue(start + index, forKey: identity.key)
             guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
             let collision = Collision(key: identity.key, places: [place, start + index])
-            collisions[collision, default: 0] += 1
-            most = max(most, collisions[collision] ?? 0)
+            var known = collisions[collision] ?? Collisions()
+            known.count += 1
+            known.alike = known.content == identity.content ? known.alike + 1 : 1
+            known.content = identity.content
+            collisions[collision] = known
+            most.count = max(most.count, known.count)
+            most.alike = max(most.alike, known.alike)
         }
         return most
     }

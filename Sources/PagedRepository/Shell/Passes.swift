@@ -12,8 +12,10 @@ extension SyncRun {
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
             guard ending == .drained, headFailure == nil, let query else { return ending }
-            // A page that a repair has moved does not count as the next page.
-            if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
+            // A page that a repair has moved, or that is fetched again, does not count as the next page.
+            if passCount > 0 {
+                goal = max(goal, try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0)
+            }
             if options.work == .refresh { return ending }
             if try await hasNothingLeft() {
                 ending = try await recheck()

@@ -9,12 +9,24 @@ final class RunRoster: Sendable {
     private struct Run {
         var key: QueryKey
         var cancel: (@Sendable () -> Void)?
-        var isRevoked = false
+        var ending = Ending.own
+    }
+
+    /// What has ended a run.
+    enum Ending: Sendable {
+        /// The run itself.
+        case own
+        /// A reset of its list, after which the list may begin again.
+        case restarted
+        /// `revoke`, after which nothing of the list may be stored.
+        case revoked
     }
 
     private struct State {
         var runs: [Int: Run] = [:]
         var last = 0
+        /// The number of resets under way, by list.
+        var resets: [QueryKey: Int] = [:]
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -28,43 +40,64 @@ final class RunRoster: Sendable {
     func enter(_ key: QueryKey, cancel: (@Sendable () -> Void)? = nil) -> Int {
         state.withLock { state in
             state.last += 1
-            state.runs[state.last] = Run(key: key, cancel: cancel)
+            let ending = state.resets[key] == nil ? Ending.own : .restarted
+            state.runs[state.last] = Run(key: key, cancel: cancel, ending: ending)
             return state.last
         }
     }
 
-    /// Removes a run that has ended. Returns whether it had been revoked.
+    /// Removes a run that has ended.
     @discardableResult
-    func leave(_ number: Int) -> Bool {
+    func leave(_ number: Int) -> Ending {
         let (run, waiting) = state.withLock { state in
             let run = state.runs.removeValue(forKey: number)
             defer { state.waiting = [] }
             return (run, state.waiting)
         }
         for caller in waiting { caller.resume() }
-        return run?.isRevoked ?? false
+        return run?.ending ?? .own
+    }
+
+    /// Calls `body`, which resets the list. Runs of the list that are under way meanwhile end as `restarted`, unless they
+    /// are revoked.
+    func duringReset<Value>(of key: QueryKey, _ body: () async throws -> Value) async rethrows -> Value {
+        state.withLock { state in
+            state.resets[key, default: 0] += 1
+            for (number, run) in state.runs where run.key == key && run.ending == .own {
+                state.runs[number]?.ending = .restarted
+            }
+        }
+        defer {
+            state.withLock { state in
+                let others = (state.resets[key] ?? 1) - 1
+                state.resets[key] = others == 0 ? nil : others
+            }
+        }
+        return try await body()
     }
 
     /// Ends the runs of these lists, and returns when none is under way.
     func revoke(where isMeant: @Sendable (QueryKey) -> Bool) async {
         let cancellations = state.withLock { state in
             for number in state.runs.keys where isMeant(state.runs[number]?.key ?? "") {
-                state.runs[number]?.isRevoked = true
+                state.runs[number]?.ending = .revoked
             }
-            return state.runs.values.filter(\.isRevoked).compactMap(\.cancel)
+            return state.runs.values.filter { $0.ending == .revoked }.compactMap(\.cancel)
         }
         for cancel in cancellations { cancel() }
         while true {
             await withCheckedContinuation { caller in
                 let isOver = state.withLock { state in
-                    guard state.runs.values.contains(where: { $0.isRevoked && isMeant($0.key) }) else { return true }
+                    guard state.runs.values.contains(where: { $0.ending == .revoked && isMeant($0.key) }) else {
+                        return true
+                    }
                     state.waiting.append(caller)
                     return false
                 }
                 if isOver { caller.resume() }
             }
             let isOver = state.withLock { state in
-                !state.runs.values.contains { $0.isRevoked && isMeant($0.key) }
+                !state.runs.values.contains { $0.ending == .revoked && isMeant($0.key) }
             }
             if isOver { return }
         }

@@ -129,6 +129,9 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         return page
     }
 
+    /// Whether `ListSnapshot.items` ends before the first item that does not decode.
+    var stops: Bool { if case .stop = codec.undecodable { true } else { false } }
+
     /// Whether `ListSnapshot.items` leaves out items that do not decode.
     var skips: Bool { if case .skip = codec.undecodable { true } else { false } }
 

@@ -3,12 +3,12 @@ import PageModel
 /// A list whose source is being called by the current task, or by a task that started it. A source that loads its own
 /// list would wait for itself, so such a load fails at once.
 struct SourceCall: Hashable, Sendable {
-    /// The repository of the list.
-    private let repository: ObjectIdentifier
+    /// The storage of the list. Two repositories with one storage share their lists.
+    private let storage: ObjectIdentifier
     private let key: QueryKey
 
-    init(_ repository: AnyObject, _ key: QueryKey) {
-        self.repository = ObjectIdentifier(repository)
+    init(_ storage: any PageStorage, _ key: QueryKey) {
+        self.storage = ObjectIdentifier(storage as AnyObject)
         self.key = key
     }
 
@@ -19,9 +19,12 @@ struct SourceCall: Hashable, Sendable {
         try await SourceCall.$current.withValue(SourceCall.current.union([self]), operation: body)
     }
 
+    /// Whether the caller is a part of this list's source.
+    var isUnderWay: Bool { SourceCall.current.contains(self) }
+
     /// - Throws: `ListFailure` when the caller is a part of this list's source.
     func refuseWithin(_ kind: ListFailure.Kind) throws(ListFailure) {
-        guard SourceCall.current.contains(self) else { return }
+        guard isUnderWay else { return }
         throw ListFailure(
             kind,
             FetchFailure(

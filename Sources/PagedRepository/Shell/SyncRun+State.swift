@@ -83,6 +83,15 @@ extension SyncRun {
         var places: Set<Int>
     }
 
+    /// How often an item arrived at one position while it is stored at another.
+    struct Collisions {
+        var count = 0
+        /// The hash of the item that arrived last.
+        var content: UInt64 = 0
+        /// The number of last arrivals with that same content.
+        var alike = 0
+    }
+
     /// A walk from page one to the end of a chain in which no answer contradicted another.
     struct WholeWalk: Equatable {
         /// The end of the chain.

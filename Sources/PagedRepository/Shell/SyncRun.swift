@@ -96,8 +96,7 @@ final class SyncRun {
     var keptChanging = false
     /// The number of consecutive answers without a new item that prove that the origin ignores positions (R24).
     static let sameAnswers = 3
-    /// How often an item arrived at one position while it is stored at another.
-    var collisions: [Collision: Int] = [:]
+    var collisions: [Collision: Collisions] = [:]
     /// Keys that page one repeated in its last answer (R25).
     var repeatedInHead: Set<UInt64> = []
     /// The repeats of the last walk from page one to the end of the chain (R25).
@@ -125,6 +124,8 @@ final class SyncRun {
     /// The exact totals of this run's answers.
     var totals = TotalSeries()
     var pagesWithoutNews = 0
+    /// The number of consecutive pages by position that repeat received items, in a list with repeated ids.
+    var repetitions = 0
     /// The position at which the last pass found no items, although the total is larger. One request checks whether
     /// this is still so.
     var suspectedEnd: Int?

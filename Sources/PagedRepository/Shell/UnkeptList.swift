@@ -3,20 +3,33 @@ import PageModel
 /// The unstored pages that a list shows. Their items exist in this process only, as long as the list is in use.
 struct UnkeptList<Value: Sendable>: Sendable {
     var pages: EphemeralPages
-    /// The time at which page one arrived, if it is one of these pages.
-    let servedAt: Timestamp
+    /// The time at which page one arrived last, if it is one of these pages.
+    private(set) var servedAt: Timestamp
     /// The number of consecutive failed attempts to fetch the next page.
     var attempts = 0
     /// The version of the stored list when the first of these pages arrived. They belong to no other list.
     private let version: ListVersion
     private let validatedAt: Timestamp?
+    /// The first of these pages.
+    private let first: (fingerprint: UInt64, total: ListTotal)
     private var decoded: [DecodedPage<Value>] = []
 
-    init(_ pages: EphemeralPages, behind stored: ListSnapshot<Value>, at now: Timestamp) {
+    init(
+        _ pages: EphemeralPages, behind stored: ListSnapshot<Value>, from first: FetchedPage, at now: Timestamp
+    ) {
         self.pages = pages
+        self.first = (first.content.fingerprint, first.total)
         servedAt = now
         version = stored.version
         validatedAt = stored.validatedAt
+    }
+
+    /// Confirms the list by a page one that equals the known one. Returns false when it differs, or when page one is
+    /// none of these pages.
+    mutating func confirm(_ page: FetchedPage, at now: Timestamp) -> Bool {
+        guard pages.start == 0, first == (page.content.fingerprint, page.total) else { return false }
+        servedAt = now
+        return true
     }
 
     mutating func append(_ page: DecodedPage<Value>) { decoded.append(page) }
