@@ -167,24 +167,24 @@ public final class ListRepository<Value: Sendable>: Sendable {
             }
         let fetch = WindowFetch(world, source, key, range)
         // Each reset of the list supersedes the fetch, which then begins again.
-        for _ in 0..<8 {
-            switch try await fetch.run(refreshesPageOne: refreshesPageOne) {
+        while true {
+            let ending = try await fetch.run(refreshesPageOne: refreshesPageOne) { [windows] in
+                try await windows.window(of: key, range, for: source)
+            }
+            switch ending {
             case .restarted: continue
             case .removed: throw ListFailure(.next, .purged)
-            case .ended(let report, let served):
-                var latest = try await windows.window(of: key, range, for: source)
-                if !served.isEmpty { latest = world.builder.laid(served, over: latest ?? ItemWindow(range: range)) }
+            case .ended(let report, let window):
                 let failure = report.headFailure ?? report.failures.first?.failure
-                if let latest, !latest.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
-                    return latest
+                if let window, !window.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
+                    return window
                 }
-                guard report.outcome == .offline || failure != nil else { return latest ?? ItemWindow(range: range) }
+                guard report.outcome == .offline || failure != nil else { return window ?? ItemWindow(range: range) }
                 throw ListFailure(
                     .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
                     nextAttemptAt: report.nextAttemptAt)
             }
         }
-        throw ListFailure(.next, .purged)
     }
 
     /// Returns the item with this id, or nil when the list does not hold it. Sends no request.

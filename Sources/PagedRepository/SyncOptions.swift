@@ -95,6 +95,7 @@ public struct SyncOptions: Hashable, Sendable {
         // Larger numbers have the same effect, and could overflow.
         func bounded(_ number: Int, from least: Int) -> Int { min(max(least, number), 1 << 40) }
         options.pageSize = pageSize.map { bounded($0, from: 1) }
+        options.maxPages = maxPages.map { bounded($0, from: 1) }
         options.overlap = bounded(overlap, from: 0)
         options.transportFailuresUntilOffline = bounded(transportFailuresUntilOffline, from: 1)
         options.restarts = bounded(restarts, from: 0)
@@ -108,8 +109,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// is then not started again (R31).
     var onlyFinishesSweeps = false
 
-    /// Whether the run only updates a stored list. A list that was removed before the run, or during it, is then not
-    /// begun again. For background work.
+    /// Whether the run only updates a stored list. A list that was removed before the run is then not begun again. For
+    /// background work.
     var updatesOnly = false
 
     /// The work of a synchronisation.

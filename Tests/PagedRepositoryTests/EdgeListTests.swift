@@ -19,6 +19,12 @@ struct EdgeListTests {
         return (task, { seen.all })
     }
 
+    @Test("A limit of no pages, or fewer, counts as one page", arguments: [0, -1, Int.min])
+    func maxPages(limit: Int) async throws {
+        let list = bench.list(StagedOrigin()) { $0.sync.maxPages = limit }
+        #expect(try await list.load() == .loaded(10))
+    }
+
     // MARK: Scrolling into a failure (X13)
 
     @Test("A failing next page is silent at first, then shown once, and the retry asks for that page (X13)")

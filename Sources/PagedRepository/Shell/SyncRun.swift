@@ -202,7 +202,7 @@ final class SyncRun {
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: self.options.concurrency, transportFailures: options.transportFailuresUntilOffline,
-                patience: options.patience, budget: options.maxPages))
+                patience: options.patience, budget: self.options.maxPages))
     }
 
     func run() async throws(StorageError) -> SyncReport {

@@ -4,8 +4,8 @@ import PageModel
 struct WindowFetch<Value: Sendable>: Sendable {
     /// The result of a fetch.
     enum Ending: Sendable {
-        /// The run has ended. `served` are the pages that the origin forbids storing.
-        case ended(SyncReport, served: [ServedPages.Served])
+        /// The run has ended, and the window was read afterwards. `window` is nil when no item of the list is known.
+        case ended(SyncReport, window: ItemWindow<Value>?)
         /// A reset of the list has superseded the fetch.
         case restarted
         /// The list was removed, and must not be stored again.
@@ -27,35 +27,20 @@ struct WindowFetch<Value: Sendable>: Sendable {
         self.range = range
     }
 
-    /// Fetches the window once.
-    /// - Parameter refreshesPageOne: whether page one is fetched first.
+    /// Fetches the window once, and reads it.
+    /// - Parameters:
+    ///   - refreshesPageOne: whether page one is fetched first.
+    ///   - read: returns the stored window.
     /// - Throws: `ListFailure` within the list's own source, and for a page that must not be stored and cannot be
     ///   fetched, while no item of the window is known. `StorageError` when the storage fails.
-    func run(refreshesPageOne: Bool) async throws -> Ending {
-        let served = ServedPages()
-        if refreshesPageOne {
-            let head = try await run(.refresh, served)
-            guard case .ended(let report, _) = head else { return head }
-            // When page one must not be stored, pages behind it cannot be stored either.
-            if report.pagesNotStored > 0 { return try await withUnstored(report, served) }
-        }
-        let ending = try await run(.positions(range), served)
-        guard case .ended(let report, _) = ending, report.pagesNotStored > 0 else { return ending }
-        return try await withUnstored(report, served)
-    }
-
-    private func run(_ work: SyncOptions.Work, _ served: ServedPages) async throws -> Ending {
+    func run(
+        refreshesPageOne: Bool, _ read: @escaping @Sendable () async throws -> ItemWindow<Value>?
+    ) async throws -> Ending {
         try call.refuseWithin(.next)
-        var options = world.options.sync
-        options.work = work
-        let sync = ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            chance: world.chance, logger: world.logger)
-        let task = Task(executorPreference: world.executor) { () async -> Result<SyncReport, StorageError> in
-            do throws(StorageError) { return .success(try await sync.run { served.note($0) }) } catch {
-                return .failure(error)
-            }
+        let task = Task(executorPreference: world.executor) { () async -> Result<Ending, any Error> in
+            do { return .success(try await fetch(refreshesPageOne, read)) } catch { return .failure(error) }
         }
+        // The list may be removed until the window is read.
         let entry = world.runs.enter(key) { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.value
@@ -64,9 +49,37 @@ struct WindowFetch<Value: Sendable>: Sendable {
         }
         let ending = world.runs.leave(entry)
         if ending == .revoked { return .removed }
-        let report = try result.get()
-        guard report.outcome == .purged else { return .ended(report, served: served.all) }
-        return ending == .restarted ? .restarted : .removed
+        if case .removed = try result.get(), ending == .restarted { return .restarted }
+        return try result.get()
+    }
+
+    private func fetch(
+        _ refreshesPageOne: Bool, _ read: @Sendable () async throws -> ItemWindow<Value>?
+    ) async throws -> Ending {
+        let served = ServedPages()
+        var report: SyncReport?
+        if refreshesPageOne { report = try await sync(.refresh, served) }
+        // When page one must not be stored, pages behind it cannot be stored either.
+        if report.map({ $0.pagesNotStored == 0 && $0.outcome != .purged }) ?? true {
+            report = try await sync(.positions(range), served)
+        }
+        guard let report, report.outcome != .purged else { return .removed }
+        if report.pagesNotStored > 0 { try await fetchUnstored(served) }
+        let window = try await read()
+        if !served.all.isEmpty {
+            return .ended(report, window: world.builder.laid(served.all, over: window ?? ItemWindow(range: range)))
+        }
+        let hasFailed = report.headFailure != nil || !report.failures.isEmpty || report.outcome == .offline
+        return window == nil && !hasFailed && !Task.isCancelled ? .removed : .ended(report, window: window)
+    }
+
+    private func sync(_ work: SyncOptions.Work, _ served: ServedPages) async throws(StorageError) -> SyncReport {
+        var options = world.options.sync
+        options.work = work
+        let sync = ListSync(
+            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
+            chance: world.chance, logger: world.logger)
+        return try await sync.run { served.note($0) }
     }
 
     // MARK: Pages that must not be stored
@@ -74,7 +87,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// Fetches the positions of the window that the answers have not covered. The requests are sent here and not by a
     /// run, because no other process could use the answers (R30). Pages by position are requested from the first missing
     /// position on. A chain is followed from page one.
-    private func withUnstored(_ report: SyncReport, _ served: ServedPages) async throws -> Ending {
+    private func fetchUnstored(_ served: ServedPages) async throws {
         var chain = EphemeralPages(
             behind: 0, access: source.access, loopGuard: world.options.sync.loopGuard,
             emptyPageLimit: world.options.sync.emptyPageLimit)
@@ -94,7 +107,6 @@ struct WindowFetch<Value: Sendable>: Sendable {
                 served.note(.notStored(offset: offset, page))
             }
         }
-        return .ended(report, served: served.all)
     }
 
     /// Returns a page from the origin, or nil when the origin has no items there.
