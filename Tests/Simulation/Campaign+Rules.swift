@@ -26,7 +26,8 @@ extension Campaign {
 
     private static let ofEngine = [
         "C24 pages announced", "R29 clocks set", "R30 slept", "R30 lease taken over", "R52 clocks an hour apart",
-        "R30 graceful shutdown", "R31 killed", "R35 end reached", "R35 joined", "R36 superseded",
+        "R30 graceful shutdown", "R30 short leases", "R32 restarted", "R31 killed", "R35 end reached", "R35 joined",
+        "R36 superseded",
         "R37 first failed", "R37 refresh failed", "R37 next failed", "R38 ends announced", "R38 resets announced",
         "R39 snapshots", "R40 evicted",
         "R41 purged elsewhere", "G6 calm", "origin.insert", "origin.delete", "origin.fault.transport",

@@ -43,12 +43,12 @@ struct EngineSimulation {
         let asked =
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
-        let traced = TracedSource(origin, clock, trace)
+        let dark = DarkSource(TracedSource(origin, clock, trace))
         // The ration ends a process that would otherwise request for ever at one moment of the simulated time.
-        let rationed = RationedSource(traced, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
+        let rationed = RationedSource(dark, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
-            source: isOrdinary ? traced : rationed, requests: log, clock: clock, executor: executor, trace: trace)
+            source: isOrdinary ? dark : rationed, requests: log, clock: clock, executor: executor, trace: trace)
 
         var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
@@ -71,6 +71,9 @@ struct EngineSimulation {
             // The lives in the other mode check for invented items.
             watched.isWatching = false
             outcome.violations += try await settled(&life, watched)
+            if outcome.violations.isEmpty, isOrdinary, seed % 4 == 1 {
+                outcome.violations += try await restarted(&life, dark)
+            }
         }
         outcome.violations += try await ended(&life)
         if life.staysWhole, mode == .safety { outcome.violations += log.repeated }

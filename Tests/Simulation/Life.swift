@@ -20,6 +20,8 @@ struct Life {
     /// Whether the clocks of the processes are an hour apart (R52).
     private let hasOwnClocks: Bool
     private var apart: SeededGenerator
+    /// The duration of leases. In some lives an answer takes longer, so that leases must be renewed (R30).
+    private let lease: Duration?
     private(set) var processes: [SimulatedProcess] = []
     private(set) var dead: [SimulatedProcess] = []
     private var begun = 0
@@ -37,6 +39,7 @@ struct Life {
         sleeps = isSleeper || plan.kind == .clocks
         hasOwnClocks = apart.next() % 3 == 0
         setsClocks = self.random.next() % 4 == 0
+        lease = plan.kind == .ordinary && plan.seed % 7 == 2 ? .milliseconds(900) : nil
         staysWhole = isCalm
         if setsClocks {
             staysWhole = false
@@ -55,7 +58,7 @@ struct Life {
     }
 
     private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
-    private mutating func hit(_ rule: String) { ownHits[rule, default: 0] += 1 }
+    mutating func hit(_ rule: String) { ownHits[rule, default: 0] += 1 }
 
     // MARK: Processes
 
@@ -64,6 +67,10 @@ struct Life {
         begun += 1
         var options = PagedListOptions()
         options.sync.pageSize = asked
+        if let lease {
+            options.sync.lease = lease
+            hit("R30 short leases")
+        }
         options.sync.concurrency = number(0...2) == 0 ? 4 : 1
         options.automaticRetry = number(0...1) == 0 ? .never : .perLedger
         options.prefetchDistance = number(0...2)
@@ -96,6 +103,7 @@ struct Life {
     var engineOptions: EngineOptions {
         var options = EngineOptions()
         options.sync.pageSize = asked
+        if let lease { options.sync.lease = lease }
         return options
     }
 
@@ -103,6 +111,7 @@ struct Life {
         var options = SyncOptions()
         options.work = .sweep
         options.pageSize = asked
+        if let lease { options.lease = lease }
         return options
     }
 

@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 import Synchronization
@@ -87,6 +88,8 @@ final class WatchedStorage: RelayedStorage {
 
     func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
         try step()
+        let early = edits.compactMap(\.earlyRetry)
+        if !early.isEmpty { found.withLock { $0 += early } }
         let lost = try await storage.record(edits, for: query)
         trace?("record \(edits)" + (lost.isEmpty ? "" : ", lost \(lost.map(\.rawValue))"))
         return lost
@@ -125,6 +128,19 @@ final class WatchedStorage: RelayedStorage {
             found.withLock { $0.append("the storage cannot be inspected: \(error)") }
         }
         return receipt
+    }
+}
+
+extension LedgerEdit {
+    /// A violation, if a failed page is retried before the time that the origin named (R28).
+    fileprivate var earlyRetry: String? {
+        guard case .failed(let offset, let failure, let pause?, _) = self, let asked = failure.retryAfter else {
+            return nil
+        }
+        let least = min(asked, RetrySchedule().longestRetryAfter)
+        // The time of the failure and the pause are rounded to milliseconds.
+        guard pause + .milliseconds(2) < least else { return nil }
+        return "R28: page \(offset) is retried after \(pause), and the origin asked for \(asked)"
     }
 }
 

@@ -78,6 +78,23 @@ enum LoadPlan {
         return .follow(cursor, offset: last.range.upperBound)
     }
 
+    /// Returns the fetch for the last page of a chain that ends with a cursor: the page behind the last cursor before the
+    /// end. Returns nil when the list is one page, or when its last page has no cursor.
+    /// - Parameters:
+    ///   - list: the held pages.
+    ///   - pageOne: the number of items of page one as the origin cuts it, and its cursor. A held page one may have been
+    ///     joined with others.
+    static func lastPage(of list: ListOutline, pageOne: (count: Int, next: PageCursor?)) -> FetchTarget? {
+        let end = list.coverage.headEnd
+        guard list.heldPages.contains(where: { $0.range.upperBound == end && $0.cursorOut != nil }) else { return nil }
+        let before = list.heldPages.last { $0.cursorOut != nil && $0.range.upperBound < end }
+        let place = before?.range.upperBound ?? 0
+        if let next = pageOne.next, pageOne.count < end, pageOne.count >= place {
+            return .follow(next, offset: pageOne.count)
+        }
+        return before?.cursorOut.map { .follow($0, offset: place) }
+    }
+
     /// Returns the page that begins at or contains `position`, where the list may continue.
     private static func openEnd(
         _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, isCheck: Bool

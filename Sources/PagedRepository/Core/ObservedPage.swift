@@ -36,6 +36,11 @@ struct ObservedPage: Equatable {
     /// Whether every item is held at the position where it arrived.
     var isInPlace: Bool { places.enumerated().allSatisfy { $1?.position == offset + $0 } }
 
+    /// Whether every item before position `end` is held at the position where it arrived.
+    func isInPlace(before end: Int) -> Bool {
+        places.prefix(max(0, end - offset)).enumerated().allSatisfy { $1?.position == offset + $0 }
+    }
+
     /// The place of each held item, by its key.
     var placesByKey: [UInt64: ItemPlace] {
         Dictionary(

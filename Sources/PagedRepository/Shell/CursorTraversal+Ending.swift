@@ -17,8 +17,10 @@ extension SyncRun {
             if !isWitnessed(offset, end: position) {
                 return askWitness(for: .follow(cursor, offset: offset), end: position)
             }
-        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position) {
-            // The cursor of the page before led to no items. A single such answer does not prove the end.
+        } else if edits.isEmpty, list.record.total.exactCount != position, pass.oldEnd != position,
+            !isWitnessed(offset, end: position)
+        {
+            // The cursor of the page before led to no items. A single such answer does not prove a new end.
             return askWitness(for: .follow(cursor, offset: offset), end: position)
         }
         pass.rechecksEnd = false
@@ -154,5 +156,25 @@ extension SyncRun {
         pass.walkedTo = pageOne.count
         pass.unbrokenTo = pageOne.count
         return [.follow(next, offset: pageOne.count)]
+    }
+}
+
+extension ListOutline {
+    /// Whether the last page of a chain has been received, and the chain was not proven to end there (R24).
+    var hasNoProvenEnd: Bool {
+        record.end == nil && record.validatedAt != nil && coverage.runs.count == 1
+            && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
+    }
+
+    /// Whether the end and the total differ. A run was then stopped before it found the reason.
+    var contradictsItself: Bool {
+        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
+        return end != total
+    }
+
+    /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
+    var isExplained: Bool {
+        guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
+        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
     }
 }

@@ -20,11 +20,21 @@ extension SyncRun {
         if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
+        // Items were deleted, and no exact total shows whether the list still ends where it did (R24).
+        if end == nil, page.total.exactCount == nil, walk.hasMet, try await hasShrunk(list, by: head) {
+            pass.rechecksEnd = true
+        }
         guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
             return
         }
         pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
+    }
+
+    /// Whether the list has lost items with the answer for page one.
+    private func hasShrunk(_ list: ListOutline, by head: ObservedPage) async throws(StorageError) -> Bool {
+        guard let now = try await storage.excerpt(of: list.record.id, 0..<Int.max) else { return false }
+        return now.coverage.count < list.coverage.count + head.places.count { $0 == nil }
     }
 
     /// Reports a change that a refresh alone cannot locate (R22).
@@ -99,6 +109,7 @@ extension SyncRun {
         if position < offset { pass.hasChanged = true }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
+        if tailWalk == .checkingEnd, !sighting.isInPlace(before: pass.oldEnd ?? .max) { return walkAllAgain() }
         // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
         // `settle`.
         if page.total != .unknown, page.total.count != list.record.total.count {
@@ -110,7 +121,8 @@ extension SyncRun {
         if page.next == nil {
             return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame)
         }
-        edits.append(.setEnd(walk.end(list)))
+        // The list keeps its end until the check of the end is over.
+        if tailWalk != .checkingEnd || after > pass.oldEnd ?? 0 { edits.append(.setEnd(walk.end(list))) }
         if sweeping.isChain, let next = page.next {
             let startedAt = list.record.sweep?.startedAt ?? list.readAt
             edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
@@ -128,7 +140,9 @@ extension SyncRun {
             return try await originLoops(message, after, list)
         }
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
-        if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
+        if walk.hasMet, tailWalk != .whole, tailWalk != .checkingEnd, reconciliation != .firstLoad {
+            reconciled(.spliced, list)
+        }
         guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
         }
@@ -139,7 +153,7 @@ extension SyncRun {
     /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them
     /// (R22). An incomplete list is continued at its first gap.
     private func walksOn(_ walk: CursorMerge, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
-        guard tailWalk != .whole else { return true }
+        guard tailWalk != .whole, tailWalk != .checkingEnd else { return true }
         guard walk.hasMet else {
             // The answer has not met the items that are held at this position. The walk continues through them.
             let there = try await storage.excerpt(of: query, position..<position + 1)
@@ -241,26 +255,6 @@ extension SyncRun {
         if case .committed = try await apply(plan) { return true }
         pass.mustRestart = true
         return false
-    }
-}
-
-extension ListOutline {
-    /// Whether the last page of a chain has been received, and the chain was not proven to end there (R24).
-    var hasNoProvenEnd: Bool {
-        record.end == nil && record.validatedAt != nil && coverage.runs.count == 1
-            && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
-    }
-
-    /// Whether the end and the total differ. A run was then stopped before it found the reason.
-    var contradictsItself: Bool {
-        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
-        return end != total
-    }
-
-    /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
-    var isExplained: Bool {
-        guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
-        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
     }
 }
 

@@ -131,10 +131,11 @@ extension SyncRun {
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
         if !failure.isTransport { wasHeard = true }
         if try await isBehindWindow(failure, target) { return }
-        // A probe has no ledger entry. While the run holds the lease of page one, a failed probe is recorded as a
+        // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of page one, a failed probe is recorded as a
         // failure of page one, unless this run retries it.
-        let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
-        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
+        let checked = target.isPage ? nil : rechecked?.failure
+        let place: Int? = target.isPage ? target.offset : keepsHeadLease ? 0 : checked
+        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(place))
         attempts[target.offset] = attempt
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
@@ -146,18 +147,19 @@ extension SyncRun {
         if target.isPage { meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
-        if let query, let ledgerTarget, target.isPage || isLost {
+        if let query, let place, target.isPage || isLost || checked != nil {
             var told = failure
             // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
             // explicit call (R33).
-            if isLost {
+            let isHead = isLost && checked == nil
+            if isHead {
                 told.isRetryable = true
                 if target.offset > 0 { told.message = "at position \(target.offset), for a check: \(failure.message)" }
             }
-            let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
-            let offset = ledgerTarget.offset
+            let pause = isHead ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             try await record(
-                [.failed(offset: offset, failure: told, nextAttemptIn: pause, lease: leases[offset])], for: query)
+                [.failed(offset: place, failure: told, nextAttemptIn: pause, lease: leases[place])], for: query)
+            if checked != nil { leases[place] = nil }
             if isLost { keepsHeadLease = false }
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
@@ -174,10 +176,11 @@ extension SyncRun {
     /// Returns the number of attempts in the ledger, with the failed one and those of other runs. So the pause grows
     /// from one run to the next (R28, R31). Returns 0 for a run that waits for its retries: an explicit call counts
     /// only its own attempts.
-    private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
-        guard options.patience <= .zero, let query, target.isPage,
-            let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)
+    /// - Parameter place: the position of the ledger entry. `nil` means that the request has none.
+    private func attemptsSoFar(_ place: Int?) async throws(StorageError) -> Int {
+        guard options.patience <= .zero, let query, let place,
+            let list = try await storage.excerpt(of: query, place..<place + 1)
         else { return 0 }
-        return list.ledger.first { $0.offset == target.offset }?.attempts ?? 0
+        return list.ledger.first { $0.offset == place }?.attempts ?? 0
     }
 }

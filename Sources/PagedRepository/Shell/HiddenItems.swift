@@ -150,6 +150,15 @@ extension SyncRun {
             && list.record.total.exactCount == nil && list.record.end != position && provenEnd != position
     }
 
+    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide the
+    /// other items of the page. Positions of the next page are then not counted from this one.
+    func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>) -> Bool {
+        guard case .grid(let size) = source.access, access.isRandom, page.content.count < size, page.saysMore else {
+            return false
+        }
+        return max(furthest, heldEnd) <= arrived.upperBound
+    }
+
     /// Requests the page behind an answer that is shorter than a page. The list ends at `end` only if that page is
     /// empty (R53).
     func lookBehind(end: Int, start: Int) {
@@ -192,6 +201,13 @@ extension SyncRun {
             if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
         }
         guard let list = try await storage.outline(of: query) else { return }
+        if case .page(let page) = answer, page.content.isEmpty, page.saysMore, let end = look.end {
+            // The origin says that more items follow, which takes precedence over a reached total (R24).
+            pass.fruitless.insert(start)
+            _ = try await commit(
+                [.setTotal(.estimate(end + 1))], [.forgotten(offset: start, lease: leases[start])], list)
+            return
+        }
         if answer.refusesPosition, start < list.record.total.exactCount ?? 0 { refusedPlaces.insert(start) }
         try await nothingBehind(look, at: start, list)
     }

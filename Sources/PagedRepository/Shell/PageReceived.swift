@@ -73,10 +73,12 @@ extension SyncRun {
         } else if let end = list.record.end, arrived.upperBound > end {
             edits.append(.setEnd(nil))
         }
+        let isHidingEnd = ending == .more && isShortOnGrid(page, at: arrived)
+        if isHidingEnd { lookBehind(end: arrived.upperBound, start: start) }
         if let total = list.record.total.count, arrived.upperBound > total {
             // The answer has more items than the total (R20).
             edits.append(.setTotal(.estimate(arrived.upperBound)))
-        } else if ending == .more, page.saysMore, list.record.total.exactCount == arrived.upperBound {
+        } else if ending == .more, !isHidingEnd, page.saysMore, list.record.total.exactCount == arrived.upperBound {
             // The origin says that more items follow, which takes precedence over a reached total (R24).
             edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
         }

@@ -58,7 +58,8 @@ extension SyncRun {
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         isPartDone = isDone(list) || list.isComplete
         if case .positions(let range) = options.work {
-            try await forgetWhatIsMoot(in: range, list, keepsUnchecked: false)
+            try await forgetWhatIsMoot(in: range, list)
+            if options.honorsLedger, list.hasUncheckedFailure(in: range) { isPartDone = false }
         }
         if list.isComplete { _ = try await finish([], list) }
         return ending
@@ -68,11 +69,8 @@ extension SyncRun {
 extension SyncRun {
     /// Deletes ledger entries that no longer matter: failures of held pages, failures at positions that do not exist, and
     /// due retries at positions where no page begins by now. The entry of page one is kept.
-    /// - Parameter keepsUnchecked: whether failures of held pages are kept until the page is confirmed. A run for single
-    ///   positions requests no held page.
-    func forgetWhatIsMoot(
-        in range: Range<Int>, _ list: ListOutline, keepsUnchecked: Bool
-    ) async throws(StorageError) {
+    /// The failure of a held page is kept until the page is confirmed.
+    func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
@@ -83,7 +81,7 @@ extension SyncRun {
             }
             if entry.offset >= end { return true }
             if known.gaps(in: entry.offset..<entry.offset + 1).isEmpty {
-                return !keepsUnchecked || list.record.allowsDuplicates || list.isChecked(since: entry)
+                return list.record.allowsDuplicates || list.isChecked(since: entry)
             }
             return entry.nextAttemptAt.map { $0 <= now } ?? false
         }
@@ -98,6 +96,19 @@ extension ListOutline {
     func isChecked(since failure: LedgerEntry) -> Bool {
         guard let page = heldPages.first(where: { $0.range.contains(failure.offset) }) else { return false }
         return failure.lastAttemptAt.map { page.validatedAt > $0 } ?? true
+    }
+
+    /// Whether the last request for a held page of these positions failed.
+    func hasUncheckedFailure(in range: Range<Int>) -> Bool {
+        !record.allowsDuplicates && uncheckedFailures.contains { range.contains($0.offset) }
+    }
+
+    /// The failures of held pages behind page one that the origin has not confirmed since.
+    var uncheckedFailures: [LedgerEntry] {
+        ledger.filter { entry in
+            entry.awaitsRetry && entry.offset > 0 && !isChecked(since: entry)
+                && heldPages.contains { $0.range.contains(entry.offset) }
+        }
     }
 }
 

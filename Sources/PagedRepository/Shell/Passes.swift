@@ -8,7 +8,7 @@ extension SyncRun {
         while true {
             pass = Pass()
             positionWalk.restart()
-            if tailWalk == .untilExplained { tailWalk = nil }
+            if tailWalk != .whole { tailWalk = nil }
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
             guard ending == .drained, headFailure == nil, let query else { return ending }
@@ -22,7 +22,7 @@ extension SyncRun {
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
-                pass.checksOldEnd = pass.rechecksEnd && list.record.end != nil
+                pass.oldEnd = pass.rechecksEnd ? list.record.end : nil
                 if pass.rechecksEnd { list.record.end = nil }
                 heldEnd = list.coverage.runs.last?.upperBound ?? 0
                 loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
@@ -30,11 +30,17 @@ extension SyncRun {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
                 }
-                if isDone(list) { return try await partlyDone(list, ending) }
+                if isDone(list) {
+                    guard let checked = try await recheckFailures() else { return try await partlyDone(list, ending) }
+                    ending = checked
+                    guard !pass.mustRestart, let now = try await storage.outline(of: query) else { break }
+                    return try await partlyDone(now, ending)
+                }
                 // The doubted position is not requested again before page one is answered.
                 var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
                 if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
                 if targets.isEmpty { targets = shortAgain() }
+                if targets.isEmpty { targets = lastPageAgain(of: list) }
                 if targets.isEmpty {
                     targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
                 }
@@ -46,7 +52,7 @@ extension SyncRun {
                 }
                 queue.add(targets)
                 ending = try await drive()
-                if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
+                if tailWalk == .whole || tailWalk == .checkingEnd, !pass.mustRestart { tailWalk = nil }
                 if ending != .drained || headFailure != nil { return ending }
                 // The origin repeats itself, so another pass would prove no more.
                 if isUnproven { return ending }
@@ -96,20 +102,35 @@ extension SyncRun {
         return [target]
     }
 
+    /// Returns the fetch for the last page of a chain that ended there before, although the page has a cursor. The next
+    /// page is empty, and shows no deletion before it (R24).
+    private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
+        guard access == .chain, pass.oldEnd != nil, !pass.hasReadLastPage, tailWalk == nil,
+            let target = LoadPlan.lastPage(of: list, pageOne: (pageOne.count, pageOne.next))
+        else { return [] }
+        pass.hasReadLastPage = true
+        tailWalk = .checkingEnd
+        return [target]
+    }
+
     /// Returns the fetches for missing positions, without those that were requested in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
-        let longest = max(options.retry.cap, options.retry.longestRetryAfter)
-        let barred =
-            options.honorsLedger
-            ? LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest) : []
+        let barred = barredPlaces(of: list)
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(
-            for: list, access: access, size: pageSize, overlap: overlap, isCheck: pass.checksOldEnd
+            for: list, access: access, size: pageSize, overlap: overlap, isCheck: pass.oldEnd != nil
         ).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
                 && $0.offset <= suspectedEnd ?? .max
                 && (pass.notFound.count < 2 || $0.offset < pass.notFound.min() ?? .max)
         }
+    }
+
+    /// Returns the positions that this run must not request now (R33). Empty for an explicit call.
+    func barredPlaces(of list: ListOutline) -> Set<Int> {
+        guard options.honorsLedger else { return [] }
+        let longest = max(options.retry.cap, options.retry.longestRetryAfter)
+        return LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest)
     }
 
     /// Requests page one. If another owner has it in flight, uses the answer that the owner stores (R30).

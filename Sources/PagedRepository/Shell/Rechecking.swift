@@ -6,8 +6,10 @@ extension SyncRun {
     /// The check of one held page.
     struct Recheck {
         var range: Range<Int>
-        /// Whether the last request for the page failed. A cursor that the origin refuses again then starts no new walk.
-        var isRetry: Bool
+        /// The position of the failure, if the last request for the page failed. A cursor that the origin refuses again
+        /// then starts no new walk.
+        var failure: Int?
+        var isRetry: Bool { failure != nil }
     }
 
     /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
@@ -19,12 +21,33 @@ extension SyncRun {
         hasRechecked = true
         defer { rechecked = nil }
         let failed = try await failedPages(query)
-        for page in try await failed + duePages(query) {
-            let ending = try await recheck(page, isRetry: failed.contains(page), query)
+        let due = try await duePages(query)
+        let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
+        if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+        try await reopenWindow(query)
+        return .drained
+    }
+
+    /// Requests the held pages again whose failure is due, in a run for some positions (R54). Returns nil when no page is
+    /// requested.
+    func recheckFailures() async throws(StorageError) -> FetchQueue.Ending? {
+        guard case .positions(let range) = options.work, options.honorsLedger, !hasRechecked, !isUnproven,
+            options.maxPages == nil, let query
+        else { return nil }
+        hasRechecked = true
+        defer { rechecked = nil }
+        let failed = try await failedPages(query, in: range)
+        return failed.isEmpty ? nil : try await recheck(failed, query)
+    }
+
+    private func recheck(
+        _ pages: [(page: PageSummary, failure: Int?)], _ query: QueryID
+    ) async throws(StorageError) -> FetchQueue.Ending {
+        for (page, failure) in pages {
+            let ending = try await recheck(page, failure, query)
             if pass.mustRestart { verifyEveryPage(because: page) }
             if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
         }
-        try await reopenWindow(query)
         return .drained
     }
 
@@ -41,19 +64,22 @@ extension SyncRun {
 
     /// Returns the held pages whose last request failed, and that were not confirmed since. A walk or a sweep requested
     /// them because the list had changed.
-    private func failedPages(_ query: QueryID) async throws(StorageError) -> [PageSummary] {
-        guard settledState == nil, let list = try await storage.outline(of: query), list.isComplete,
+    /// - Parameter range: the positions of the pages. `nil` means all pages of a complete list. Defaults to nil.
+    private func failedPages(
+        _ query: QueryID, in range: Range<Int>? = nil
+    ) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
+        guard settledState == nil, let list = try await storage.outline(of: query), range != nil || list.isComplete,
             !list.record.allowsDuplicates
         else { return [] }
-        let failures = list.ledger.filter { entry in
-            entry.awaitsRetry && entry.offset > 0 && attempts[entry.offset] == nil && !list.isChecked(since: entry)
-                && (!options.honorsLedger || entry.nextAttemptAt.map { $0 <= list.readAt } ?? false)
+        let barred = barredPlaces(of: list)
+        let places = list.uncheckedFailures.map(\.offset).filter {
+            attempts[$0] == nil && !barred.contains($0) && range?.contains($0) ?? true
         }
-        return list.heldPages.filter { page in failures.contains { page.range.contains($0.offset) } }
+        return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
 
     /// Returns the pages that are due by their age.
-    private func duePages(_ query: QueryID) async throws(StorageError) -> [PageSummary] {
+    private func duePages(_ query: QueryID) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
         // No page of a younger list can be due. Such a list costs no read.
         guard let period = options.recheckEvery, let earlier,
             (storageTime - earlier.registered) * 4 >= period,
@@ -62,30 +88,31 @@ extension SyncRun {
         else { return [] }
         var pages: [PageSummary] = []
         for range in RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period) {
-            guard let list = try await storage.excerpt(of: query, range) else { return pages }
+            guard let list = try await storage.excerpt(of: query, range) else { break }
             pages += RecheckPlan.due(list.heldPages, in: range, period: period, now: list.readAt)
         }
-        return pages
+        return pages.map { ($0, nil) }
     }
 
     private func recheck(
-        _ page: PageSummary, isRetry: Bool, _ query: QueryID
+        _ page: PageSummary, _ failure: Int?, _ query: QueryID
     ) async throws(StorageError) -> FetchQueue.Ending {
         let around = max(0, page.offset - 1)..<page.range.upperBound
         guard let list = try await storage.excerpt(of: query, around),
             list.heldPages.contains(where: { $0.range == page.range })
         else { return .drained }
-        rechecked = Recheck(range: page.range, isRetry: isRetry)
+        rechecked = Recheck(range: page.range, failure: failure)
         if access == .chain {
             guard let cursor = list.heldPages.first(where: { $0.range.upperBound == page.offset })?.cursorOut else {
                 return .drained
             }
             // The failed request was a step of a walk, which continues here.
-            if isRetry { tailWalk = .whole }
+            if failure != nil { tailWalk = .whole }
             defer { tailWalk = nil }
             queue.add([.follow(cursor, offset: page.offset)])
             return try await drive()
         }
+        if let failure, try await !takesLease(of: failure, query) { return .drained }
         sweeping.answers.removeAll()
         (sweeping.position, sweeping.isDone, sweeping.version) = (page.offset, false, list.record.version)
         while !sweeping.isDone, !pass.mustRestart {
@@ -95,6 +122,15 @@ extension SyncRun {
             if ending != .drained || headFailure != nil || isElsewhere { return ending }
         }
         return .drained
+    }
+
+    /// Takes the lease of a failed page before its request, so that the ledger counts the attempt (R30). Returns false
+    /// when another owner has the page in flight.
+    private func takesLease(of place: Int, _ query: QueryID) async throws(StorageError) -> Bool {
+        let request = LeaseRequest([place], for: options.lease, by: owner)
+        let grant = try await storage.claim(request, of: query)
+        take(grant, request)
+        return grant.offsets.contains(place)
     }
 
     /// Handles an answer for a page that is checked, and for an origin that accepts positions.
@@ -107,10 +143,13 @@ extension SyncRun {
         }
         var edits = edits
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
-        let failures = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }
-        guard try await commit(edits, failures.map { .forgotten(offset: $0.offset) }, list) else {
+        let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
+        let failures = Set(places + [rechecked?.failure].compactMap(\.self)).sorted()
+        let ledger = failures.map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
+        guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
             return sweeping.isDone = true
         }
+        if after >= range.upperBound { for place in failures { leases[place] = nil } }
         sweeping.position = after
         sweeping.isDone = after >= range.upperBound
     }
@@ -118,6 +157,8 @@ extension SyncRun {
     private func verifyEveryPage(because page: PageSummary) {
         warn("the items from \(page.offset) on have changed although page one has not; every page is checked")
         options.work = .sweep
+        // Background work starts no sweep of its own accord. This one has a reason.
+        sweeping.isBegun = true
         (asksUnconditionally, isConfirmedAtAGlance, settledState) = (true, false, nil)
         isSuspicious = true
         queue.clear()

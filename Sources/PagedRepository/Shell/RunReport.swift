@@ -46,7 +46,7 @@ extension SyncRun {
             return false
         }
         guard list.isComplete else { return true }
-        try await forgetWhatIsMoot(in: 0..<Int.max, list, keepsUnchecked: true)
+        try await forgetWhatIsMoot(in: 0..<Int.max, list)
         // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
         // it is the same as before the other pages were read.
         if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }

@@ -101,6 +101,13 @@ extension SyncRun {
         }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
+        if isEndAgain(page, sighting, list) {
+            let question = question(sweeping.position)
+            guard page.total.exactCount != nil || isWitnessed(question.lowerBound, end: sweeping.position) else {
+                return askWitness(for: .sweep(question), end: sweeping.position)
+            }
+            return try await endSweep(at: sweeping.position, list, [], page)
+        }
         var content = sighting.content
         let overlap = sweeping.position - start
         if overlap > 0, content.count > 0 {

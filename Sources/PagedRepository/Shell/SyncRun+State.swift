@@ -66,8 +66,10 @@ extension SyncRun {
         /// Whether the end of the list must be checked, because no total shows whether the list has grown (R24). Until
         /// then the list keeps its end. No item is removed, and no end is announced twice (R14, R38).
         var rechecksEnd = false
-        /// Whether that end was known before this pass.
-        var checksOldEnd = false
+        /// That end. `nil` if no end was known before this pass.
+        var oldEnd: Int?
+        /// Whether the last page of a chain with a cursor was requested again in this pass.
+        var hasReadLastPage = false
     }
 
     /// An item that arrived at two positions in one walk.
@@ -120,6 +122,9 @@ extension SyncRun {
         case untilExplained
         /// The walk continues to the end.
         case whole
+        /// The walk begins at the last page, and checks whether the list still ends there. An item at another position
+        /// starts a walk from page one.
+        case checkingEnd
     }
 
     /// The state at the time of a request.

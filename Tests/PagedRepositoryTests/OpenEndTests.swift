@@ -1,0 +1,179 @@
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+/// An origin in memory with unusual ends: a next cursor behind the last item, the last page again behind the end, or
+/// hidden items at the end.
+private final class LooseOrigin: PageSource {
+    struct State {
+        var names: [String]
+        var size = 3
+        var access: PagingAccess
+        /// Returns the total for the names and the hidden items. `nil` means that the origin gives no total.
+        var total: (@Sendable ([String], Set<String>) -> ListTotal)?
+        var hidden: Set<String> = []
+        /// Whether the last page of a chain has a cursor to an empty page.
+        var hasTail = false
+        /// Whether answers say if more items follow.
+        var saysMore = false
+        /// The number of positions before the end at which a request behind the end is answered. `nil` means that such
+        /// an answer is empty.
+        var clamp: (@Sendable (Int, Int) -> Int)?
+        var requests = 0
+    }
+
+    let state: Mutex<State>
+
+    init(_ names: [String], access: PagingAccess, _ change: (inout State) -> Void) {
+        var state = State(names: names, access: access)
+        change(&state)
+        self.state = Mutex(state)
+    }
+
+    var access: PagingAccess { state.withLock { $0.access } }
+    var usage: SourceUsage { SourceUsage(requests: state.withLock { $0.requests }) }
+    var requests: Int { state.withLock { $0.requests } }
+    var names: [String] {
+        get { state.withLock { $0.names } }
+        set { state.withLock { $0.names = newValue } }
+    }
+    var shown: [String] { state.withLock { state in state.names.filter { !state.hidden.contains($0) } } }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        state.withLock { state in
+            state.requests += 1
+            let count = state.names.count
+            var start =
+                switch request.target {
+                case .first: 0
+                case .offset(let offset): offset
+                case .cursor(let cursor): Int(cursor.text) ?? 0
+                }
+            let isBehind = start >= count && count > 0 && request.target != .first
+            if isBehind, let clamp = state.clamp { start = clamp(count, state.size) }
+            let range = min(start, count)..<min(start + state.size, count)
+            let isLast = range.upperBound == count
+            let hasNext = state.access == .chain && (!isLast || state.hasTail && !isBehind && !range.isEmpty)
+            return .page(
+                FetchedPage(
+                    content: named(state.names[range].filter { !state.hidden.contains($0) }),
+                    total: state.total?(state.names, state.hidden) ?? .unknown,
+                    next: hasNext ? PageCursor("\(range.upperBound)") : nil, hasMore: state.saysMore ? !isLast : nil))
+        }
+    }
+}
+
+@Suite("Ends that the origin does not show plainly (R24)")
+struct OpenEndTests {
+    private let clock = ManualClock()
+
+    private func sync(
+        _ bench: SyncBench, _ origin: LooseOrigin, _ work: SyncOptions.Work = .everything
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        options.work = work
+        clock.advance(by: .seconds(60))
+        return try await ListSync(
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
+    }
+
+    // MARK: A cursor behind the last item
+
+    @Test(
+        "Where the last page has a cursor to an empty page, the second sync removes deleted items and finds appended ones",
+        arguments: [true, false])
+    func trailingCursor(isCounted: Bool) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = LooseOrigin(names(0..<6), access: .chain) { state in
+            state.hasTail = true
+            if isCounted { state.total = { names, _ in .exact(names.count) } }
+        }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        origin.names.removeAll { ["i1", "i4", "i5"].contains($0) }
+        for _ in 0..<2 { #expect(try await sync(bench, origin).outcome == .complete) }
+        #expect(try await bench.held == origin.names)
+        origin.names += ["new0", "new1", "new2", "new3"]
+        for _ in 0..<2 { #expect(try await sync(bench, origin).outcome == .complete) }
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("A sync finds items that were deleted or appended on the last page, and an unchanged list costs 3 requests")
+    func trailingCursorLastPage() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = LooseOrigin(names(0..<12), access: .chain) { $0.hasTail = true }
+        _ = try await sync(bench, origin)
+        let before = origin.requests
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(origin.requests - before == 3)
+        origin.names.removeLast()
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        origin.names.append("new")
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        origin.names.remove(at: 5)
+        _ = try await sync(bench, origin)
+        let held = try await bench.held.compactMap(\.self)
+        #expect(Set(held).isSuperset(of: origin.names), "an item that still exists was removed")
+    }
+
+    // MARK: The last page again
+
+    /// Origins that answer positions behind the end with the last page, or with the first one.
+    private static let repeating: [(count: Int, isCounted: Bool, isFirst: Bool)] =
+        [1, 2, 3, 9].flatMap { count in [(count, true, false), (count, true, true)] }
+        + [(9, false, false), (9, false, true)]
+
+    @Test("A sweep ends where the origin returns its last page, or its first one, again", arguments: repeating)
+    func repeatedPage(count: Int, isCounted: Bool, isFirst: Bool) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = LooseOrigin(names(0..<count), access: .grid(size: min(3, count))) { state in
+            if isCounted { state.total = { names, _ in .exact(names.count) } }
+            state.size = min(3, count)
+            state.clamp = { count, size in isFirst ? 0 : (count - 1) / size * size }
+        }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        let before = origin.requests
+        let report = try await sync(bench, origin, .sweep)
+        #expect(report.outcome == .complete && report.reconciliation == .swept, "\(report.warnings)")
+        #expect(origin.requests - before <= count / 3 + (isCounted ? 3 : 8))
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("A sweep that receives a page again because of an insert does not end there", arguments: [true, false])
+    func insertedPage(isCounted: Bool) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = LooseOrigin(names(0..<12), access: .grid(size: 3)) { state in
+            if isCounted { state.total = { names, _ in .exact(names.count) } }
+        }
+        _ = try await sync(bench, origin)
+        origin.names.insert(contentsOf: ["new0", "new1", "new2"], at: 6)
+        #expect(try await sync(bench, origin, .sweep).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    // MARK: Hidden items at the end
+
+    @Test("Hidden items at the end, with totals of the visible items and page numbers, make no list incomplete")
+    func hiddenTail() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = LooseOrigin(names(0..<11), access: .grid(size: 3)) { state in
+            state.hidden = Set(names(7..<11))
+            state.total = { names, hidden in .exact(names.count - hidden.count) }
+            state.saysMore = true
+        }
+        for _ in 0..<3 { #expect(try await sync(bench, origin).outcome == .complete) }
+        #expect(try await bench.held == names(0..<7))
+        let before = origin.requests
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(origin.requests - before == 1)
+        origin.state.withLock { $0.hidden = Set(names(7..<9)) }
+        for _ in 0..<2 { #expect(try await sync(bench, origin).outcome == .complete) }
+        #expect(try await bench.held == origin.shown)
+    }
+}
