@@ -9,9 +9,22 @@ extension SyncRun {
         isNews: Bool = true
     ) async throws(StorageError) {
         let offset = offset ?? position
+        if pass.selfLink == cursor, list.record.total.exactCount != position {
+            let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
+            guard try await commit(edits + [.setEnd(nil)], [ledger], list), let query,
+                let list = try await storage.excerpt(of: query, position..<position)
+            else { return }
+            return try await originLoops("the origin's next page is the same page again", position, list)
+        }
         // A stored cursor may belong to an earlier state of the list, so only a walk from page one proves the end. This
         // walk is one if it came here without a break and the total matches.
-        let isProven = pass.unbrokenTo == offset && !pass.hasChanged && list.record.total.exactCount == position
+        let isWalk = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
+        if isWalk, try await areItemsRepeated(total: list.record.total.exactCount, end: position) {
+            return try await repeatsIDs(at: offset, list)
+        }
+        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
+        let hasMoved = pass.hasChanged || !pass.pushes.isEmpty && !pass.pushes.hasKeys(of: lastPushes)
+        let isProven = pass.unbrokenTo == offset && !hasMoved && list.record.total.exactCount == position
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             if tailWalk != .whole, !isProven { return walkAllAgain() }
             if !isWitnessed(offset, end: position) {
@@ -27,8 +40,7 @@ extension SyncRun {
         if pass.isDisordered, list.record.total.exactCount != position {
             return try await disorderedEnd(at: offset, list, edits: edits)
         }
-        let isWalkedWhole = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
-        wholeWalk = isWalkedWhole && !pass.hasChanged ? WholeWalk(end: position, total: pageOne.total.count) : nil
+        wholeWalk = isWalk && !hasMoved ? WholeWalk(end: position, total: pageOne.total.count) : nil
         sweeping.isAtEnd = true
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         let lease = leases[offset]
@@ -59,6 +71,14 @@ extension SyncRun {
         if disorderedWalks < SyncRun.disorderedWalks { return walkAllAgain() }
         warn("the origin returns the items in another order each time; some may be missing")
         isUnproven = true
+    }
+
+    /// Whether the list repeats items at the heads of answers (R25): two walks received the same ones there. Their
+    /// content differs from the items before, or only some answers begin with them, or the total counts them.
+    private func areItemsRepeated(total: Int?, end: Int) async throws(StorageError) -> Bool {
+        let pushes = pass.pushes
+        guard !pushes.isEmpty, total != end, pushes.hasKeys(of: lastPushes) else { return false }
+        return pushes.hasOthers && pushes == lastPushes || !pushes.isInclusive || total == pass.received
     }
 
     /// Begins a walk with page one, as it was received in this pass.
@@ -168,13 +188,24 @@ extension ListOutline {
 
     /// Whether the end and the total differ. A run was then stopped before it found the reason.
     var contradictsItself: Bool {
-        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
-        return end != total
+        record.endContradictsTotal && !isAtWindow
     }
 
     /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
     var isExplained: Bool {
         guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
         return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
+    }
+}
+
+extension ListState {
+    /// Whether the end and the total differ, as for `ListOutline.contradictsItself`.
+    var contradictsItself: Bool { record.endContradictsTotal && isAtWindow != true }
+}
+
+extension QueryRecord {
+    fileprivate var endContradictsTotal: Bool {
+        guard let end, let total = total.exactCount else { return false }
+        return end != total
     }
 }

@@ -20,21 +20,13 @@ extension SyncRun {
         if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
-        // Items were deleted, and no exact total shows whether the list still ends where it did (R24).
-        if end == nil, page.total.exactCount == nil, walk.hasMet, try await hasShrunk(list, by: head) {
-            pass.rechecksEnd = true
-        }
+        // No exact total shows whether the list still ends where it did (R24).
+        if end == nil, page.total.exactCount == nil, walk.hasMet { pass.rechecksEnd = true }
         guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
             return
         }
         pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
-    }
-
-    /// Whether the list has lost items with the answer for page one.
-    private func hasShrunk(_ list: ListOutline, by head: ObservedPage) async throws(StorageError) -> Bool {
-        guard let now = try await storage.excerpt(of: list.record.id, 0..<Int.max) else { return false }
-        return now.coverage.count < list.coverage.count + head.places.count { $0 == nil }
     }
 
     /// Reports a change that a refresh alone cannot locate (R22).
@@ -67,11 +59,10 @@ extension SyncRun {
         // An explicit `hasMore` takes precedence over a next cursor (R24).
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {
-            // An empty page with the same cursor again is the end of the chain (R24).
-            guard page.content.isEmpty else {
-                return try await originLoops("the origin's next page is the same page again", offset, list)
-            }
+            // An empty page with the same cursor again is the end of the chain (R24). The items of any other such page are
+            // the last ones, and the total decides whether they are all.
             page.next = nil
+            if !page.content.isEmpty { pass.selfLink = cursor }
         }
         guard !page.content.isEmpty else {
             // A reached exact total and an empty page behind it are the end, even with a next cursor (R24).
@@ -91,6 +82,7 @@ extension SyncRun {
         }
         if list.record.allowsDuplicates { return try await followUnaligned(page, cursor, at: offset, list) }
         let repeats = repeats(in: sighting, at: offset)
+        if repeats.isEmpty { pass.pushes.add(sighting, at: offset, received: pass.received) }
         if !repeats.isEmpty { pass.isDisordered = true }
         pass.repeats.formUnion(repeats)
         pass.received += page.content.count
@@ -105,8 +97,6 @@ extension SyncRun {
         let walk = CursorMerge(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
         let position = walk.position
         if rechecked != nil, position != offset || !sighting.isInPlace { return pass.mustRestart = true }
-        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
-        if position < offset { pass.hasChanged = true }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
         if tailWalk == .checkingEnd, !sighting.isInPlace(before: pass.oldEnd ?? .max) { return walkAllAgain() }

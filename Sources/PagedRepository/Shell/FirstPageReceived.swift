@@ -78,6 +78,10 @@ extension SyncRun {
         if hasLostItems(pageOneKeys) {
             walksAgain += 1
             tailWalk = .whole
+        } else if walkedFrom == pageOneKeys, !walksForPushes, !lastPushes.isInclusive || lastPushes.hasOthers {
+            // No insert explains the items that arrived again, so a second walk has to.
+            walksForPushes = true
+            tailWalk = .whole
         }
         if try await isUnchangedAtAGlance(page) { return }
         let known: QueryID
@@ -179,6 +183,8 @@ extension SyncRun {
         // A different count is no change if the known total is an estimate. The newest count is the best estimate.
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
+            // The end is looked at when the origin counts fewer items than before.
+            if count < known, access.isRandom { pass.rechecksEnd = true }
         }
         var end = end(of: page)
         if end == nil {

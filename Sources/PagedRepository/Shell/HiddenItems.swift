@@ -215,7 +215,9 @@ extension SyncRun {
     /// Sets the end of the list after a request behind it has returned no new item.
     func nothingBehind(_ look: Pass.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
         pass.fruitless.insert(start)
-        guard let end = look.end, list.coverage.headEnd == end, list.record.end != end else { return }
+        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty.
+        let isLastPage = pass.oldEnd == list.coverage.headEnd && list.coverage.headEnd - (look.end ?? 0) < pageSize
+        guard let end = look.end, list.coverage.headEnd == end || isLastPage, list.record.end != end else { return }
         provenEnd = end
         _ = try await apply(
             CommitPlan(

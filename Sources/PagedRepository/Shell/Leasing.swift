@@ -131,6 +131,8 @@ extension SyncRun {
             default: target.offset..<target.offset + 1
             }
         if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
+        // The last page is requested again on purpose.
+        if pass.hasReadLastPage, range.upperBound == pass.oldEnd { return false }
         // Positions behind the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty

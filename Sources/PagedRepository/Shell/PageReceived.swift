@@ -69,6 +69,7 @@ extension SyncRun {
                 if list.record.end != nil { edits.append(.setEnd(nil)) }
             } else {
                 edits.append(.setEnd(position))
+                if position < pass.oldEnd ?? 0 { pass.rechecksEnd = false }
             }
         } else if let end = list.record.end, arrived.upperBound > end {
             edits.append(.setEnd(nil))

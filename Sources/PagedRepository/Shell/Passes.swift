@@ -69,6 +69,7 @@ extension SyncRun {
             }
             passCount += 1
             lastRepeats = pass.repeats
+            if !pass.pushes.counts.isEmpty { lastPushes = pass.pushes }
             suspectedEnd = pass.emptyFrom
             // New items are progress. So a list that changes faster than one pass is still fetched.
             restarts = try await hasProgressed(query) ? 0 : restarts + 1
@@ -80,11 +81,11 @@ extension SyncRun {
         }
     }
 
-    /// Whether the pass has stored new items. A walk by position also moves items that are held, so for such a list only
-    /// a larger number of held items is progress.
+    /// Whether the pass has stored new items. A walk of a chain, or by position, also moves and rewrites items that are
+    /// held, so for such a list only a larger number of held items is progress.
     private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
         guard pass.newItems > 0, !pass.hasReplaced else { return false }
-        guard hidesItems, let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else {
+        guard access == .chain, let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else {
             return true
         }
         defer { mostHeld = max(mostHeld, held) }
@@ -102,9 +103,15 @@ extension SyncRun {
         return [target]
     }
 
-    /// Returns the fetch for the last page of a chain that ended there before, although the page has a cursor. The next
-    /// page is empty, and shows no deletion before it (R24).
+    /// Returns the fetch for the last page of a list that ended there before, if the page is full on its grid, or has a
+    /// cursor. The next page is empty, and shows no deletion before it (R24).
     private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
+        if case .grid(let size) = access, let end = pass.oldEnd, end > size, end % size == 0, !pass.hasReadLastPage,
+            list.coverage.headEnd == end
+        {
+            pass.hasReadLastPage = true
+            return [.span(end - size..<end, overlap: 0)]
+        }
         guard access == .chain, pass.oldEnd != nil, !pass.hasReadLastPage, tailWalk == nil,
             let target = LoadPlan.lastPage(of: list, pageOne: (pageOne.count, pageOne.next))
         else { return [] }

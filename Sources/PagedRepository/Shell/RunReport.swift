@@ -37,6 +37,12 @@ extension SyncRun {
             if list.isAtWindow, isOwnTotal { return true }
             if passCount == 0 { return false }
             if isWalkedWhole(to: end), isOwnTotal {
+                if end > total, !hasConfirmedExcess {
+                    // An item that was deleted behind the walk looks like one that the total does not count.
+                    hasConfirmedExcess = true
+                    tailWalk = .whole
+                    return false
+                }
                 if isWindow(list, end: end, total: total) {
                     return try await self.end(atWindow: end, total, list)
                 }
@@ -137,6 +143,8 @@ extension SyncRun {
             if isUnproven || keptChanging || state?.isComplete == true && isVoid { return .unproven }
             // The answer shows more items, and no request can fetch them.
             if source.access == .single, state?.isComplete == false { return .unproven }
+            // A refresh alone does not find out what has changed behind page one (R22).
+            if options.work == .refresh, access == .chain, state?.contradictsItself == true { return .incomplete }
             let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
             if state?.isAtWindow == true, !hasFailures { return .limited }
             return isWhole && !hasFailures ? .complete : .incomplete

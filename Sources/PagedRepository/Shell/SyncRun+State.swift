@@ -3,6 +3,10 @@ import PageModel
 extension SyncRun {
     /// The state from one request of page one to the next.
     struct Pass {
+        /// The cursor of a page with items that names itself as the next page (R24).
+        var selfLink: PageCursor?
+        /// The items that this walk received again at the head of answers.
+        var pushes = Pushes()
         /// Whether the list moved during the run. The plan is then void, and page one is requested again.
         var mustRestart = false
         /// Whether this pass began a new generation. Items that arrive again are then no progress.
@@ -77,6 +81,38 @@ extension SyncRun {
         var key: UInt64
         /// The number of items that the walk had received before the item arrived again.
         var received: Int
+    }
+
+    /// Items at the head of answers of one walk that are the last items before the answer. An insert during the walk
+    /// pushes them there, an inclusive cursor returns them again, and a list may repeat an item at that place.
+    struct Pushes: Equatable {
+        /// The number of such items in each answer behind page one.
+        var counts: [Int] = []
+        /// The items, by the number of items that the walk had received before.
+        var items: [Int: ItemIdentity] = [:]
+        /// Whether an item has another content than the item before it.
+        var hasOthers = false
+
+        var isEmpty: Bool { items.isEmpty }
+
+        /// Whether each answer begins with the same number of them, as with an inclusive cursor.
+        var isInclusive: Bool { counts.allSatisfy { $0 == counts.first } }
+
+        mutating func add(_ sighting: ObservedPage, at offset: Int, received: Int) {
+            var count = 0
+            for (index, identity) in sighting.identities.enumerated() {
+                guard let place = sighting.places[index], place.position < offset else { break }
+                items[received + index] = identity
+                if place.content != identity.content { hasOthers = true }
+                count += 1
+            }
+            counts.append(count)
+        }
+
+        /// Whether both walks received the same items again at the same places, whatever their content.
+        func hasKeys(of other: Pushes) -> Bool {
+            counts == other.counts && items.mapValues(\.key) == other.items.mapValues(\.key)
+        }
     }
 
     /// An item that arrived at one position while it is stored at another.

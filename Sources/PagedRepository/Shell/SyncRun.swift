@@ -99,6 +99,12 @@ final class SyncRun {
     var collisions: [Collision: Collisions] = [:]
     /// Keys that page one repeated in its last answer (R25).
     var repeatedInHead: Set<UInt64> = []
+    /// The items that the last walk from page one to the end of the chain received again at the head of answers.
+    var lastPushes = Pushes()
+    /// Whether the list is walked again because that walk alone does not explain them.
+    var walksForPushes = false
+    /// Whether a second walk has confirmed that more items follow one another than the total counts.
+    var hasConfirmedExcess = false
     /// The repeats of the last walk from page one to the end of the chain (R25).
     var lastRepeats: Set<Repeat> = []
     /// The last such walk in which no answer contradicted another. `nil` once page one has changed.

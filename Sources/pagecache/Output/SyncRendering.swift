@@ -116,7 +116,12 @@ struct SyncRendering {
         }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
-        if parts.isEmpty, report.list?.isComplete == true { return "the list kept changing while it was read" }
+        if parts.isEmpty, report.list?.isComplete == true {
+            guard let total = report.list?.record.total.exactCount, total != held else {
+                return "the list kept changing while it was read"
+            }
+            return "the origin counts \(SizeText.count(total, "item", "items")); a sync without --refresh finds the difference"
+        }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
     }
 
