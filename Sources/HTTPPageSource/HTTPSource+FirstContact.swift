@@ -45,12 +45,7 @@ extension HTTPSource {
         var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
         if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body, configuration) }
         if !said.isEmpty { candidates = [] }
-        if !candidates.isEmpty, try await isWholeByLargerSize(draft, contact) {
-            candidates = []
-            draft.isProvenWhole = true
-            draft.description.isProvisional = true
-            draft.explain("paging", "none", .proved, "a larger size brought the same items")
-        }
+        let hasSameAtLargerSize = candidates.isEmpty ? false : try await isWholeByLargerSize(draft, contact)
         if !said.isEmpty {
             try await proveSaid(said, &draft, size, contact)
             PagingChoice.complete(&draft)
@@ -62,6 +57,12 @@ extension HTTPSource {
             try await prove(candidates, &draft, contact)
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
+            // The size may be the origin's largest one, so positions were tried as well.
+            if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
+                draft.isProvenWhole = true
+                draft.description.isProvisional = true
+                draft.explain("paging", "none", .proved, "a larger size brought the same items")
+            }
         }
         try confirmFirstPage(draft)
         try await askHead(&draft, contact)

@@ -51,8 +51,8 @@ extension HTTPSource {
         return Set(inURL + [size].compactMap(\.self) + draft.evidence.sizes)
     }
 
-    /// Requests a larger page when page one is as long as the size in the URL. The same items again prove that the list
-    /// ends with them, unless the size is one that origins use as a cap.
+    /// Requests a larger page when page one is as long as the size in the URL. The same items again show that the list
+    /// ends with them, unless the size is one that origins use as a cap, or another position has other items.
     func isWholeByLargerSize(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
         let count = draft.evidence.count, evidence = draft.evidence
         guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,

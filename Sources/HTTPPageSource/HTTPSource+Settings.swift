@@ -29,7 +29,7 @@ extension HTTPSource {
         }
         if let place = configuration.hasMore {
             let value = answer.document.value(at: place)
-            let isStated = value.flatMap { answer.document.truth($0) } != nil
+            let isStated = value.flatMap { answer.document.statement($0) } != nil
             guard isStated || value == nil && PagingChoice.isWhole(evidence) else {
                 throw unconfirmed("--has-more \(place)", "page one has no true or false there")
             }

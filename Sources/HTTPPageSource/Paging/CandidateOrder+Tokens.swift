@@ -27,8 +27,11 @@ extension CandidateOrder {
         let value = parameter.plainValue, name = EnvelopeMember.plain(parameter.plainName)
         let isNamed = ["cursor", "token", "marker", "mark", "continuation", "after"].contains { name.contains($0) }
         if value == "*" { return isNamed || EnvelopeMember.plain(token.name).contains(name) }
-        return isNamed && ["", "null", "initial", "start", "first", "-1", "0", "true"].contains(value.lowercased())
+        return isNamed && placeholders.contains(value.lowercased())
     }
+
+    /// Values of a cursor parameter that lead to page one.
+    static let placeholders: Set<String> = ["", "*", "null", "initial", "start", "first", "-1", "0", "true"]
 
     /// The nested forms for a token inside an object of paging: `page: {after: …}` suggests `page[after]`, `page[cursor]`.
     private static func nested(_ token: ContinuationToken) -> [String] {

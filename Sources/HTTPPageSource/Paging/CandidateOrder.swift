@@ -34,7 +34,8 @@ enum CandidateOrder {
             }
             candidates += [.page("page", first: number - 1)]
         }
-        return unique(candidates + cursors(token, url).map { .cursor($0) })
+        let removed = hinted(draft) { if case .cursor = $0 { true } else { false } }
+        return unique(candidates + removed + cursors(token, url).map { .cursor($0) })
     }
 
     /// The candidates for an answer without a URL or token for the next page.

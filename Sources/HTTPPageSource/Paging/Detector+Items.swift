@@ -26,7 +26,8 @@ extension Detector {
         if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
         var rival: JSONPointer?
-        for member in members where member.kind == .array {
+        let keyed = keyedObjects
+        for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
             // Four times the rank leaves room for the paging beside an array, which decides among arrays of one rank.
             let plain = rank(of: elements, named: member.name)
@@ -54,7 +55,7 @@ extension Detector {
         if let best, best.rank > 0 {
             return ItemsPlace(pointer: best.member.pointer, rival: best.rank / 4 == 3 ? rival : nil)
         }
-        for pointer in keyedObjects {
+        for pointer in keyed {
             if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }
         }
         return best.map { ItemsPlace(pointer: $0.member.pointer) }
@@ -87,6 +88,22 @@ extension Detector {
             var shared = Set(document.members(of: values[0]).map(\.name))
             for value in values.dropFirst() { shared.formIntersection(document.members(of: value).map(\.name)) }
             return shared.count >= 2 || shared.contains("id")
+        }
+    }
+
+    /// Whether an array is a member of an item: of one of several objects of one kind, of which another has an array under
+    /// the same name.
+    private func isPart(_ member: EnvelopeMember, ofItemIn keyed: [JSONPointer]) -> Bool {
+        let tokens = member.pointer.tokens
+        return keyed.contains { pointer in
+            guard tokens.count > pointer.tokens.count + 1, tokens.starts(with: pointer.tokens),
+                let value = document.value(at: pointer)
+            else { return false }
+            let below = JSONPointer(tokens: Array(tokens.dropFirst(pointer.tokens.count + 1)))
+            let arrays = document.values(of: value, atMost: 16).filter {
+                document.value(at: below, below: $0).map { document.kind(of: $0) == .array } ?? false
+            }
+            return arrays.count > 1
         }
     }
 

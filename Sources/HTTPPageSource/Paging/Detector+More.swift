@@ -115,12 +115,12 @@ extension Detector {
     private func findHasMore(_ draft: inout DetectionDraft) {
         if let said = configuration.hasMore {
             draft.description.hasMore = said
-            draft.evidence.hasMore = document.value(at: said).flatMap { document.truth($0) }
+            draft.evidence.hasMore = document.value(at: said).flatMap { document.statement($0) }
             draft.explain("more", said.description, .said)
             return
         }
         for member in members {
-            guard let truth = document.truth(member.value) else { continue }
+            guard let truth = document.truth(member.value) ?? numericTruth(member) else { continue }
             guard let statement = MoreStatement.named(member.plainName), let hasMore = statement.hasMore(truth) else {
                 continue
             }
@@ -145,13 +145,31 @@ extension Detector {
     }
 }
 
+extension Detector {
+    /// The value of `has_more: 1` or `is_last: 0`. A number under another name, such as `last: 1`, is no statement.
+    fileprivate func numericTruth(_ member: EnvelopeMember) -> Bool? {
+        let isQuestion = ["has", "have", "is"].contains { member.plainName.hasPrefix($0) }
+        return isQuestion ? document.statement(member.value) : nil
+    }
+}
+
 extension JSONDocument {
     /// The value of a boolean, or of a string that spells one.
     func truth(_ value: JSONValue) -> Bool? {
         if let truth = boolean(value) { return truth }
         switch string(value)?.lowercased() {
-        case "true": return true
-        case "false": return false
+        case "true", "yes", "y": return true
+        case "false", "no", "n": return false
+        case _: return nil
+        }
+    }
+
+    /// The value of a member that is known to be a statement: also 1 and 0, as a number or a string.
+    func statement(_ value: JSONValue) -> Bool? {
+        if let truth = truth(value) { return truth }
+        switch scalarText(value) {
+        case "1": return true
+        case "0": return false
         case _: return nil
         }
     }

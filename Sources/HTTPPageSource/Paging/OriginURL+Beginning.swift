@@ -8,6 +8,12 @@ extension OriginURL {
         var found: [Candidate] = []
         removeParameters { parameter in
             let name = parameter.plainName
+            if ParameterNames.isCursor(name), ParameterNames.isPaging(name),
+                !CandidateOrder.placeholders.contains(parameter.plainValue.lowercased())
+            {
+                found.append(.cursor(name))
+                return true
+            }
             guard let number = Int(parameter.plainValue),
                 ParameterNames.isPaging(name) || configuration.pagingParameters.contains(name)
             else { return false }

@@ -8,10 +8,10 @@ extension PageReader {
         let document = answer.document
         if isPart { return true }
         if isEndOfLinks { return false }
-        if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
+        if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.statement($0) }) {
             return said
         }
-        if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
+        if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.statement($0) }) {
             return !isLast
         }
         if description.isTokenWeak == true, let pointer = description.remaining,
