@@ -106,8 +106,9 @@ extension SyncRun {
     /// Returns the fetch for the last page of a list that ended there before, if the page is full on its grid, or has a
     /// cursor. The next page is empty, and shows no deletion before it (R24).
     private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
+        // Later passes of a run have read the page themselves.
         if case .grid(let size) = access, let end = pass.oldEnd, end > size, end % size == 0, !pass.hasReadLastPage,
-            list.coverage.headEnd == end
+            list.coverage.headEnd == end, passCount == 0
         {
             pass.hasReadLastPage = true
             return [.span(end - size..<end, overlap: 0)]

@@ -43,7 +43,7 @@ extension SyncRun {
                     tailWalk = .whole
                     return false
                 }
-                if isWindow(list, end: end, total: total) {
+                if end < total, isWindow(list, end: end, total: total) {
                     return try await self.end(atWindow: end, total, list)
                 }
                 warn("the origin counts \(total) items but gives \(end)")
