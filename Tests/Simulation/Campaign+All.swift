@@ -12,7 +12,7 @@ extension Campaign {
         let first = mode == .safety ? 0 : seeds
         var report = try await Campaign(seeds: first..<first + seeds, subject: subject).run(mode)
         guard seeds * (subject == .engine ? 4 : 1) >= fewestToMeetAll else { return report }
-        for rule in rules(of: subject) where report.hits[rule, default: 0] < Int(seeds) / 500 + 1 {
+        for rule in rules(of: subject, mode) where report.hits[rule, default: 0] < Int(seeds) / 500 + 1 {
             report.failures.append("\(subject.rawValue), \(mode.rawValue): the lives met \(rule) too rarely")
         }
         return report

@@ -70,8 +70,8 @@ public enum Economy {
             if row.requests > bound.requests {
                 findings.append("G4: \(row.requests) requests, not \(bound.requests), for \(what)")
             }
-            // The audit requests as many positions as the logarithm of the number of pages says (R18).
-            if bound.place == .middle, bound.changes == 1, bound.kind == .insert, row.requests < 2 + 7 {
+            // The search and the audit each request as many positions as the logarithm of the number of pages (R18).
+            if bound.place == .middle, bound.changes == 1, bound.kind == .insert, row.requests < 2 + 2 * 7 {
                 findings.append("R18: \(row.requests) requests for \(what): the audit is missing")
             }
             if row.wrong > 0 { findings.append("G3: \(row.wrong) items wrong after \(what)") }

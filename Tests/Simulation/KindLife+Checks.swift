@@ -28,6 +28,8 @@ extension KindLife {
         if source.isSpent {
             find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
         }
+        let isPlain = plan.habits == OriginHabits() && plan.totals == .exact
+        if let report, isPlain, let finding = told.finding(report, options, origin) { find(finding, report, now) }
         // The held items of a list that never changed stay held, unless an answer was false (R14).
         let lies = ["emptyAnswer", "emptyMinute", "shortPage", "habit.behind"]
         let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.hits[$0] == nil }
@@ -35,6 +37,20 @@ extension KindLife {
             let lost = Set(before.held.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
             if !lost.isEmpty {
                 find("R14: held items that never left the origin are gone: \(lost.sorted().prefix(5))", report, now)
+            }
+        }
+        // A run that sees a list at rest keeps every held item that the origin still shows (G6).
+        let isRest = now.lastChange == before.lastChange && plan.habits.replicaLag == 0
+        // An item that moved behind the read positions looks like a deleted one.
+        let unseen = ["move", "resort", "replaceAll", "shortPage.skipped"]
+        if isRest, plan.habits.order == .stable, unseen.allSatisfy({ origin.hits[$0] == nil }),
+            lies.allSatisfy({ origin.hits[$0] == nil }),
+            report?.outcome == .complete
+        {
+            let lost = Set(before.held.compactMap(\.id)).intersection(origin.items.compactMap(\.id))
+                .subtracting(now.held.compactMap(\.id))
+            if !lost.isEmpty {
+                find("G6: held items that the origin shows are gone: \(lost.sorted().prefix(5))", report, now)
             }
         }
         // A finished part is reported as complete, too, and does not describe the whole list.

@@ -60,6 +60,11 @@ final class LeaseWitness: RelayedStorage {
             let before = try await rows(plan.query)
             let receipt = try await storage.commit(plan, claiming: request)
             guard let before, case .committed = receipt.outcome else { return receipt }
+            for premise in plan.premises where !before.fulfils(premise) {
+                state.withLock {
+                    $0.findings.append("R4: a commit rests on a page at \(premise.offset) that has changed")
+                }
+            }
             let named = Set(plan.ledger.compactMap(\.lease))
             check(receipt.lostLeases, named, before)
             if let grant = receipt.grant { granted(grant, before, ended: named, movesRows: plan.movesLedgerRows) }
@@ -93,6 +98,7 @@ final class LeaseWitness: RelayedStorage {
         var ledger: [LedgerEntry]
         var leases: [LeaseToken: LedgerEntry]
         var readAt: Timestamp
+        private var pages: [PageSummary]
 
         init(_ list: ListOutline) {
             ledger = list.ledger
@@ -100,6 +106,13 @@ final class LeaseWitness: RelayedStorage {
                 list.ledger.compactMap { row in row.leaseToken.map { ($0, row) } },
                 uniquingKeysWith: { first, _ in first })
             readAt = list.readAt
+            pages = list.heldPages
+        }
+
+        /// Whether the stored page is the one that a plan was made for. The numbers are compared directly, without the
+        /// library's own method.
+        func fulfils(_ premise: PagePrecondition) -> Bool {
+            pages.contains { $0.offset == premise.offset && $0.fingerprint == premise.fingerprint }
         }
 
         /// - Parameter moment: The moment of the check. `nil` means the moment at which the rows were read.

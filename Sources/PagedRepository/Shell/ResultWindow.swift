@@ -53,7 +53,7 @@ extension SyncRun {
         guard end > 0 else { return false }
         // The origin counts these positions, and refuses them. A wrong total looks the same, and `limited` is the safer
         // result.
-        if refusedPlaces.contains(where: { (end..<total).contains($0) }) { return true }
+        if refusedPlaces.contains(where: { end <= $0 && $0 < total }) { return true }
         guard !hidesItems else { return false }
         if let refused = pass.refused.min(), refused <= end { return true }
         let size = max(pageSize, 1)

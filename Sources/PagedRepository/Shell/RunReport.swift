@@ -134,7 +134,8 @@ extension SyncRun {
             // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
             return wasHeard ? .incomplete : .offline
         case .limited:
-            return isWhole ? .complete : .limited
+            // The last answers may have shown a change, so that page one would be requested once more.
+            return isWhole && !asksUnconditionally && !isSuspicious && evidence.isEmpty ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:
