@@ -14,11 +14,14 @@ struct ShrinkGuard: Equatable {
     let failure: FetchFailure
 
     init(_ page: FetchedPage) {
-        let total = page.total.count.map { "\($0)" } ?? "an unknown number of"
-        failure = FetchFailure(
-            .doubtful,
-            "the list seems to have shrunk to \(total) items, \(page.content.count) on page one; a second answer must confirm it",
-            isRetryable: true)
+        let count = page.content.count
+        let claim =
+            switch (page.total.count, count) {
+            case (_, 0): "page one is empty, although items are held"
+            case (let total?, _): "the list seems to have shrunk to \(total) items, \(count) on page one"
+            case (nil, _): "the list seems to have shrunk to the \(count) items of page one"
+            }
+        failure = FetchFailure(.doubtful, "\(claim); a second answer must confirm it", isRetryable: true)
     }
 
     /// - Parameters:

@@ -1,4 +1,5 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 
 /// Sentences for people that explain the state of a list, or of a position in it, and the next steps. They depend only
@@ -132,6 +133,14 @@ struct Explanation: Equatable {
         }
         let seams = list.inferredSeams - chained
         guard seams > 0 else { return }
+        if list.record.paging == HTTPSourceConfiguration.Paging.page.rawValue {
+            return say(
+                .evidence,
+                """
+                Pages by number do not overlap, so no answer shows that two of them follow each other. \
+                'pagecache sync \(id) --sweep' fetches each page again.
+                """)
+        }
         say(
             .evidence,
             """
