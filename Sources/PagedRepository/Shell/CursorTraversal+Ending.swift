@@ -17,8 +17,11 @@ extension SyncRun {
             if !isWitnessed(offset, end: position) {
                 return askWitness(for: .follow(cursor, offset: offset), end: position)
             }
-        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position) {
-            // The cursor of the page before led to no items. A single such answer does not prove the end.
+        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position),
+            !pass.checksOldEnd
+        {
+            // The cursor of the page before led to no items. A single such answer does not prove the end, unless an
+            // earlier run has proven it.
             return askWitness(for: .follow(cursor, offset: offset), end: position)
         }
         pass.rechecksEnd = false

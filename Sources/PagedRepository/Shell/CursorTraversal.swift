@@ -16,13 +16,17 @@ extension SyncRun {
             guard contradictions <= 2 else { return try await replace(with: page) }
             return askAgain()
         }
+        // Page one with the same items in the same places says nothing about the end of the list (R24), and no more than
+        // the answer before if this run has received it already.
+        let isMoved = isMoved(page)
+        if head.isInPlace, page.total.exactCount == nil, end == nil { pass.rechecksEnd = true }
         // Without a proven end, no order was found in the list. Known items then do not show which items follow.
         if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
-        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
-            return
-        }
+        guard isMoved, let query, let next = page.next, end == nil,
+            try await walksOn(walk, at: page.content.count, query)
+        else { return }
         pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
     }
