@@ -46,15 +46,26 @@ struct Shape: Sendable {
     var style: String { words("expect").dropFirst().first ?? "" }
     var held: Int { words("expect").dropFirst(2).first.flatMap { Int($0) } ?? count }
 
-    /// The bytes of an item as they are stored.
-    func item(_ number: Int) -> String { filled(value("stored") ?? value("item") ?? Shape.plainItem, number) }
+    /// The largest number of requests of a second synchronisation of the unchanged list.
+    var again: Int { value("again").flatMap { Int($0) } ?? 3 }
+
+    /// Whether these are the stored bytes of an item. The number of its answer is not compared.
+    func isItem(_ number: Int, _ stored: String) -> Bool {
+        let parts = filled(value("stored") ?? value("item") ?? Shape.plainItem, number)
+            .components(separatedBy: Shape.answerNumber)
+        return parts.count == 1 ? stored == parts[0] : stored.hasPrefix(parts[0]) && stored.hasSuffix(parts[1])
+    }
+
+    /// Stands for the number of the answer in an item: a member that changes with every answer.
+    private static let answerNumber = "$answer"
 
     private static let plainItem = #"{"id":"i$n","name":"n$n"}"#
 
     // MARK: Answers
 
     /// The answer to a request.
-    func answer(_ url: OriginURL, _ request: HTTPPageRequest) -> HTTPPageResponse {
+    /// - Parameter number: the number of the request.
+    func answer(_ url: OriginURL, _ request: HTTPPageRequest, number: Int) -> HTTPPageResponse {
         guard let own = OriginURL(self.url), [own.path, value("alias")].contains(url.path) else {
             return HTTPPageResponse(status: 404)
         }
@@ -75,7 +86,7 @@ struct Shape: Sendable {
         guard let start = start(url, size) else {
             return HTTPPageResponse(status: 400, body: Array(#"{"error":"bad position"}"#.utf8))
         }
-        return page(from: min(max(start, 0), count), size)
+        return page(from: min(max(start, 0), count), size, answer: number)
     }
 
     /// The position of a request's first item. Returns nil when the position is invalid.
@@ -98,12 +109,13 @@ struct Shape: Sendable {
         return Int(text.dropFirst(parts[0].count).dropLast(parts[1].count))
     }
 
-    private func page(from start: Int, _ size: Int) -> HTTPPageResponse {
+    private func page(from start: Int, _ size: Int, answer: Int) -> HTTPPageResponse {
         let end = min(start + size, count), isLast = end == count
         let first = words("by").count > 2 ? Int(words("by")[2]) ?? 1 : 1
         let number = start / size + first
         let separator = (value("join") ?? ",").replacing("\\n", with: "\n")
         let items = (start..<end).map { filled(value("item") ?? Shape.plainItem, $0) }.joined(separator: separator)
+            .replacing(Shape.answerNumber, with: "\(answer)")
         // Longer names come first: `$end` begins `$endinclusive`.
         let variables: [(String, String)] = [
             ("$items", items), ("$startone", "\(start + 1)"), ("$start", "\(start)"),

@@ -3,6 +3,7 @@ import Foundation
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 @testable import HTTPPageSource
@@ -15,6 +16,9 @@ struct ShapeResult {
     var held: Int
     var isExact: Bool
     var requests: Int
+    /// The requests and the outcome of a second synchronisation of the unchanged list.
+    var again: Int
+    var outcomeAgain: String
     var warnings: [String]
     var explanation: [String]
 
@@ -34,8 +38,10 @@ struct ShapeResult {
 @Suite("Recorded shapes of public APIs (Tests/Shapes)")
 struct ShapeTests {
     private func synchronise(_ shape: Shape) async throws -> ShapeResult {
+        let number = Atomic(0)
         let origin = ScriptedOrigin { url, request in
-            var response = shape.answer(url, request)
+            let number = number.add(1, ordering: .relaxed).newValue
+            var response = shape.answer(url, request, number: number)
             if request.method == "HEAD" { response.body = [] }
             return response
         }
@@ -51,11 +57,17 @@ struct ShapeTests {
             let page = try await repository.page(key, offset: 0, limit: 2_000, policy: .cacheOnly)
             items = page.items.map { String(decoding: $0, as: UTF8.self) }
         }
-        let expected = (0..<shape.count).map(shape.item)
+        let isExact = items.count == shape.count && items.enumerated().allSatisfy(shape.isItem)
+        let requests = origin.requests.count
+        let stored = try await storage.query(key)?.source
+        let second = try HTTPSource(shape.configuration(), stored: stored, transport: origin)
+        let again = try await ListSync(
+            storage: storage, source: second, key: key, options: SyncOptions(), clock: clock, chance: { 0.5 }
+        ).run()
         return ShapeResult(
             shape: shape, outcome: report.outcome.rawValue, style: report.list?.record.paging ?? "-",
-            held: items.count, isExact: items == expected,
-            requests: origin.requests.count,
+            held: items.count, isExact: isExact, requests: requests,
+            again: origin.requests.count - requests, outcomeAgain: again.outcome.rawValue,
             warnings: report.warnings + [report.headFailure?.message].compactMap(\.self),
             explanation: source.explanation.map(\.description)
                 + origin.requests.prefix(12).map { "\($0.method) \($0.url)" })
@@ -73,6 +85,8 @@ struct ShapeTests {
             #expect(result.outcome == shape.outcome, note)
             if !shape.style.isEmpty, shape.style != "-" { #expect(result.style == shape.style, note) }
             #expect(result.held == shape.held, note)
+            #expect(result.outcomeAgain == shape.outcome, note)
+            #expect(result.again <= shape.again, "\(shape.file): \(result.again) requests of an unchanged list")
             // A part is never called the whole.
             #expect(result.exit != 0 || result.isExact, note)
         }

@@ -26,7 +26,11 @@ enum CandidateOrder {
         // A token that equals the item count or the next page number is tried as such first.
         if let number = token.number, number > 0, number == draft.evidence.count || number == draft.evidence.count + 1 {
             candidates += own(draft).filter { if case .offset = $0 { true } else { false } }
-            if number == draft.evidence.count { candidates += ["offset", "start", "skip"].map { .offset($0) } }
+            // The caller's own position comes before the usual names: `from=0`.
+            let own = ParameterNames.offset.filter { url.value(of: $0) == "0" }
+            if number == draft.evidence.count {
+                candidates += (own + ["offset", "from", "start", "skip"]).map { .offset($0) }
+            }
         }
         if let number = token.number, number == 1 || number == 2 {
             candidates += own(draft).compactMap {

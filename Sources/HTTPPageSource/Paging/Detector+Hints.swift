@@ -4,7 +4,7 @@ import PageModel
 // only after a proof.
 extension Detector {
     func findHints(_ draft: inout DetectionDraft, _ elements: [JSONValue]) {
-        draft.evidence.hints = echoes() + partners() + ownKeys(elements)
+        draft.evidence.hints = echoes() + linked() + partners() + ownKeys(elements)
         draft.evidence.suggestion = suggestion(draft)
     }
 
@@ -35,6 +35,18 @@ extension Detector {
             }
         }
         return found
+    }
+
+    /// Position parameters in the answer's links to itself, to its first and to its last page. A page one without a next
+    /// link may have those: `links: {self: "/things?page[offset]=0"}`.
+    private func linked() -> [Candidate] {
+        let pages = members.filter { ["self", "first", "firstpage", "last", "lastpage"].contains($0.plainName) }
+        let urls = pages.compactMap { document.string($0.value) }.compactMap { answer.url.resolving($0) }
+        return urls.flatMap { url -> [Candidate] in
+            let found = url.parameters.map(\.plainName).filter { url.value(of: $0).flatMap { Int($0) } != nil }
+            return found.filter(ParameterNames.offset.contains).map { .offset($0) }
+                + found.filter(ParameterNames.page.contains).map { .page($0, first: configuration.firstPage) }
+        }
     }
 
     /// Position parameters that usually go with a size parameter of this name.

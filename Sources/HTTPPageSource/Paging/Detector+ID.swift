@@ -39,8 +39,8 @@ extension Detector {
         return names
     }
 
-    /// A member whose name ends in `id`, `Id` or `ID`, when it names the list, or when it is the only one of several
-    /// items. A member such as `user_id` refers to something else: items that share it would replace one another (R5).
+    /// A member whose name ends in `id`, `Id` or `ID`, when it names the list, or when it is the only one that
+    /// differs in each of several items. A member such as `user_id` refers to something else: items that share it would replace one another (R5).
     private func suffixed(_ elements: [JSONValue], named list: String?) -> JSONPointer? {
         guard elements.count > 1, let first = elements.first else { return nil }
         let found = document.members(of: first).map(\.name).filter(Detector.isIDName)
@@ -51,11 +51,14 @@ extension Detector {
                 && isUnique(JSONPointer(tokens: [name]), elements)
         }
         if let own { return JSONPointer(tokens: [own]) }
-        guard found.count == 1, let only = found.first, elements.count >= 5,
-            !Detector.strangers.contains(EnvelopeMember.plain(Detector.stem(of: only)))
+        guard elements.count >= 5 else { return nil }
+        // A member that several items share refers to something else. Several members that no two items share leave open
+        // which of them is the id.
+        let unique = found.map { JSONPointer(tokens: [$0]) }.filter { isUnique($0, elements) }
+        guard unique.count == 1, let only = unique.first, let name = only.tokens.first,
+            !Detector.strangers.contains(EnvelopeMember.plain(Detector.stem(of: name)))
         else { return nil }
-        let pointer = JSONPointer(tokens: [only])
-        return isUnique(pointer, elements) ? pointer : nil
+        return only
     }
 
     /// Whether a name ends in a word for an id: `pageid`, `page_id`, `pageId`, `imdbID`.

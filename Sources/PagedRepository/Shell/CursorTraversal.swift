@@ -16,15 +16,17 @@ extension SyncRun {
             guard contradictions <= 2 else { return try await replace(with: page) }
             return askAgain()
         }
+        // Page one with the same items in the same places says no more than before if this run has received it already.
+        let isMoved = isMoved(page)
         // Without a proven end, no order was found in the list. Known items then do not show which items follow.
         if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
         // No exact total shows whether the list still ends where it did (R24).
         if end == nil, page.total.exactCount == nil, walk.hasMet { pass.rechecksEnd = true }
-        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
-            return
-        }
+        guard isMoved, let query, let next = page.next, end == nil,
+            try await walksOn(walk, at: page.content.count, query)
+        else { return }
         pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
     }

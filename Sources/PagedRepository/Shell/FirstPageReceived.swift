@@ -257,17 +257,24 @@ extension SyncRun {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
+        let isMoved = isNews && isMoved(page)
+        witness(isSame: !isMoved && !page.total.contradicts(pageOne.total))
         if page.content.identities != lastHead || page.total.contradicts(pageOne.total) { misplaced = 0 }
         lastHead = page.content.identities
         // Page one has explained the drift, or there was none.
         evidence = []
         pageOne = (page.content.count, page.next, page.total)
-        if access == .chain { walkBegins(behind: page, isNews: isNews) }
+        if access == .chain { walkBegins(behind: page, isNews: isMoved) }
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         if isNews { announce(0..<page.content.count, news: 0) }
+    }
+
+    /// Whether page one has other items than its last answer in this run, or the same ones in another order. An item that
+    /// was edited in its place moves no other item. Some members change with every answer, such as an age.
+    func isMoved(_ page: FetchedPage) -> Bool {
+        page.content.identities.map(\.key) != lastHead.map(\.key)
     }
 
     /// Records the result for page one. The report contains the strongest result of a run.

@@ -81,13 +81,12 @@ extension SyncRun {
         }
     }
 
-    /// Whether the pass has stored new items. A walk of a chain, or by position, also moves and rewrites items that are
-    /// held, so for such a list only a larger number of held items is progress.
+    /// Whether the pass has stored more items than any pass before. Items that only moved or changed are no progress: an
+    /// origin may return other content with every answer.
     private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
+        if pass.hasReplaced { mostHeld = 0 }
         guard pass.newItems > 0, !pass.hasReplaced else { return false }
-        guard access == .chain, let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else {
-            return true
-        }
+        guard let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else { return true }
         defer { mostHeld = max(mostHeld, held) }
         return held > mostHeld
     }

@@ -169,7 +169,7 @@ final class SyncRun {
     var furthest = 0
     /// The end of the list that an empty page behind it has proven in this run.
     var provenEnd: Int?
-    /// The largest number of items held at the end of a pass of a walk by position.
+    /// The largest number of items held at the end of a pass, since the list was last replaced.
     var mostHeld = 0
     /// The largest number of items that an answer to a request for a whole page had, page one excepted.
     var longest = 0

@@ -93,7 +93,14 @@ struct SyncRendering {
             return "page one shows that more items follow, and no way to them is known"
         }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
-        return failure?.message ?? "the list kept changing while it was read"
+        return failure?.message ?? "the list kept changing while it was read\(idHint)"
+    }
+
+    /// The option for a list without ids: each change of an item is then another item.
+    private var idHint: String {
+        let reasons = HTTPSource.explanation(inStored: report.list?.record.source ?? "")
+        let hasNone = reasons.contains { $0.field == "id" && $0.value == "none" }
+        return hasNone ? " (if a member identifies an item, name it with --id)" : ""
     }
 
     private var isCached: Bool { report.list?.record.validatedAt != nil }
