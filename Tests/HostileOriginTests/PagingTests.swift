@@ -37,7 +37,7 @@ struct PagingTests {
     private static func after(_ request: HostileRequest) -> Int { request.parameter("after").flatMap { Int($0) } ?? 3 }
 
     static let circles: [Circle] = [
-        Circle(testDescription: "a page that is followed by itself", items: 3) { _ in page(4...6, next: "3") },
+        Circle(testDescription: "a page that is followed by itself", items: 6) { _ in page(4...6, next: "3") },
         Circle(testDescription: "two pages that follow each other", items: 9) { request in
             after(request) == 3 ? page(4...6, next: "6") : page(7...9, next: "3")
         },

@@ -53,8 +53,8 @@ struct BorderRepeatTests {
     }
 
     private func numbers() async throws -> [Int] {
-        let list = ListRepository(storage: bench.storage, source: ChainOrigin([], total: nil).source, clock: bench.clock)
-            .list(bench.key)
+        let source = ChainOrigin([], total: nil).source
+        let list = ListRepository(storage: bench.storage, source: source, clock: bench.clock).list(bench.key)
         try await list.load(.cacheOnly)
         return list.current.items.map(\.number)
     }
@@ -123,7 +123,9 @@ struct BorderRepeatTests {
         #expect(try await numbers() == Array(0..<46))
     }
 
-    @Test("A last page that names itself as the next keeps its rows; only a total proves the end (R24)", arguments: [45, nil])
+    @Test(
+        "A last page that names itself as the next keeps its rows; only a total proves the end (R24)",
+        arguments: [45, nil])
     func selfLink(total: Int?) async throws {
         let source = ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
             let start = cursor ?? 0

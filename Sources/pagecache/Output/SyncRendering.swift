@@ -127,7 +127,8 @@ struct SyncRendering {
             guard let total = report.list?.record.total.exactCount, total != held else {
                 return "the list kept changing while it was read"
             }
-            return "the origin counts \(SizeText.count(total, "item", "items")); a sync without --refresh finds the difference"
+            let count = SizeText.count(total, "item", "items")
+            return "the origin counts \(count); a sync without --refresh finds the difference"
         }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
     }
