@@ -35,7 +35,7 @@ extension OriginTests {
             let url = try origin.url
             // A slow first sync is killed once some pages are stored.
             let first = try await Tool.start(
-                ["sync", url, "--store", folder.store, "--rate", "3/s"] + origin.options,
+                ["sync", url, "--store", folder.store, "--rate", "1/s"] + origin.options,
                 environment: origin.environment)
             try await eventuallyAwaiting("some pages are stored") { try await shown(origin).count >= 75 }
             first.signal(SIGKILL)
