@@ -65,7 +65,8 @@ def served_unchecked(path):
             return connection.execute(
                 "SELECT page.offset, page.count, payload FROM page JOIN body ON body.id = page.body"
             ).fetchall()
-    except sqlite3.Error:
+    # The message of an error quotes names of the damaged schema, and may be no UTF-8 either.
+    except (sqlite3.Error, UnicodeDecodeError):
         return []
 
 
