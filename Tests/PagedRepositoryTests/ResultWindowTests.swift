@@ -41,6 +41,25 @@ struct ResultWindowTests {
         #expect(origin.list.requests.count <= 20)
     }
 
+    @Test("A list that has become shorter than its window is complete again", arguments: accesses)
+    func shorterThanWindow(_ access: PagingAccess) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<100), access: access)
+        origin.state.withLock { $0.total = { .exact($0 + $0 / 10) } }
+        var options = SyncOptions()
+        options.confirmationPause = .zero
+        func sync() async throws -> SyncReport {
+            try await ListSync(storage: bench.store, source: origin, key: bench.key, options: options).run()
+        }
+        #expect(try await sync().outcome == .limited)
+        origin.names = names(0..<68)
+        for _ in 0..<2 {
+            #expect(try await sync().outcome == .complete)
+            #expect(try await bench.held == names(0..<68))
+        }
+        #expect(try await bench.list?.record.window == nil)
+    }
+
     @Test(
         "A held position that the origin counts and does not find is a failure, and no item is removed",
         arguments: accesses, [SyncOptions.Work.everything, .sweep])

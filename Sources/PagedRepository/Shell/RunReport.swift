@@ -74,6 +74,8 @@ extension SyncRun {
             // The origin's total was wrong once, and is right again. It serves as a check as before (R17).
             edits.append(.setTotal(.exact(end)))
         }
+        // A list that ends before its result window is not cut off by it any more.
+        if let window = list.record.window, list.coverage.headEnd < window { edits.append(.setWindow(nil)) }
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
