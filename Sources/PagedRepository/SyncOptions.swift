@@ -186,14 +186,6 @@ public struct SyncReport: Hashable, Sendable {
         case swept
         /// The run continued a list that was incomplete when it began (R31).
         case resumed
-
-        /// Whether page one showed that the held list had changed.
-        var isChange: Bool {
-            switch self {
-            case .shifted, .repaired, .spliced, .staleTail, .replaced: true
-            case .none, .firstLoad, .unchanged, .swept, .resumed: false
-            }
-        }
     }
 
     /// The limit that kept a run from fetching the whole list. The raw values appear in the JSON output of the

@@ -19,7 +19,7 @@ extension SyncRun {
         // A stored cursor may belong to an earlier state of the list, so only a walk from page one proves the end. This
         // walk is one if it came here without a break and the total matches.
         let isWalk = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
-        if isWalk, try await areItemsRepeated(total: list.record.total.exactCount, end: position) {
+        if isWalk, areItemsRepeated(total: list.record.total.exactCount, end: position) {
             return try await repeatsIDs(at: offset, list)
         }
         // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
@@ -75,7 +75,7 @@ extension SyncRun {
 
     /// Whether the list repeats items at the heads of answers (R25): two walks received the same ones there. Their
     /// content differs from the items before, or only some answers begin with them, or the total counts them.
-    private func areItemsRepeated(total: Int?, end: Int) async throws(StorageError) -> Bool {
+    private func areItemsRepeated(total: Int?, end: Int) -> Bool {
         let pushes = pass.pushes
         guard !pushes.isEmpty, total != end, pushes.hasKeys(of: lastPushes) else { return false }
         return pushes.hasOthers && pushes == lastPushes || !pushes.isInclusive || total == pass.received

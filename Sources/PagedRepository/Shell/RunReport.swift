@@ -146,7 +146,7 @@ extension SyncRun {
             if isUnproven || keptChanging || state?.isComplete == true && isVoid { return .unproven }
             // The answer shows more items, and no request can fetch them.
             if source.access == .single, state?.isComplete == false { return .unproven }
-            // A refresh alone does not find out what has changed behind page one (R22).
+            // A refresh alone does not locate changes behind page one (R22).
             if options.work == .refresh, access == .chain, state?.contradictsItself == true { return .incomplete }
             let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
             if state?.isAtWindow == true, !hasFailures { return .limited }
