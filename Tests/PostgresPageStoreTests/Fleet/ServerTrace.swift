@@ -35,29 +35,56 @@ struct ServerTrace {
             """)
     }
 
-    /// Returns the steps for `Scripts/trace`, and ends the notes.
-    /// - Parameter ended: the tokens whose holders sent an end. Another one that ends is a step that the model refuses.
-    func steps(_ pool: PostgresPool, ended: Set<Int64>) async throws -> [String] {
+    /// The changes of one lease: its tokens before and after, and whether the lease before still counted.
+    struct Note {
+        var start: Int64
+        var old: Int64?
+        var new: Int64?
+        var counted: Bool
+    }
+
+    struct Notes {
+        var notes: [Note]
+
+        /// The tokens that were taken over when their time, or the sign of life of their owner, had passed.
+        var expired: Set<Int64> {
+            Set(notes.compactMap { $0.new != nil && $0.new != $0.old && !$0.counted ? $0.old : nil })
+        }
+
+        /// Returns the steps for `Scripts/trace`.
+        /// - Parameter ended: the tokens whose holders sent an end. Another one that ends is a step that the model refuses.
+        func steps(ended: Set<Int64>) -> [String] {
+            var steps: [String] = []
+            var known: Set<Int64> = []
+            for note in notes where note.old != note.new {
+                let start = note.start
+                // A lease of before the first note.
+                if known.insert(start).inserted, let old = note.old { steps.append("grant\t\(start)\t\(old)") }
+                if let new = note.new {
+                    if note.old != nil, !note.counted { steps.append("over\t\(start)") }
+                    steps.append("grant\t\(start)\t\(new)")
+                } else if let old = note.old {
+                    steps.append("end\t\(start)\t\(ended.contains(old) ? old : 0)")
+                }
+            }
+            return steps
+        }
+    }
+
+    /// Returns the notes, and removes the trigger.
+    func end(_ pool: PostgresPool) async throws -> Notes {
         let rows = try await pool.run("SELECT start, old, new, counted FROM \(schema).trace ORDER BY n")
         try await pool.run("DROP TRIGGER note ON \(schema).ledger")
         try await pool.run("DROP FUNCTION \(schema).note")
         try await pool.run("DROP TABLE \(schema).trace")
-        var steps: [String] = []
-        var known: Set<Int64> = []
-        for row in 0..<rows.count {
-            guard let start = rows.integer(row, 0) else { continue }
-            let (old, new) = (rows.integer(row, 1), rows.integer(row, 2))
-            guard old != new else { continue }
-            // A lease of before the first note.
-            if known.insert(start).inserted, let old { steps.append("grant\t\(start)\t\(old)") }
-            if let new {
-                if old != nil, rows.bool(row, 3) != true { steps.append("over\t\(start)") }
-                steps.append("grant\t\(start)\t\(new)")
-            } else if let old {
-                steps.append("end\t\(start)\t\(ended.contains(old) ? old : 0)")
-            }
-        }
-        return steps
+        return Notes(
+            notes: (0..<rows.count).compactMap { row in
+                rows.integer(row, 0).map {
+                    Note(
+                        start: $0, old: rows.integer(row, 1), new: rows.integer(row, 2),
+                        counted: rows.bool(row, 3) == true)
+                }
+            })
     }
 
     /// Replays the steps. `isControl` replaces a token, and expects that the model refuses it.
