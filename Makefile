@@ -10,7 +10,7 @@ DESTDIR ?=
 .PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build static install uninstall deb try-install
 
 help:
-	@echo "make demo   the whole story on an embedded origin, in seconds once it is built"
+	@echo "make demo   a tour with an embedded origin, in seconds once it is built (FLEET=1: two replicas on a PostgreSQL server)"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
 	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
 	@echo "make docs   the documentation of the libraries as a site: .build/docs/pagecache.doccarchive"
@@ -30,7 +30,12 @@ help:
 demo: prerequisites
 	@echo "building pagecache; the first build fetches dependencies and takes a few minutes" >&2
 	@$(SWIFT) build --product pagecache 2>&1 | Scripts/quietly
+ifdef FLEET
+	@Scripts/prerequisites servers
+	@Scripts/fleet-demo .build/debug/pagecache
+else
 	@.build/debug/pagecache demo
+endif
 
 test: prerequisites
 	@Scripts/test

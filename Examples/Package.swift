@@ -10,6 +10,7 @@ let settings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 // All that a program needs whose pages do not come over HTTP.
 let library: [Target.Dependency] = [.product(name: "PagedRepository", package: "pagecache")]
 let testing: Target.Dependency = .product(name: "PagedRepositoryTesting", package: "pagecache")
+let postgres: Target.Dependency = .product(name: "PostgresPageStore", package: "pagecache")
 let http: Target.Dependency = .product(name: "HTTPPageSource", package: "pagecache")
 let server: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 
@@ -17,7 +18,7 @@ let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "pagecache", path: "..", traits: ["HTTP", "ServiceLifecycle"]),
+        .package(name: "pagecache", path: "..", traits: ["HTTP", "PostgreSQL", "ServiceLifecycle"]),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
@@ -35,7 +36,7 @@ let package = Package(
         .executableTarget(
             name: "OfflineService",
             dependencies: library + [
-                http, server,
+                http, postgres, server,
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -45,7 +46,7 @@ let package = Package(
         .executableTarget(name: "Upstream", dependencies: [server], swiftSettings: settings),
         .target(
             name: "Snippets",
-            dependencies: library + [http, testing],
+            dependencies: library + [http, postgres, testing],
             swiftSettings: settings
         ),
         .target(name: "Ports", dependencies: library, swiftSettings: settings),

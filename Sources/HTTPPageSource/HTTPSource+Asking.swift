@@ -104,9 +104,7 @@ extension HTTPSource {
             guard asked.insert(target).inserted else {
                 throw FetchFailure(.hostile, "the origin redirects in a circle", isRetryable: false)
             }
-            state.withLock { $0.usage.requests += 1 }
-            var response = try await transport.send(self.request(for: target, conditions, method: method))
-            state.withLock { $0.usage.bytesReceived += response.body.count }
+            var response = try await answer(to: self.request(for: target, conditions, method: method))
             guard [301, 302, 303, 307, 308].contains(response.status), response.header("Location") != nil else {
                 response.redirectedTo = target == url ? nil : target
                 return response
@@ -120,5 +118,21 @@ extension HTTPSource {
             target = try destination(of: response, from: target)
         }
         throw FetchFailure(.hostile, "more than \(redirects) redirects", isRetryable: false)
+    }
+
+    /// Sends one request, and counts it.
+    private func answer(to request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        state.withLock { $0.usage.requests += 1 }
+        do {
+            let response = try await transport.send(request)
+            state.withLock { state in
+                state.usage.bytesReceived += response.body.count
+                if response.status >= 400 { state.usage.failures += 1 }
+            }
+            return response
+        } catch {
+            state.withLock { $0.usage.failures += 1 }
+            throw error
+        }
     }
 }

@@ -11,7 +11,7 @@ extension HTTPSource {
         if configuration.paging != .none {
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
-                response: contact.answer.response, paging: configuration.paging)
+                response: contact.answer.response, paging: configuration.paging, method: configuration.method)
             end = end ?? unproved(draft)
             if end != nil, let detail = state.withLock({ $0.unreadable }) {
                 end = OpenEnd.unreadable(detail)
@@ -38,7 +38,7 @@ extension HTTPSource {
         else { return nil }
         let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
         let hasEnded = attempts.contains { isOpen($0.detail ?? "", false) }
-        return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging)
+        return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging, method: configuration.method)
     }
 
     /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that

@@ -87,7 +87,7 @@ extension HTTPSource {
         guard !draft.evidence.goesOn else { return false }
         return OpenEnd.find(
             draft, sizes: statedSizes(draft, size, contact), most: nil, response: contact.answer.response,
-            paging: .auto) == nil
+            paging: .auto, method: configuration.method) == nil
     }
 
     /// Confirms the parameter for the page size by another size. An origin that ignores the name returns page one again.

@@ -165,12 +165,15 @@ public struct DetectedPaging: Hashable, Sendable {
 public struct SourceUsage: Hashable, Sendable {
     /// Requests sent: pages, probes, HEAD requests and retries.
     public var requests: Int
+    /// The requests without an answer, or whose answer had an error status (RFC 9110, 15.5 and 15.6).
+    public var failures: Int
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int
 
     /// Creates a usage.
-    public init(requests: Int = 0, bytesReceived: Int = 0) {
+    public init(requests: Int = 0, failures: Int = 0, bytesReceived: Int = 0) {
         self.requests = requests
+        self.failures = failures
         self.bytesReceived = bytesReceived
     }
 }

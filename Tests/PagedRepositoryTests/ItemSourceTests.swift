@@ -81,7 +81,7 @@ struct ItemSourceTests {
         let copy = source
         _ = try await source.fetch(PageRequest(.first))
         _ = try? await copy.fetch(PageRequest(.offset(2)))
-        #expect(source.usage == SourceUsage(requests: 2, bytesReceived: 3 + 4))
+        #expect(source.usage == SourceUsage(requests: 2, failures: 1, bytesReceived: 3 + 4))
         #expect(copy.usage == source.usage)
     }
 

@@ -173,6 +173,15 @@ struct ServerOpeningTests {
             options: schema.options)
         #expect(await code { try await reader.register("a") } == .permission)
         #expect(try await reader.records() == [])
+        #expect(try await reader.writeObstacle()?.contains("default_transaction_read_only") == true)
+        try await schema.run("GRANT USAGE ON SCHEMA \(schema.name) TO r\(schema.name)")
+        try await schema.run("GRANT SELECT ON ALL TABLES IN SCHEMA \(schema.name) TO r\(schema.name)")
+        let guest = try await PostgreSQLPageStore.open(
+            "postgres://r\(schema.name)@\(host)", mode: .readOnly, options: schema.options)
+        #expect(try await guest.writeObstacle() == "this user can only read the store")
+        let owner = try await schema.open()
+        #expect(try await owner.writeObstacle() == nil)
+        for store in [reader, guest, owner] { await store.close() }
     }
 }
 #endif

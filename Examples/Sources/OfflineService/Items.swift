@@ -8,7 +8,7 @@ struct Items: Sendable {
     /// The service returns items as the upstream sent them, byte for byte (R7), and does not decode them.
     private let repository: ListRepository<[UInt8]>
 
-    init(_ store: SQLitePageStore, _ source: any PageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
+    init(_ store: any PageStorage, _ source: any PageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
         self.key = key
         self.freshness = freshness
         var options = PagedListOptions()

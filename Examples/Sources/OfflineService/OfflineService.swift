@@ -3,7 +3,8 @@
 //     swift run --package-path Examples OfflineService http://127.0.0.1:9000/articles /tmp/service.sqlite
 //     curl -i 'http://127.0.0.1:8080/items?offset=40&limit=3'
 //
-// PORT is the port of the service (default 8080). FRESH_FOR is the lifetime of the list in seconds (default 60).
+// PORT is the port of the service (default 8080). FRESH_FOR is the lifetime of the list in seconds (default 60). Several
+// replicas share one store if its place is the address of a PostgreSQL database, such as postgres://127.0.0.1/pagecache.
 import Foundation
 import HTTPPageSource
 import Hummingbird
@@ -20,7 +21,7 @@ struct OfflineService {
             print("usage: OfflineService URL [STORE]")
             exit(64)
         }
-        let path = arguments.dropFirst().first ?? "service/store.sqlite"
+        let place = arguments.dropFirst().first ?? "service/store.sqlite"
         let environment = Environment()
         let port = environment.get("PORT", as: Int.self) ?? 8_080
         // The engine and the headers share one policy, so a list that the headers call stale is fetched again.
@@ -31,20 +32,20 @@ struct OfflineService {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
 
-        let store = try await SQLitePageStore.open(at: path)
+        let store = try await Store(at: place)
         let transport = AsyncHTTPTransport()
         let outcome: Result<Void, any Error>
         do {
             // The engine fetches all of a pinned list and keeps it up to date.
-            try await store.pin(key)
+            try await store.storage.pin(key)
             let source = try HTTPSource(HTTPSourceConfiguration(url: url), transport: transport)
             var options = EngineOptions()
             options.freshness = freshness
-            let engine = SyncEngine(storage: store, options: options) { list in
+            let engine = SyncEngine(storage: store.storage, options: options) { list in
                 list.key == key ? SyncEngine.Origin("upstream", source) : nil
             }
             let router = Router()
-            Items(store, source, key: key, freshness).add(to: router)
+            Items(store.storage, source, key: key, freshness).add(to: router)
             router.get("metrics") { _, _ in metrics.page() }
             let application = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),

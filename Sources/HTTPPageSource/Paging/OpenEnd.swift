@@ -20,8 +20,11 @@ struct OpenEnd {
     }
 
     /// No parameter of the style that the caller named brought anything but page one.
-    static func unproved(_ paging: HTTPSourceConfiguration.Paging) -> OpenEnd {
-        OpenEnd("no answer shows that the list ends; \(advice(paging)), or say --paging none", isSuspicion: true)
+    static func unproved(
+        _ paging: HTTPSourceConfiguration.Paging, method: HTTPSourceConfiguration.Method
+    ) -> OpenEnd {
+        let advice = advice(paging, Parameters(method))
+        return OpenEnd("no answer shows that the list ends; \(advice), or say --paging none", isSuspicion: true)
     }
 
     private init(_ reason: String, isSuspicion: Bool = false) {
@@ -35,12 +38,14 @@ struct OpenEnd {
     ///   - most: the largest number of items that page one had before.
     ///   - response: the answer that is page one.
     ///   - paging: the style that the caller named.
+    ///   - method: the method of the requests. The parameters of a POST request are in its body.
     static func find(
         _ draft: DetectionDraft, sizes: Set<Int>, most: Int?, response: HTTPPageResponse,
-        paging: HTTPSourceConfiguration.Paging
+        paging: HTTPSourceConfiguration.Paging, method: HTTPSourceConfiguration.Method
     ) -> OpenEnd? {
         let evidence = draft.evidence
-        let way = evidence.suggestion ?? advice(paging)
+        let parameters = Parameters(method)
+        let way = evidence.suggestion ?? advice(paging, parameters)
         guard evidence.count > 0 || evidence.goesOn, evidence.hasMore != false else { return nil }
         if isRanged(response), evidence.exactTotal.map({ $0 > evidence.count }) ?? true {
             return OpenEnd(
@@ -48,7 +53,7 @@ struct OpenEnd {
             )
         }
         if let place = evidence.token?.place, evidence.hasStrongToken {
-            return OpenEnd("no parameter takes the token at \(place); name one with --cursor-param")
+            return OpenEnd("no parameter takes the token at \(place); name one with \(parameters.cursor)")
         }
         if let part = evidence.part {
             return OpenEnd(
@@ -66,7 +71,7 @@ struct OpenEnd {
         if evidence.exactTotal != nil { return nil }
         if let pages = evidence.pageCount, pages > 1 {
             return OpenEnd(
-                "the origin counts \(pages) pages, and shows no way to the second; name its parameter with --page-param"
+                "the origin counts \(pages) pages, and shows no way to the second; name its parameter with \(parameters.page)"
             )
         }
         if let remaining = evidence.remaining, remaining > 0 {
@@ -80,13 +85,22 @@ struct OpenEnd {
             isSuspicion: true)
     }
 
+    /// The flags that name a parameter.
+    private struct Parameters {
+        var offset = "--offset-param", page = "--page-param", cursor = "--cursor-param"
+
+        init(_ method: HTTPSourceConfiguration.Method) {
+            if method == .post { (offset, page, cursor) = ("--cursor-in", "--cursor-in", "--cursor-in") }
+        }
+    }
+
     /// The flag that may help, by the style that the caller named.
-    private static func advice(_ paging: HTTPSourceConfiguration.Paging) -> String {
+    private static func advice(_ paging: HTTPSourceConfiguration.Paging, _ parameters: Parameters) -> String {
         switch paging {
         case .auto, .none: "name one with --paging"
-        case .offset: "no parameter for --paging offset proved itself, name one with --offset-param"
-        case .page: "no parameter for --paging page proved itself, name one with --page-param"
-        case .keyset: "no parameter for --paging keyset proved itself, name one with --cursor-param"
+        case .offset: "no parameter for --paging offset proved itself, name one with \(parameters.offset)"
+        case .page: "no parameter for --paging page proved itself, name one with \(parameters.page)"
+        case .keyset: "no parameter for --paging keyset proved itself, name one with \(parameters.cursor)"
         case .cursor: "page one has no token for --paging cursor, name its place with --next"
         case .link: "page one has no link for --paging link, name its header with --next header:NAME"
         case .nextURL: "page one has no URL for --paging next-url, name its place with --next"

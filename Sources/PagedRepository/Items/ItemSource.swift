@@ -67,7 +67,12 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
         ask = { request in
             let place = try place(request)
             meter.add(SourceUsage(requests: 1))
-            return try await bring(place)
+            do {
+                return try await bring(place)
+            } catch {
+                meter.add(SourceUsage(failures: 1))
+                throw error
+            }
         }
     }
 
@@ -185,6 +190,7 @@ private final class UsageMeter: Sendable {
     func add(_ usage: SourceUsage) {
         sum.withLock { sum in
             sum.requests += usage.requests
+            sum.failures += usage.failures
             sum.bytesReceived += usage.bytesReceived
         }
     }

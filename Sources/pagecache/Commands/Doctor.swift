@@ -42,6 +42,7 @@ struct Doctor: AsyncParsableCommand {
             do throws(StorageError) {
                 let (statistics, damaged) = (try await store.statistics(), try await store.damagedQueries())
                 if let path = common.place.path { checks.checkPlace(path) }
+                if let obstacle = try await store.writeObstacle() { checks.cannotWrite(obstacle) }
                 checks.checkStore(store.name, statistics, damaged)
             } catch {
                 await store.close()
@@ -130,7 +131,7 @@ struct DoctorChecks {
         }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         if !files.isWritableFile(atPath: folder.isEmpty ? "/" : folder) || !files.isWritableFile(atPath: path) {
-            note("write access", .warning, "this user can only read the store", hint: "sync needs write access")
+            cannotWrite("this user can only read the store")
         }
         var system = statvfs()
         if statvfs(path, &system) == 0 {
@@ -139,6 +140,10 @@ struct DoctorChecks {
                 "disk", bytes < 100_000_000 ? .warning : .ok, "\(SizeText.bytes(bytes)) are free",
                 hint: bytes < 100_000_000 ? "'pagecache gc --max-bytes 1G' shrinks the store" : nil)
         }
+    }
+
+    mutating func cannotWrite(_ obstacle: String) {
+        note("write access", .warning, obstacle, hint: "sync needs write access")
     }
 
     /// - Parameter path: the path of the store; `nil` for a store on a server.

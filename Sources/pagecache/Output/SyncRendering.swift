@@ -183,15 +183,18 @@ struct SyncRendering {
             ]).joined(separator: " · ")
     }
 
-    /// The sent requests, and what they were for: `102 requests (101 pages fetched, 1 probe or failure)`. The parts add
+    /// The sent requests, and what they were for: `104 requests (101 pages fetched, 1 probe, 2 failed)`. The parts add
     /// up to the number of requests.
     private var requests: String {
         let sent = report.usage.requests
-        let rest = sent - report.pagesFetched - report.pagesUnchanged
+        let others = sent - report.pagesFetched - report.pagesUnchanged
+        // A page can be fetched by several requests, so that fewer than the failures may be left.
+        let failed = min(report.usage.failures, max(others, 0))
         let parts = [
             (report.pagesFetched, "page fetched", "pages fetched"),
             (report.pagesUnchanged, "page unchanged", "pages unchanged"),
-            (rest, "probe or failure", "probes or failures"),
+            (others - failed, "probe", "probes"),
+            (failed, "failed", "failed"),
         ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }
         let count = SizeText.count(sent, "request", "requests")
         return parts.isEmpty ? count : "\(count) (\(parts.joined(separator: ", ")))"
@@ -228,6 +231,7 @@ struct SyncRendering {
             ("limited_by", .optional(report.limit?.rawValue)),
             ("reconciliation", .string(report.reconciliation.rawValue)),
             ("requests", .int(report.usage.requests)),
+            ("requests_failed", .int(report.usage.failures)),
             ("pages_fetched", .int(report.pagesFetched)),
             ("pages_unchanged", .int(report.pagesUnchanged)),
             ("pages_kept", .int(report.pagesKept)),

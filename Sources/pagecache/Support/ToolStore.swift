@@ -20,6 +20,9 @@ protocol ToolStore: PageStorage {
     func tally(of query: QueryID) async throws(StorageError) -> RunTally?
     func add(_ tally: RunTally, to query: QueryID) async throws(StorageError)
     func statistics() async throws(StorageError) -> StoreStatistics
+    /// Returns the reason why this user cannot write into a store on a server. Returns nil when there is none, and for
+    /// a file.
+    func writeObstacle() async throws(StorageError) -> String?
     func damagedQueries() async throws(StorageError) -> Int
     func isReadable() async throws(StorageError) -> Bool
     func verify() async throws(StorageError) -> VerifyReport
@@ -34,6 +37,7 @@ protocol ToolStore: PageStorage {
 
 extension SQLitePageStore: ToolStore {
     var name: String { path }
+    func writeObstacle() async throws(StorageError) -> String? { nil }
 
     /// Closes the store, and checks that its path still leads to the stored data.
     /// - Throws: `StorageError` with code `moved` when the store was renamed, replaced or removed before the last

@@ -42,11 +42,13 @@ struct FleetTests {
         return members
     }
 
-    private func open(at address: String = OwnServer.connectionString) async throws -> PostgreSQLPageStore {
+    private func open(
+        at address: String = OwnServer.connectionString, mode: PostgreSQLPageStore.Mode = .createIfMissing
+    ) async throws -> PostgreSQLPageStore {
         var options = PostgreSQLPageStore.Options()
         options.schema = schema
         options.busyBudget = .seconds(30)
-        return try await PostgreSQLPageStore.open(address, options: options)
+        return try await PostgreSQLPageStore.open(address, mode: mode, options: options)
     }
 
     private func history(_ members: [Member]) async throws -> History {
@@ -191,6 +193,9 @@ struct FleetTests {
         try Data().write(to: URL(fileURLWithPath: go))
         let members = try await start(4, at: both, full: isSynchronous)
         try await pause(FleetTests.seconds / 3)
+        let reader = try await open(at: other, mode: .readOnly)
+        #expect(try await reader.writeObstacle()?.contains("standby") == true)
+        await reader.close()
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
         let crashedAt = FleetTests.time()
         // Without a checkpoint: the new timeline is not in the control file yet.
