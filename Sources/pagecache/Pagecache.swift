@@ -23,7 +23,7 @@ struct Pagecache: AsyncParsableCommand {
               pagecache list                                   the queries in the store
               pagecache show api.example.com/items             items, without the network
               pagecache diff api.example.com/items             its latest changes
-              pagecache demo                                   a tour in half a minute
+              pagecache demo                                   a tour of a few seconds
 
             EXIT CODES
                0  done
