@@ -107,7 +107,7 @@ extension HTTPSource {
     }
 
     /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
-    /// examined anew. A provisional description is kept as `earlier` only.
+    /// examined again. A provisional description is kept as `earlier` only.
     func takeUp(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {

@@ -71,7 +71,7 @@ extension HTTPSource {
 
     /// Stops all further probes on this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
-        draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
+        draft.warnings.append("how the list continues could not be found out now (\(detail)); the next run looks again")
         draft.description.isProvisional = true
         draft.isInterrupted = true
     }
@@ -167,7 +167,7 @@ extension HTTPSource {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
             }
-            // The items behind may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
+            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
             guard left(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
             return try await compare(url, &draft, contact) { one, two in

@@ -171,7 +171,7 @@ public final class HTTPSource: PageSource, PromptSource {
                 lesson = first.lesson
             }
             guard state.withLock({ $0.description }) != nil else {
-                throw FetchFailure(.undecodable, "page one does not show how its list goes on", isRetryable: false)
+                throw FetchFailure(.undecodable, "page one does not show how its list continues", isRetryable: false)
             }
         }
         var answer = try await hidingSecrets { try await self.answer(request) }

@@ -64,7 +64,7 @@ extension SQLitePageStore {
         try ShortFile.admit(try StoreFile.locate(path))
     }
 
-    /// The files that repairs and ``setAside(at:now:)`` have left beside the store, by name. They may hold data that
+    /// The files that repairs and ``setAside(at:now:)`` have left next to the store, by name. They may hold data that
     /// was purged later.
     public var filesSetAside: [String] { Quarantine.setAside(of: path) }
 

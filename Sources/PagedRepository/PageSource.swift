@@ -74,7 +74,7 @@ public struct PageRequest: Hashable, Sendable {
         case first
         /// The items from this position on. Never sent to a `chain`.
         case offset(Int)
-        /// The page behind a cursor that an earlier page returned.
+        /// The page after a cursor that an earlier page returned.
         case cursor(PageCursor)
     }
 

@@ -86,7 +86,7 @@ extension OriginPlan {
             outcomes: isSeen ? ["limited"] : ["limited", "unproven", "complete"], contents: .first(window),
             mayAllowDuplicates: false,
             reason: isSeen
-                ? "nothing behind the window can be fetched" : "the window looks like the end of a list without a total"
+                ? "nothing after the window can be fetched" : "the window looks like the end of a list without a total"
         )
     }
 

@@ -83,7 +83,7 @@ struct OriginAddress: Equatable {
         }
     }
 
-    /// Returns the cursor for the page behind the items in `given`; `nil` when the answer hands over none.
+    /// Returns the cursor for the page after the items in `given`; `nil` when the answer hands over none.
     /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }

@@ -45,7 +45,7 @@ struct SimulatedList: Sendable {
         PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
     }
 
-    /// Returns the index of the first item behind this key.
+    /// Returns the index of the first item after this key.
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
     private func item(_ entry: Entry, answer: Int = 0) -> RawItem {

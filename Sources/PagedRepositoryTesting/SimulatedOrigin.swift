@@ -82,7 +82,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Adds an event.
     /// - Parameters:
     ///   - happening: the change, or the fault.
-    ///   - requests: the distance to the request: 1 for the next one, 2 for the one behind it. Defaults to 1.
+    ///   - requests: the distance to the request: 1 for the next one, 2 for the one after it. Defaults to 1.
     public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
         state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
     }

@@ -95,7 +95,7 @@ struct DetectionTests {
         #expect(source.summary?.hasPrefix("next-url (\(place))") == true, "\(source.summary ?? "")")
     }
 
-    @Test("An array of links beside few items is not mistaken for the items")
+    @Test("An array of links next to few items is not mistaken for the items")
     func linksAreNotItems() async throws {
         let source = try scripted(
             "http://h/api",

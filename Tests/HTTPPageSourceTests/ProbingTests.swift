@@ -59,7 +59,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "An offset is found although the page behind page one is hidden, or limited to one item (R53)",
+        "An offset is found although the page after page one is hidden, or limited to one item (R53)",
         arguments: [0, 1])
     func nothingBehindPageOne(most: Int) async throws {
         let origin = ScriptedOrigin { url, _ in

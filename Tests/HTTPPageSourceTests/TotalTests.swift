@@ -143,7 +143,7 @@ struct TotalTests {
         #expect(try await source.first().total == .exact(45))
         #expect(origin.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
         _ = try await source.page(.cursor(page.next!))
-        #expect(origin.requests.count == 7, "requests behind page one do not need HEAD")
+        #expect(origin.requests.count == 7, "requests after page one do not need HEAD")
 
         let stored = try scripted("http://h/api", origin, stored: page.lesson?.source)
         #expect(try await stored.first().total == .exact(45))

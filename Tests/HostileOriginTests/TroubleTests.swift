@@ -28,7 +28,7 @@ struct TroubleTests {
                 let before = bench.asked.count
                 let began = ContinuousClock.now
                 let report = try await bench.sync()
-                // Other tests compete for the processor. An unbounded request would take minutes, or for ever.
+                // Other tests compete for the processor. An unbounded request would take minutes, or forever.
                 #expect(began.duration(to: .now) < .seconds(20), "the request exceeded its deadline")
                 #expect(bench.asked.count - before <= trouble.mostRequests, "the request was repeated without a pause")
                 let failure = try #require(report.headFailure, "taken for a page")

@@ -82,7 +82,7 @@ struct BorderRepeatTests {
         #expect(origin.requests - before <= 2)
     }
 
-    @Test("A row that is deleted behind the walk while another is appended is noticed (R20)", arguments: [15, 25, 5])
+    @Test("A row deleted before the walk is noticed while another is appended (R20)", arguments: [15, 25, 5])
     func deletedBehind(place: Int) async throws {
         let state = Mutex((rows: rows(60, repeating: -1, isAlike: true), requests: 0))
         let source = ItemSource<Row>.cursors(pageSize: 10) { (last: Int?, _) in

@@ -127,7 +127,7 @@ struct ExplanationTests {
         #expect(sentences(list, .freshness).first?.contains("in the future") == true)
     }
 
-    @Test("A fresh page one with old pages behind it is explained (R23)")
+    @Test("A fresh page one with old pages after it is explained (R23)")
     func oldPages() {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
         #expect(sentences(list, .freshness).count == 2)
@@ -283,14 +283,14 @@ struct ExplanationTests {
         #expect(sentences(list, at: 450).hasPrefix("Position 450 is missing: nothing is held at 400–499."))
     }
 
-    @Test("A position behind the end does not exist, and one behind an unknown end may exist")
+    @Test("A position after the end does not exist, and one after an unknown end may exist")
     func behindTheEnd() {
         #expect(
             sentences(Sample.list([Sample.page(0..<10)], end: 10), at: 10)
                 == "Position 10 does not exist: the list ends at 10.")
         #expect(
             sentences(Sample.list([Sample.page(0..<10)]), at: 10).hasPrefix(
-                "Position 10 is behind all held positions"))
+                "Position 10 is after all held positions"))
         #expect(sentences(Sample.list([], validated: nil), at: 10).hasPrefix("The list was never fetched."))
     }
 }

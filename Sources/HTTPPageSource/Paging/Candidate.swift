@@ -28,7 +28,7 @@ enum ProbeFinding: Equatable {
     case proved
     /// The answer is page one again: the origin ignores the parameter.
     case pageOne
-    /// The answer is the last item of page one alone: the list ends there, or goes on where no item is visible.
+    /// The answer is the last item of page one alone: the list ends there, or continues where no item is visible.
     case lastItem
     /// The answer has items, but not the expected ones.
     case somethingElse

@@ -51,7 +51,7 @@ struct Evidence {
     var pageNumber: Int?
     /// Whether the answer has a member for the next page, and nothing in it.
     var deniesNext = false
-    /// The number of items behind this page that the answer states.
+    /// The number of items after this page that the answer states.
     var remaining: Int?
     /// Whether the whole answer is an array, without a member that could say more.
     var isBare = false

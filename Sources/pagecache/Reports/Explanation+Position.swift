@@ -22,7 +22,7 @@ extension Explanation {
         if position >= list.length, entry == nil {
             say(
                 .holding,
-                "\(place) is behind all held positions, and the length of the list is not known yet.")
+                "\(place) is after all held positions, and the length of the list is not known yet.")
         } else if gap.upperBound == .max {
             say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
         } else {

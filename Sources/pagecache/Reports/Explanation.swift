@@ -107,7 +107,7 @@ struct Explanation: Equatable {
         if record.allowsDuplicates {
             say(
                 .holding,
-                "Ids repeat in this list, so that its pages cannot be compared. After a change, sync fetches every page behind it again."
+                "Ids repeat in this list, so that its pages cannot be compared. When page one changes, sync fetches the whole list again."
             )
         }
     }
@@ -157,7 +157,7 @@ struct Explanation: Equatable {
                 .next,
                 """
                 A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
-                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
+                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' continues from there.
                 """)
         }
         let stale = policy.freshness(of: list.record, now: now).map { $0 != .fresh } ?? true

@@ -1,5 +1,5 @@
 #if Tool
-/// A coverage map in characters: rows of cells behind the position of their first item, and a legend. It is legible
+/// A coverage map in characters: rows of cells after the position of their first item, and a legend. It is legible
 /// without colour, and on a terminal of 20 columns.
 struct MapDrawing {
     let map: CoverageMap
@@ -65,7 +65,7 @@ struct MapDrawing {
                 used = entry.width
             }
         }
-        return lines + (map.isOpen ? ["the list may go on"] : [])
+        return lines + (map.isOpen ? ["the list may continue"] : [])
     }
 }
 

@@ -14,7 +14,7 @@ struct WatchDeeds {
     init(store: any ToolStore, at place: String) { (self.store, self.place) = (store, place) }
 
     /// Handles a key.
-    /// - Returns: whether the view goes on.
+    /// - Returns: whether the view continues.
     mutating func press(_ key: Key, _ view: inout WatchView, _ lists: [ListOutline]) async throws -> Bool {
         switch view.mode {
         case .finding:

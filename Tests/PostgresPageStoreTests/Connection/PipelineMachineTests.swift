@@ -144,7 +144,7 @@ struct PipelineMachineTests {
             ])
     }
 
-    @Test("A request behind another one is cancelled when it runs, after a short delay")
+    @Test("A request after another one is cancelled when it runs, after a short delay")
     func interruptedBehindAnother() {
         var machine = live(with: [(1, .group, 1), (2, .group, 1)])
         #expect(machine.interrupt(2, at: .zero) == [])
