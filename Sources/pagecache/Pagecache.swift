@@ -66,7 +66,7 @@ struct Pagecache: AsyncParsableCommand {
             ToolProcess.end(
                 ToolFailure(
                     .internal, "no_arguments", "the arguments of the process cannot be read",
-                    hint: "mount /proc, from which Swift reads them on Linux"))
+                    hint: "mount /proc: on Linux, Swift reads the arguments from it"))
         }
         let width = helpWidth()
         if CommandLine.arguments.count == 1 {

@@ -10,7 +10,7 @@ struct MapDrawing {
 
     /// - Parameter colour: wraps a text in a colour, given by its code (ECMA-48, "select graphic rendition").
     func lines(colour: (Int, String) -> String) -> [String] {
-        guard map.length > 0 else { return ["nothing is held, and nothing is known to be missing"] }
+        guard map.length > 0 else { return ["no position is stored, and none is known to be missing"] }
         let label = SizeText.count(map.length).count
         // One column stays free, because terminals differ in how they handle the end of a line.
         let columns = max(1, width - label - 2)

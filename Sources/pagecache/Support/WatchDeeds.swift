@@ -69,7 +69,7 @@ struct WatchDeeds {
         guard let list = view.current(lists) else { return }
         let id = list.record.key.shortID
         guard !running.contains(where: { $0.id == id && $0.child.isRunning }) else {
-            return view.message = "\(id): a command is running already"
+            return view.message = "\(id): a command is already running"
         }
         let command = name == "retry" ? "retry" : "sync"
         let child = Child(
