@@ -71,7 +71,7 @@ extension HTTPSource {
 
     /// Stops all further probes on this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
-        draft.warnings.append("how the list continues could not be found out now (\(detail)); the next run looks again")
+        draft.warnings.append("could not detect the next page (\(detail)); the next run tries again")
         draft.description.isProvisional = true
         draft.isInterrupted = true
     }
@@ -229,7 +229,7 @@ extension HTTPSource {
         case .proved:
             switch try await look(0, &draft) {
             case .failed(ProbeFinding.pageOne.detail): return .proved(first: 0)
-            case .failed, .proved: return .failed("no number brings page one")
+            case .failed, .proved: return .failed("no page number returns page one")
             case .interrupted(let detail): return .interrupted(detail)
             }
         case let verdict:

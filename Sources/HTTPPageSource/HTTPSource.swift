@@ -171,7 +171,7 @@ public final class HTTPSource: PageSource, PromptSource {
                 lesson = first.lesson
             }
             guard state.withLock({ $0.description }) != nil else {
-                throw FetchFailure(.undecodable, "page one does not show how its list continues", isRetryable: false)
+                throw FetchFailure(.undecodable, "page one does not show how the list is paged", isRetryable: false)
             }
         }
         var answer = try await hidingSecrets { try await self.answer(request) }
@@ -219,7 +219,9 @@ public final class HTTPSource: PageSource, PromptSource {
             if response.status == 400, state.withLock({ $0.isLowerBound }) {
                 // The origin has more items than it counts. A refusal is then no end, but the end of its window.
                 throw FetchFailure(
-                    .refused, "the origin answered 400, and counts at least the items before", isRetryable: false,
+                    .refused,
+                    "the origin refused this position (400), although its total, a lower bound, is not reached",
+                    isRetryable: false,
                     httpStatus: 400)
             }
             return .pastEnd

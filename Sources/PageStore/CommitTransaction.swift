@@ -211,7 +211,9 @@ struct CommitTransaction {
             // A scan returns this row, but a search for its key does not find it. The row is in the wrong part of the
             // b-tree.
             guard deleted.isDisjoint(with: broken) else {
-                throw StorageError(.damaged, "a page row in \(connection.path) has another key than its place says")
+                throw StorageError(
+                    .damaged,
+                    "a page row in \(connection.path) has a key that does not match its position in the b-tree")
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }

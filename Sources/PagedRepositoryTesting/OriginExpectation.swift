@@ -94,7 +94,7 @@ extension OriginPlan {
         if saysHasMore || totals == .exact { return .complete }
         return OriginExpectation(
             outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
-            reason: "only what comes again says that the list has ended")
+            reason: "only repeated items show that the list has ended")
     }
 
     private func ofShuffled(isOnePage: Bool) -> OriginExpectation {

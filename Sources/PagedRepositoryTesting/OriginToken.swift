@@ -60,7 +60,7 @@ struct OriginAddress: Equatable {
         case .offset(let offset):
             precondition(offset >= 0, "a list has no position \(offset)")
             precondition(
-                plan.access != .chain, "an origin of \(plan.style.rawValue) style cannot be asked for an offset")
+                plan.access != .chain, "an origin of \(plan.style.rawValue) style accepts no offset")
             precondition(
                 plan.style != .page || offset.isMultiple(of: plan.usualSize),
                 "\(offset) is not on the origin's grid of \(plan.usualSize)")

@@ -192,7 +192,7 @@ struct DetectionTests {
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=x"))
         #expect(page.hasMore == nil)
-        #expect(page.lesson?.warnings.first?.contains("/has_more says that there is no more") == true)
+        #expect(page.lesson?.warnings.first?.contains("/has_more says that the list ends") == true)
     }
 }
 #endif

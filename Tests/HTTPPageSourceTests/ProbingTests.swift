@@ -232,7 +232,7 @@ struct ProbingTests {
             origin.requests.count == (status == 429 ? 2 : 3),
             "an origin that requests quiet gets no further requests, and a fault of the moment is tried again once")
         #expect(page.content.count == 20)
-        #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
+        #expect(page.lesson?.warnings.first?.contains("the next run tries again") == true)
         isWell.withLock { $0 = true }
         let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
         _ = try await again.first()

@@ -101,7 +101,7 @@ extension ListSyncTests {
     func deepPagesTimeOut() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<100))
-        let late = FetchFailure(.timeout, "no whole answer within 1.0 seconds", isRetryable: true)
+        let late = FetchFailure(.timeout, "no complete answer within 1.0 seconds", isRetryable: true)
         origin.before { number, _ in if number > 1 { throw late } }
         var report = try await sync(bench, origin)
         #expect(report.outcome == .incomplete)

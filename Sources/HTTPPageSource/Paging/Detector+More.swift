@@ -128,9 +128,10 @@ extension Detector {
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
                 draft.warnings.append(
-                    "\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed"
+                    "\(member.pointer) says that the list ends, but the answer names a next page; continuing with the next page"
                 )
-                draft.explain("more", member.pointer.description, .failed, "it contradicts the next page that is named")
+                draft.explain(
+                    "more", member.pointer.description, .failed, "contradicts the next page that the answer names")
                 continue
             }
             if case .more = statement {

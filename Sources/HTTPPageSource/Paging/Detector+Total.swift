@@ -38,7 +38,7 @@ extension Detector {
             pages - 1 >= exact / draft.evidence.count + 1
         {
             draft.warnings.append(
-                "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); the pages are believed"
+                "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); using the number of pages"
             )
         }
     }
@@ -49,7 +49,7 @@ extension Detector {
             guard candidate.number >= draft.evidence.count else {
                 if candidate.rank >= 4 {
                     draft.warnings.append(
-                        "\(candidate.place) says \(candidate.number), and the page has \(draft.evidence.count) items; it is not taken for the total"
+                        "\(candidate.place) is \(candidate.number), but the page has \(draft.evidence.count) items; not used as the total"
                     )
                 }
                 continue

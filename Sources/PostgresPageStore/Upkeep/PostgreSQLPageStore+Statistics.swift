@@ -71,7 +71,7 @@ extension PostgreSQLPageStore {
     public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try checkWritable()
         guard tally.numbers.allSatisfy(StoredBounds.sizes.contains) else {
-            throw StorageError(.invalidPlan, "a number of the tally is out of range")
+            throw StorageError(.invalidPlan, "tally: a number is out of range")
         }
         var beganAt = tally.beganAt ?? server.moment?.now
         if beganAt == nil { beganAt = server.moment(try await server.read(Server.readTime)).now }

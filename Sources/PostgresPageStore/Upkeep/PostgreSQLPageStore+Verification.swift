@@ -34,7 +34,7 @@ extension PostgreSQLPageStore {
                 if let tally = try await work.read([(PostgreSQLPageStore.tally, [.integer(query.rawValue)])])[0].first,
                     PostgreSQLPageStore.tally(tally) == nil
                 {
-                    report.findings.append(Finding(.tally, query: query, "a number in the tally is impossible"))
+                    report.findings.append(Finding(.tally, query: query, "tally: a number is out of range"))
                 }
             }
             let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
