@@ -63,7 +63,7 @@ public final class HTTPSource: PageSource, PromptSource {
     /// - Parameters:
     ///   - configuration: the URL, and all settings that detection must not decide.
     ///   - stored: the `source` of an earlier `DetectedPaging`. Ignored when the configuration contradicts it. Defaults
-    ///     to nil: no lesson.
+    ///     to nil, no stored profile.
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL, and when the body

@@ -72,13 +72,13 @@ public struct PagePrecondition: Hashable, Sendable {
     /// The expected `PageSummary.fingerprint`.
     public var fingerprint: UInt64
 
-    /// Creates a premise.
+    /// Creates a precondition.
     public init(offset: Int, fingerprint: UInt64) {
         self.offset = offset
         self.fingerprint = fingerprint
     }
 
-    /// Whether the stored page fulfils the premise. A missing page does not.
+    /// Whether the stored page fulfils the precondition. A missing page does not.
     /// - Parameter generation: the list's current generation.
     package func holds(of page: PageSummary?, generation: Int) -> Bool {
         page?.fingerprint == fingerprint && page?.generation == generation

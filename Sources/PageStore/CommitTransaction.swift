@@ -78,7 +78,7 @@ struct CommitTransaction {
         journal = JournalDraft(session.journalBound)
     }
 
-    /// Applies the plan. Returns nil when every edit was applied, otherwise the reason why none may be.
+    /// Applies the plan. Returns nil when all edits were applied. Otherwise returns the reason, and applies none.
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)

@@ -153,7 +153,7 @@ public struct DetectedPaging: Hashable, Sendable {
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
 
-    /// Creates a lesson.
+    /// Creates a description of detected paging.
     public init(paging: String, source: String, warnings: [String] = []) {
         self.paging = paging
         self.source = source

@@ -101,6 +101,6 @@ public struct OriginPlace: Hashable, Sendable {
         return OriginPlace(fraction: UInt16(clamping: rest == 0 ? whole : whole + 1))
     }
 
-    /// Returns the 0-based number of this place among `count` places; 0 when there are none.
+    /// Returns the index of this place among `count` places, from 0 on. Returns 0 when `count` is 0.
     public func number(of count: Int) -> Int { (Int(fraction) * count) >> 16 }
 }

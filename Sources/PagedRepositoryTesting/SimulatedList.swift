@@ -3,7 +3,7 @@ import PageModel
 /// The items of a simulated origin, and the changes to them. A plain value.
 struct SimulatedList: Sendable {
     struct Entry: Hashable, Sendable {
-        /// The number in its id. An item without an id has it in its payload.
+        /// The number that the id of the item contains. For an item without an id, the payload contains the number.
         var name: Int
         /// The number of its edits, plus 1.
         var version: Int

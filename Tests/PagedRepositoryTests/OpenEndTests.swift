@@ -159,7 +159,7 @@ struct OpenEndTests {
 
     // MARK: Hidden items at the end
 
-    @Test("Hidden items at the end, with totals of the visible items and page numbers, make no list incomplete")
+    @Test("With totals of the visible items, a list by page numbers is complete although its last items are hidden")
     func hiddenTail() async throws {
         let bench = try await SyncBench(clock)
         let origin = LooseOrigin(names(0..<11), access: .grid(size: 3)) { state in

@@ -19,7 +19,8 @@ final class ClockedRequest: Sendable {
         state = Mutex(State(pace: BodyPace(limits)))
     }
 
-    /// The reason for ending the request: no time was left, or the body was too slow. `nil` while neither holds.
+    /// The reason for ending the request: no time was left, or the body was too slow. `nil` means that the request
+    /// may continue.
     var verdict: FetchFailure? { state.withLock { $0.verdict } }
 
     /// Starts the pace when the header has arrived.

@@ -25,7 +25,7 @@ struct Explanation: Equatable {
         var topic: Topic
         var text: String
 
-        /// The word for the state, and its colour (`Colour`). `nil` for a sentence without one.
+        /// The word for the state, and its colour (`Colour`). `nil` means that the sentence states none.
         var state: (text: String, colour: Int)? {
             let words: [(String, Int)] =
                 switch topic {

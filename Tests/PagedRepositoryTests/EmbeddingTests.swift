@@ -17,8 +17,8 @@ private struct Event: Codable, Identifiable, Hashable, Sendable {
 }
 
 // This file imports no `PageModel`: `QueryKey`, `FetchFailure` and `ListTotal` come with `PagedRepository`.
-@Suite("What a program needs besides lists", .timeLimit(.minutes(5)))
-struct DelightTests {
+@Suite("Sources, codecs, updates and errors of a program", .timeLimit(.minutes(5)))
+struct EmbeddingTests {
     private let clock = ManualClock()
     private let key = QueryKey("events")
 
@@ -82,7 +82,7 @@ struct DelightTests {
         #expect(usual.current.items.first?.id == 0)
     }
 
-    @Test("An ephemeral list is shown, continues, and leaves no record")
+    @Test("An ephemeral list shows its items, loads further pages, and leaves no record in the store")
     func ephemeral() async throws {
         let storage = MemoryStorage(clock: clock)
         let origin = ItemOrigin(Event.some(0..<25), pageSize: 10)
@@ -99,7 +99,7 @@ struct DelightTests {
 
     // MARK: Differences
 
-    @Test("Updates carry what a table view needs: for the first items, next pages, and refreshes")
+    @Test("Updates describe the first items, next pages and refreshes for a table view")
     func updates() async throws {
         let origin = ItemOrigin(Event.some(0..<30), pageSize: 10)
         let list = repository(origin).list(key)

@@ -86,8 +86,8 @@ private final class Gate: Sendable {
     }
 }
 
-@Suite("Bad input: a list with a source that misbehaves", .timeLimit(.minutes(10)))
-struct BadInputTests {
+@Suite("A list whose source misbehaves", .timeLimit(.minutes(10)))
+struct MisbehavingSourceTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)
 

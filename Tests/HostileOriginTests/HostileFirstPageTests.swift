@@ -9,7 +9,7 @@ import Testing
 /// A good list is stored, and then its origin misbehaves. Every behaviour leads to a typed failure in the ledger, in
 /// bounded time. The good pages stay unchanged (R14, R26, R27, R43, R45).
 @Suite("A hostile origin: page one")
-struct TroubleTests {
+struct HostileFirstPageTests {
     @Test(
         "A misbehaving origin leaves the stored pages unchanged, and the ledger records the failure of each attempt",
         .timeLimit(.minutes(2)), arguments: Trouble.all)

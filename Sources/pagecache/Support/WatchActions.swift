@@ -3,7 +3,7 @@ import PageModel
 import PageStore
 
 /// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
-struct WatchDeeds {
+struct WatchActions {
     let store: any ToolStore
     /// The place of the store as the user wrote it, for the commands. They take it from their environment, because an
     /// address may have a password.
@@ -80,7 +80,7 @@ struct WatchDeeds {
 
     /// Reports commands that have ended.
     mutating func settle(_ view: inout WatchView) {
-        for deed in running where !deed.child.isRunning { view.message = "\(deed.id): \(deed.name) ended" }
+        for action in running where !action.child.isRunning { view.message = "\(action.id): \(action.name) ended" }
         running.removeAll { !$0.child.isRunning }
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPPageSource
 
 @Suite("Pitfalls of real origins")
-struct TrapTests {
+struct OriginQuirkTests {
     private func list(start: Int, end: Int, of total: Int = 45) -> String {
         #"{"total":\#(total),"items":[\#(objects(start..<max(start, end)))]}"#
     }
