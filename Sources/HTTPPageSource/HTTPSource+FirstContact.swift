@@ -61,7 +61,7 @@ extension HTTPSource {
             if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
                 draft.isProvenWhole = true
                 draft.description.isProvisional = true
-                draft.explain("paging", "none", .proved, "a larger size brought the same items")
+                draft.explain("paging", "none", .proved, "a larger size returned the same items")
             }
         }
         try confirmFirstPage(draft)

@@ -208,7 +208,7 @@ extension HTTPSource {
             switch try await look(first + 1, &draft) {
             case .proved:
                 return try await isSettled(answer, name, first + 2, &draft, contact)
-                    ? .proved(first: first) : .failed("\(first + 2) brought the same items as \(first + 1)")
+                    ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
             case .failed(let detail): return .failed(detail)
             case .interrupted(let detail): return .interrupted(detail)
             }

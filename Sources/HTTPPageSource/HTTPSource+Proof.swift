@@ -147,7 +147,7 @@ extension HTTPSource {
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
             if ProbeFinding.isFiltered(draft.evidence.total, total) {
-                return .failed("brought another list, of \(total.count ?? 0) items")
+                return .failed("returned another list, of \(total.count ?? 0) items")
             }
             state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             found = answer

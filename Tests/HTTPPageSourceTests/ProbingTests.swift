@@ -39,7 +39,7 @@ struct ProbingTests {
         #expect(source.access == .single)
         #expect(
             source.explanation.contains(
-                Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
+                Explained("paging", "offset as an offset", .failed, detail: "returned page one again")))
     }
 
     @Test(

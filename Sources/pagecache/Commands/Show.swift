@@ -130,7 +130,8 @@ struct Show: AsyncParsableCommand {
 
     private var gone: ToolFailure {
         ToolFailure(
-            .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
+            .notFound, "no_such_query", "'\(query)' was purged just now",
+            hint: "'pagecache list' shows the stored queries")
     }
 
     /// The part of the list that determines its length: its record and its last page. Every page when the length is
