@@ -128,8 +128,8 @@ let package = Package(
             ],
             swiftSettings: settings,
             // Dependencies name all of Foundation and use none of what FoundationEssentials lacks. To load it, with the
-            // data of ICU, takes longer than all else that the tool does before its first word. Who depends on a
-            // package by version may depend on no target with unsafe flags: the libraries must have none.
+            // data of ICU, takes longer than all else that the tool does before its first word. A
+            // package that depends on this one by version cannot use targets with unsafe flags, so the libraries have none.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"], .when(platforms: [.linux]))]
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),

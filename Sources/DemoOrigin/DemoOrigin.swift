@@ -173,7 +173,7 @@ public final class DemoOrigin: Sendable {
         return LoopbackServer.Answer(headers: headers, content: body)
     }
 
-    /// Returns the range behind an id, for keyset paging. Ids descend, so that smaller ids follow, even if the id is
+    /// Returns the range after an id, for keyset paging. Ids descend, so that smaller ids follow, even if the id is
     /// gone.
     private func after(_ id: Substring?, _ catalogue: DemoCatalogue, _ size: Int) -> Range<Int> {
         let last = id.flatMap { Int($0) } ?? Int.max

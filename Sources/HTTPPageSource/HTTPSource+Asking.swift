@@ -25,7 +25,7 @@ extension HTTPSource {
                     url.set(name, String(grid))
                 }
             case .cursor, .keyset, .link, .nextURL, .some(.none), nil:
-                throw FetchFailure(.refused, "this origin cannot be asked for an offset", isRetryable: false)
+                throw FetchFailure(.refused, "this origin accepts no offset", isRetryable: false)
             }
             return url
         case .cursor(let cursor):

@@ -33,7 +33,7 @@ extension HTTPSource {
             // The origin ignored the usual parameter name, and its answer shows no other name.
             draft.description.ignoresSize = true
             draft.warnings.append(
-                "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page"
+                "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns \(contact.content.count) items a page"
             )
         }
 
@@ -61,7 +61,7 @@ extension HTTPSource {
             if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
                 draft.isProvenWhole = true
                 draft.description.isProvisional = true
-                draft.explain("paging", "none", .proved, "a larger size brought the same items")
+                draft.explain("paging", "none", .proved, "a larger size returned the same items")
             }
         }
         try confirmFirstPage(draft)

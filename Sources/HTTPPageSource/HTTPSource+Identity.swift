@@ -45,13 +45,14 @@ extension HTTPSource {
         OriginURL(url) == nil ? OriginURL.refusal(of: url) ?? "not an http or https URL" : nil
     }
 
-    /// The URL in a stored lesson. Returns nil when the text holds no lesson of this source.
+    /// The URL in a stored paging profile. Returns nil when the text contains no profile of `HTTPSource`.
     public static func url(inStored source: String) -> String? {
         PagingProfile(json: source)?.url
     }
 
-    /// Returns whether the stored list was fetched with another credential than this source uses. Two accounts must
-    /// never share a list by accident (R45). Returns false when `source` holds no lesson of this source.
+    /// Returns whether the stored list was fetched with another credential than this source uses. A list
+    /// that was fetched with one credential is not served to another one (R45). Also returns false when the stored text
+    /// contains no paging profile of `HTTPSource`.
     public func belongsToAnother(stored source: String) -> Bool {
         guard let known = PagingProfile(json: source) else { return false }
         guard let text = known.credential else { return credential != nil }
@@ -81,14 +82,14 @@ extension HTTPSource {
         takeUp(known)
     }
 
-    /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Returns
-    /// true when `source` holds no lesson of this source.
+    /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Also
+    /// returns true when the stored text contains no paging profile of `HTTPSource`.
     public func isBound(stored source: String) -> Bool {
         HTTPSource.isBound(url, configuration.pagingParameters, stored: source)
     }
 
-    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns true when `source`
-    /// holds no lesson of this source.
+    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Also returns true when the
+    /// stored text contains no paging profile of `HTTPSource`.
     /// - Parameters:
     ///   - url: the URL to compare.
     ///   - parameters: further names of paging parameters. Defaults to none; the usual names never count.
@@ -107,7 +108,7 @@ extension HTTPSource {
     }
 
     /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
-    /// examined anew. A provisional description is kept as `earlier` only.
+    /// examined again. A provisional description is kept as `earlier` only.
     func takeUp(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {

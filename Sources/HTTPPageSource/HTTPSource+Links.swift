@@ -23,16 +23,16 @@ extension HTTPSource {
         let names = missing.map(\.plainName).joined(separator: ", ")
         guard case .items(let with) = try await look(whole, draft, contact),
             ProbeFinding.following(contact.content.identities.map(\.key), with) == .proved
-        else { return draft.explain("link", names, .failed, "put back, they bring nothing that follows") }
+        else { return draft.explain("link", names, .failed, "with them the next link returns no following items") }
         switch try await look(next, draft, contact) {
         case .items(let without) where without == with:
-            draft.explain("link", names, .failed, "the next link is right without them")
+            draft.explain("link", names, .failed, "the next link returns the same items without them")
         case .unknown:
             draft.explain("link", names, .failed, "no answer")
         case .items, .refused:
             draft.description.carried = missing.map(\.plainName)
-            draft.explain("link", names, .proved, "put back into next links, which bring something else without them")
-            draft.warnings.append("the next link leaves out \(names); put back")
+            draft.explain("link", names, .proved, "added to next links: without them the links return other items")
+            draft.warnings.append("the next link leaves out \(names); added again")
         }
     }
 

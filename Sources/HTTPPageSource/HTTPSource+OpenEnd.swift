@@ -30,7 +30,7 @@ extension HTTPSource {
         return end
     }
 
-    /// A style that the caller named, and whose parameters all brought page one again or were refused. No answer shows
+    /// A style that the caller named, and whose parameters all returned page one again or were refused. No answer shows
     /// that the list ends.
     private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
         guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,

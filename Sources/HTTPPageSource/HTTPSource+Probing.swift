@@ -71,7 +71,7 @@ extension HTTPSource {
 
     /// Stops all further probes on this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
-        draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
+        draft.warnings.append("could not detect the next page (\(detail)); the next run tries again")
         draft.description.isProvisional = true
         draft.isInterrupted = true
     }
@@ -167,7 +167,7 @@ extension HTTPSource {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
             }
-            // The items behind may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
+            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
             guard left(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
             return try await compare(url, &draft, contact) { one, two in
@@ -208,7 +208,7 @@ extension HTTPSource {
             switch try await look(first + 1, &draft) {
             case .proved:
                 return try await isSettled(answer, name, first + 2, &draft, contact)
-                    ? .proved(first: first) : .failed("\(first + 2) brought the same items as \(first + 1)")
+                    ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
             case .failed(let detail): return .failed(detail)
             case .interrupted(let detail): return .interrupted(detail)
             }
@@ -229,7 +229,7 @@ extension HTTPSource {
         case .proved:
             switch try await look(0, &draft) {
             case .failed(ProbeFinding.pageOne.detail): return .proved(first: 0)
-            case .failed, .proved: return .failed("no number brings page one")
+            case .failed, .proved: return .failed("no page number returns page one")
             case .interrupted(let detail): return .interrupted(detail)
             }
         case let verdict:

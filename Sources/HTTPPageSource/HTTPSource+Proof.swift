@@ -4,7 +4,7 @@ import Synchronization
 
 // The proof of a candidate: the answer to its probe, compared with page one, and a second answer that differs again.
 extension HTTPSource {
-    /// Confirms a chain by the page behind the one that proved it. An origin that ignores the parameter, and whose list
+    /// Confirms a chain by the page after the one that proved it. An origin that ignores the parameter, and whose list
     /// has changed between two answers, gives the same items again. The walk that follows needs this page, so that it
     /// costs no request.
     func confirmed(
@@ -147,7 +147,7 @@ extension HTTPSource {
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
             if ProbeFinding.isFiltered(draft.evidence.total, total) {
-                return .failed("brought another list, of \(total.count ?? 0) items")
+                return .failed("returned another list, of \(total.count ?? 0) items")
             }
             state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             found = answer

@@ -45,7 +45,7 @@ extension HTTPSource {
         }
         guard let location = response.values("Location").first?.trimmingSpaces(), var next = current.resolving(location)
         else {
-            throw refusal("the origin redirects to what is not an http or https URL")
+            throw refusal("the origin redirects to a URL that is not http or https")
         }
         // Secrets that the origin echoes are removed here. The request adds them again where they belong.
         next.userInfo = nil
@@ -109,7 +109,7 @@ extension HTTPSource {
             next.removeParameters { isOwnSecret($0) || words.isIn($0.value ?? "") }
             if !words.isIn(next.text) { return PageCursor(next.text) }
         }
-        throw FetchFailure(.hostile, "what leads to the next page has a credential in it", isRetryable: false)
+        throw FetchFailure(.hostile, "the next link contains a credential", isRetryable: false)
     }
 
     private func isOwnSecret(_ parameter: OriginURL.Parameter) -> Bool {

@@ -21,7 +21,7 @@ extension HTTPSource {
         let mayEnd = mayBeWhole(draft, size, contact)
         if let next = configuration.next, !isPresent(next, answer) {
             guard mayEnd else {
-                throw unconfirmed("--next \(next)", "page one has nothing there, and is not the whole list")
+                throw unconfirmed("--next \(next)", "page one has no such member, although the list continues")
             }
             if !PagingChoice.isWhole(evidence) {
                 draft.warnings.append("--next \(next) is not confirmed yet: page one has nothing there")

@@ -89,7 +89,7 @@ extension HTTPSource {
             if case .silent(let reason) = finding { detail = reason }
             draft.description.unansweredHeads = (contact.earlier?.unansweredHeads ?? 0) + 1
             draft.warnings.append(
-                "whether HEAD tells the total could not be found out now (\(detail)); the next run asks again")
+                "could not detect whether HEAD states the total (\(detail)); the next run tries again")
             draft.explain("total", "HEAD", .failed, detail)
         }
     }

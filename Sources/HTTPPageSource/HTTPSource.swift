@@ -63,7 +63,7 @@ public final class HTTPSource: PageSource, PromptSource {
     /// - Parameters:
     ///   - configuration: the URL, and all settings that detection must not decide.
     ///   - stored: the `source` of an earlier `DetectedPaging`. Ignored when the configuration contradicts it. Defaults
-    ///     to nil: no lesson.
+    ///     to nil, no stored profile.
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL, and when the body
@@ -171,7 +171,7 @@ public final class HTTPSource: PageSource, PromptSource {
                 lesson = first.lesson
             }
             guard state.withLock({ $0.description }) != nil else {
-                throw FetchFailure(.undecodable, "page one does not show how its list goes on", isRetryable: false)
+                throw FetchFailure(.undecodable, "page one does not show how the list is paged", isRetryable: false)
             }
         }
         var answer = try await hidingSecrets { try await self.answer(request) }
@@ -219,7 +219,9 @@ public final class HTTPSource: PageSource, PromptSource {
             if response.status == 400, state.withLock({ $0.isLowerBound }) {
                 // The origin has more items than it counts. A refusal is then no end, but the end of its window.
                 throw FetchFailure(
-                    .refused, "the origin answered 400, and counts at least the items before", isRetryable: false,
+                    .refused,
+                    "the origin refused this position (400), although its total, a lower bound, is not reached",
+                    isRetryable: false,
                     httpStatus: 400)
             }
             return .pastEnd

@@ -64,7 +64,7 @@ extension HTTPSource {
         return survey
     }
 
-    /// The number of pages behind page one. Returns nil where the length of the list is unknown.
+    /// The number of pages after page one. Returns nil where the length of the list is unknown.
     private func remainingPages(behind page: FetchedPage) -> Int? {
         let count = page.content.count
         if access == .single || page.hasMore == false || access == .chain && page.next == nil { return 0 }

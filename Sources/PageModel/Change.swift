@@ -30,7 +30,7 @@ extension ChangeSet {
         /// Items were written at these positions, which were not held before. The ledger drops failures recorded for
         /// them.
         case stored(Range<Int>)
-        /// Items were inserted, removed or moved, and the items behind them shifted.
+        /// Items were inserted, removed or moved, and the items after them shifted.
         case rearranged(ListDifference)
         /// These positions are no longer held and became a gap. No other position moved.
         case dropped(Range<Int>)

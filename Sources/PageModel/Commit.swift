@@ -9,7 +9,7 @@ public struct CommitPlan: Hashable, Sendable {
     /// The list's length that the plan relies on; `nil` for a plan that does not rely on it. If the stored list has
     /// another length, the storage applies no edit.
     public var extent: ListExtent?
-    /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored beside them (R21). If
+    /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored next to them (R21). If
     /// one of them is gone or has other items, the storage applies no edit, even though no position has moved.
     public var premises: [PagePrecondition]
     /// The lease under which page one was requested, if the plan contains that answer. A list that was invalidated
@@ -72,13 +72,13 @@ public struct PagePrecondition: Hashable, Sendable {
     /// The expected `PageSummary.fingerprint`.
     public var fingerprint: UInt64
 
-    /// Creates a premise.
+    /// Creates a precondition.
     public init(offset: Int, fingerprint: UInt64) {
         self.offset = offset
         self.fingerprint = fingerprint
     }
 
-    /// Whether the stored page fulfils the premise. A missing page does not.
+    /// Whether the stored page fulfils the precondition. A missing page does not.
     /// - Parameter generation: the list's current generation.
     package func holds(of page: PageSummary?, generation: Int) -> Bool {
         page?.fingerprint == fingerprint && page?.generation == generation
@@ -143,7 +143,7 @@ public enum CommitOutcome: Hashable, Sendable {
     /// version. If it equals the plan's version, the length differs, or a page in `premises` is not held as expected.
     case superseded(ListVersion)
     /// The plan was not applied, because the page would repeat held items or overlap held positions (R5). The ranges
-    /// are those held positions, counted after the plan's earlier edits. Behind a splice of the same plan they differ
+    /// are those held positions, counted after the plan's earlier edits. After a splice of the same plan they differ
     /// from the positions in the stored list.
     case duplicates([Range<Int>])
 }
@@ -155,7 +155,7 @@ public enum PageMerging {
     /// The largest size of a joined page in items, so that a splice never rewrites much: 128.
     public static let largest = 128
 
-    /// Whether a page is joined with the page behind it.
+    /// Whether a page is joined with the page after it.
     public static func shouldJoin(_ left: PageSummary, _ right: PageSummary) -> Bool {
         guard left.count > 0, right.count > 0, left.range.upperBound == right.offset,
             left.generation == right.generation,

@@ -21,7 +21,7 @@ public struct Coverage: Hashable, Sendable {
         self.runs = isAscending ? runs : Coverage(runs.sorted { $0.lowerBound < $1.lowerBound }).runs
     }
 
-    /// Adds positions, some of which may be held. A range behind the last segment takes constant time.
+    /// Adds positions, some of which may be held. A range after the last segment takes constant time.
     package mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         guard let last = runs.last, range.lowerBound <= last.upperBound else { return runs.append(range) }

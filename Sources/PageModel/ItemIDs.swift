@@ -1,5 +1,5 @@
 /// The ids of a page's items, in order. An element is `nil` if the origin gives the item no id. Each access creates the
-/// `String` anew, because most readers of a page never use the ids.
+/// `String` again, because most readers of a page never use the ids.
 public struct ItemIDs: RandomAccessCollection, Sendable {
     private let places: [PageContent.Place]
     private let text: [UInt8]
@@ -14,7 +14,7 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
     /// The number of items in the page.
     public var endIndex: Int { places.count }
 
-    /// The id of the item at `index`, created anew with each access; `nil` for an item without an id.
+    /// The id of the item at `index`, created again with each access; `nil` for an item without an id.
     public subscript(index: Int) -> String? {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }

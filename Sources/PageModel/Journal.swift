@@ -26,7 +26,7 @@ public enum JournalChange: Hashable, Sendable {
     /// These positions are no longer held, because their items were evicted, damaged or demoted. No other position
     /// moved, and the origin deleted no item. The range may reach beyond the held positions, and end at `Int.max`.
     case dropped(Range<Int>)
-    /// Items were deleted, inserted, moved or edited, and the items behind them shifted.
+    /// Items were deleted, inserted, moved or edited, and the items after them shifted.
     case rearranged(JournalRearrangement)
     /// The list began a new generation (R19): no position is held any more.
     case generationBegan

@@ -45,7 +45,7 @@ public struct ListHoldings: Hashable, Sendable {
         self.olderPages = olderPages
     }
 
-    /// The position behind the last held item; 0 when no item is held.
+    /// The position after the last held item; 0 when no item is held.
     public var end: Int { held.runs.last?.upperBound ?? 0 }
 
     /// The holdings in the form that a storage keeps; `nil` when they have too many segments.

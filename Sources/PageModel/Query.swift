@@ -94,7 +94,7 @@ public struct ListVersion: Hashable, Sendable {
 public struct ListExtent: Hashable, Sendable {
     /// The total that the origin reports.
     public var total: ListTotal
-    /// The position behind the last item; `nil` while the end is unknown (R24).
+    /// The position after the last item; `nil` while the end is unknown (R24).
     public var end: Int?
 
     /// The two values together, as one record holds them.

@@ -78,7 +78,7 @@ public struct Rearrangement: Hashable, Sendable {
         return position == .max ? nil : position
     }
 
-    /// The new positions where pieces meet, ascending. `isWritten` says whether the piece behind is written, so that
+    /// The new positions where pieces meet, ascending. `isWritten` says whether the following piece is written, so that
     /// its page carries its own evidence.
     public var seams: [(position: Int, isWritten: Bool)] {
         var seams: [(position: Int, isWritten: Bool)] = []
@@ -114,7 +114,7 @@ public struct Rearrangement: Hashable, Sendable {
 }
 
 extension ListEdit {
-    /// Replaces the positions in the range by a page, or removes them if the page is `nil`. Positions behind the range
+    /// Replaces the positions in the range by a page, or removes them if the page is `nil`. Positions after the range
     /// shift by the difference.
     public static func splice(_ range: Range<Int>, _ page: PageWrite?) -> ListEdit {
         var pieces: [Rearrangement.Piece] = []

@@ -17,7 +17,7 @@ public struct StorageError: Error, Sendable {
         public static let damaged = Code(description: "damaged")
         /// The store's file was renamed, replaced or removed while it was open. Open the store again.
         public static let moved = Code(description: "store_moved")
-        /// The log beside the store belongs to another store that was at this path before. It was not read.
+        /// The log next to the store belongs to another store that was at this path before. It was not read.
         public static let foreignLog = Code(description: "foreign_log")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")

@@ -4,7 +4,7 @@
 /// makes its row damaged (R46): reads skip the row, and `verify` reports it. Within the bounds, a sum of two numbers
 /// cannot overflow.
 package enum StoredBounds {
-    /// Positions in a list, and the position behind the last item of a page: 0 to 2^53 (R44).
+    /// Positions in a list, and the position after the last item of a page: 0 to 2^53 (R44).
     package static let positions = 0...ListTotal.largest
     /// Sizes in items or bytes, and tallies: 0 to 2^53.
     package static let sizes = 0...ListTotal.largest

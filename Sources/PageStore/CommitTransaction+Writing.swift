@@ -13,7 +13,7 @@ extension CommitTransaction {
         let fingerprint = PageContent.fingerprint(of: identities)
         // A page without items still occupies its own offset.
         let place = page.offset..<page.offset + max(page.content.count, 1)
-        // One query finds the rows at the positions of the page and the row directly behind them.
+        // One query finds the rows at the positions of the page and the row directly after them.
         var there = try rows(meeting: place.lowerBound..<place.upperBound + 1, sparing: place.upperBound)
         let isBehind = there.last.map { $0.summary.offset == place.upperBound } ?? false
         if isBehind { there.removeLast() }
@@ -50,7 +50,7 @@ extension CommitTransaction {
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
         try insert(summary(of: page, fingerprint), page.content, identities)
         try stored(page, quietly: quietly)
-        // The page behind was never seen next to this page, so its seam is inferred (G1).
+        // The next page was never seen next to this page, so its seam is inferred (G1).
         if isBehind || !there.isEmpty || page.content.isEmpty { try doubt(page.range.upperBound) }
         return nil
     }

@@ -78,7 +78,7 @@ struct CommitTransaction {
         journal = JournalDraft(session.journalBound)
     }
 
-    /// Applies the plan. Returns nil when every edit was applied, otherwise the reason why none may be.
+    /// Applies the plan. Returns nil when all edits were applied. Otherwise returns the reason, and applies none.
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)
@@ -211,7 +211,9 @@ struct CommitTransaction {
             // A scan returns this row, but a search for its key does not find it. The row is in the wrong part of the
             // b-tree.
             guard deleted.isDisjoint(with: broken) else {
-                throw StorageError(.damaged, "a page row in \(connection.path) has another key than its place says")
+                throw StorageError(
+                    .damaged,
+                    "a page row in \(connection.path) has a key that does not match its position in the b-tree")
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }

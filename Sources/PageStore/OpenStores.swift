@@ -20,7 +20,7 @@ import Synchronization
 enum OpenStores {
     private struct Entry {
         var count = 0
-        /// The files beside the store, by suffix. All connections of a process use one shared memory
+        /// The files next to the store, by suffix. All connections of a process use one shared memory
         /// (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
         var companions: [String: FileIdentity] = [:]
         /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. It is closed when this process no
@@ -51,7 +51,7 @@ enum OpenStores {
         }
     }
 
-    /// Returns the log and the shared memory beside an open store. Their identities must be those that its first
+    /// Returns the log and the shared memory next to an open store. Their identities must be those that its first
     /// connection found.
     /// - Throws: `moved` when a file has been replaced; `full` when the shared memory has holes and the disk has no
     ///   room to fill them.

@@ -9,7 +9,7 @@ extension SQLitePageStore {
     /// - Parameters:
     ///   - budget: the bounds to keep.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport {

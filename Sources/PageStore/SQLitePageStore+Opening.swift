@@ -44,7 +44,7 @@ extension SQLitePageStore {
     ) async throws(StorageError) -> SQLitePageStore {
         // The gate keeps the file from being replaced until SQLite holds its own locks.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
-        // A file that is not a store is refused here, before other files are created beside it and before SQLite opens
+        // A file that is not a store is refused here, before other files are created next to it and before SQLite opens
         // it.
         var hasRoom = true
         let place = try OpenStore(file) { () throws(StorageError) in

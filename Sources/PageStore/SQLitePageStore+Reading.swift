@@ -20,14 +20,14 @@ extension SQLitePageStore {
     }
 
     /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
         try await read { reading throws(StorageError) in try reading.summary(of: query) }
     }
 
     /// Returns the number of queries with a damaged record. All records that cannot be read count as one. `summaries`
     /// omits these queries, `verify` reports them, and `repair` repairs them.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
             var count = 0
@@ -69,7 +69,7 @@ extension SQLitePageStore {
 
     /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its
     /// bytes are damaged.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
@@ -92,7 +92,7 @@ extension SQLitePageStore {
     /// registered, returns its first version, which has no items.
     ///
     /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
         try await read { reading throws(StorageError) in
             try JournalTable.version(of: query, at: moment, in: reading.connection)

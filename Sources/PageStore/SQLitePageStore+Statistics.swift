@@ -3,13 +3,13 @@ public import PageModel
 // The size of the store, and the costs of its queries.
 extension SQLitePageStore {
     /// Returns the contents and sizes of the store, and the summed costs of its queries.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func statistics() async throws(StorageError) -> StoreStatistics {
         try await read { reading throws(StorageError) in try reading.statistics() }
     }
 
     /// Returns the summed costs of one query. Returns nil where no run was counted.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func tally(of query: QueryID) async throws(StorageError) -> RunTally? {
         try await read { reading throws(StorageError) in try TallyTable.tally(of: query, in: reading.connection) }
     }

@@ -8,7 +8,7 @@ extension SQLitePageStore {
     ///
     /// Changes nothing, and blocks neither reads nor writes. Takes as long as reading the file.
     /// - Returns: the findings. Damage is a finding, and is not thrown.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func verify() async throws(StorageError) -> VerifyReport {
         let (path, identity, options, isReadOnly) = (path, identity, options, isReadOnly)
         return try await upkeep.run { () throws(StorageError) in
@@ -49,7 +49,7 @@ extension SQLitePageStore {
     }
 
     /// Returns whether every page of the file with rows can be read. Reads each of them once, and no items.
-    /// - Throws: `StorageError`, as every reading does. An unreadable page makes the result false, and is not thrown.
+    /// - Throws: `StorageError`, as every read does. An unreadable page makes the result false, and is not thrown.
     public func isReadable() async throws(StorageError) -> Bool {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
@@ -64,7 +64,7 @@ extension SQLitePageStore {
         try ShortFile.admit(try StoreFile.locate(path))
     }
 
-    /// The files that repairs and ``setAside(at:now:)`` have left beside the store, by name. They may hold data that
+    /// The files that repairs and ``setAside(at:now:)`` have left next to the store, by name. They may hold data that
     /// was purged later.
     public var filesSetAside: [String] { Quarantine.setAside(of: path) }
 

@@ -104,7 +104,7 @@ enum StoreFile {
         return .store
     }
 
-    /// Removes a file that a repair has created, and the files that SQLite keeps beside it.
+    /// Removes a file that a repair has created, and the files that SQLite keeps next to it.
     static func clear(_ path: String) throws(StorageError) {
         for suffix in ["", "-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
             throw failure(.inputOutput, "cannot remove \(path + suffix)")
@@ -168,7 +168,7 @@ enum StoreFile {
     /// store.
     static let exclusiveFileSystem = "unix-excl"
 
-    /// Returns whether the file system has room for the shared memory beside the store. SQLite maps it in parts of 32
+    /// Returns whether the file system has room for the shared memory next to the store. SQLite maps it in parts of 32
     /// KiB.
     ///
     /// SQLite cannot open a store without it, not even to delete rows. On a file system with small blocks the process

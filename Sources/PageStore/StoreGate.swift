@@ -19,7 +19,7 @@ import PageModel
 final class StoreGate: Sendable {
     private let store: String
     private let descriptor: Int32
-    /// This byte is behind those that owners lock, see `OwnerLock`.
+    /// This byte is after those that owners lock, see `OwnerLock`.
     private static let position = Int64.max - 2
 
     /// Opens the file of the gate. Returns `nil` where the file is missing and not created, or cannot be opened. The

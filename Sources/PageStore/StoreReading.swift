@@ -186,7 +186,7 @@ struct StoreReading {
             record: record, pages: rows.rows.map(\.summary),
             ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // Damage behind the last readable page hides an unknown number of positions. The length of the list limits it
+        // Damage after the last readable page hides an unknown number of positions. The length of the list limits it
         // where it is known.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }

@@ -21,34 +21,34 @@ public struct SynchronousAccess: Sendable {
     }
 
     /// Returns the query with this key, or nil when there is none.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func query(_ key: QueryKey) throws(StorageError) -> QueryRecord? {
         try read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
     /// Returns the list without its items, or nil when the query is gone.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
         try read { reading throws(StorageError) in try reading.outline(of: query) }
     }
 
     /// Returns the items at `range`, or nil when the query is gone. Positions that do not exist are missing from the
     /// result.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         try read { reading throws(StorageError) in try reading.window(of: query, range) }
     }
 
     /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its
     /// bytes are damaged.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func page(at offset: Int, of query: QueryID) throws(StorageError) -> StoredPage? {
         try read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
     /// Returns the changes of a list since `version`, or nil when the query is gone. See
     /// `PageStorage.changes(of:since:limit:)`.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError)
         -> ListChanges?
     {

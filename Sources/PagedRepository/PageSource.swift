@@ -74,7 +74,7 @@ public struct PageRequest: Hashable, Sendable {
         case first
         /// The items from this position on. Never sent to a `chain`.
         case offset(Int)
-        /// The page behind a cursor that an earlier page returned.
+        /// The page after a cursor that an earlier page returned.
         case cursor(PageCursor)
     }
 
@@ -153,7 +153,7 @@ public struct DetectedPaging: Hashable, Sendable {
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
 
-    /// Creates a lesson.
+    /// Creates a description of detected paging.
     public init(paging: String, source: String, warnings: [String] = []) {
         self.paging = paging
         self.source = source

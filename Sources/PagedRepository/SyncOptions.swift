@@ -67,7 +67,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// The maximum number of consecutive restarts without new items, for a list that changes while it is read; at least
     /// 0. Defaults to 3.
     public var restarts = 3
-    /// The maximum number of pages of a list (R43), at least 1. Pages behind them are not fetched. Defaults to
+    /// The maximum number of pages of a list (R43), at least 1. Pages after them are not fetched. Defaults to
     /// 1,000,000.
     public var pagesPerQuery = 1_000_000
     /// The number of consecutive answers after which an origin counts as repeating itself (R24), at least 1. Counted
@@ -121,7 +121,7 @@ public struct SyncOptions: Hashable, Sendable {
         case refresh
         /// Does the work of `everything`, and then verifies every page of the list once (R23).
         case sweep
-        /// Fetches the page behind the segment that begins at position 0. Fetches page one when no item is held. Page
+        /// Fetches the page after the segment that begins at position 0. Fetches page one when no item is held. Page
         /// one is not refreshed.
         case next
         /// Fetches the missing items at these positions. In a chain, all positions before them are fetched too. Page
@@ -177,7 +177,7 @@ public struct SyncReport: Hashable, Sendable {
         case repaired
         /// New pages of a chain were fetched until they met the cached items (R22).
         case spliced
-        /// Items behind the fetched pages of a chain have changed. A refresh alone does not find them; a run with
+        /// Items after the fetched pages of a chain have changed. A refresh alone does not find them; a run with
         /// `everything` does (R22).
         case staleTail = "stale_tail"
         /// No cached item is known at the origin any more. The list is read from the start (R19).
@@ -193,7 +193,7 @@ public struct SyncReport: Hashable, Sendable {
     public enum Limit: String, Hashable, Sendable {
         /// The run fetched `SyncOptions.maxPages` pages.
         case pages
-        /// The origin returns no items behind a position, although its total is larger (`QueryRecord.window`).
+        /// The origin returns no items after a position, although its total is larger (`QueryRecord.window`).
         case originWindow = "origin_window"
     }
 

@@ -79,7 +79,7 @@ struct MemoryPage: Sendable {
         return [part(head, 0..<index), part(tail, index..<content.count)]
     }
 
-    /// Joins the page with the page behind it. The result has the age of the older one.
+    /// Joins the page with the page after it. The result has the age of the older one.
     func joined(with next: MemoryPage) -> MemoryPage {
         var both = summary
         // G1: an inferred seam between the pages stays inferred inside the joined page.

@@ -33,9 +33,9 @@ public struct OriginEvent: Hashable, Sendable {
 /// A change to a simulated list. Places are fractions of the list at that time, and counts are limited to the items
 /// that exist. Every change is therefore possible in every list.
 public enum OriginChange: Hashable, Sendable {
-    /// Inserts new items side by side between two items, before the first or behind the last.
+    /// Inserts new items side by side between two items, before the first or after the last.
     case insert(at: OriginPlace, count: Int)
-    /// Deletes this item and the items behind it, `count` in all.
+    /// Deletes this item and the items after it, `count` in all.
     case delete(at: OriginPlace, count: Int)
     /// Moves one item to another place.
     case move(from: OriginPlace, to: OriginPlace)
@@ -45,9 +45,9 @@ public enum OriginChange: Hashable, Sendable {
     case resort(seed: UInt64)
     /// Replaces all items by new ones.
     case replaceAll(count: Int)
-    /// Appends new items behind the last.
+    /// Appends new items after the last.
     case append(count: Int)
-    /// Leaves this item and the items behind it, `count` in all, out of answers from now on. They keep their places,
+    /// Leaves this item and the items after it, `count` in all, out of answers from now on. They keep their places,
     /// and pages are cut as if they were visible.
     case hide(at: OriginPlace, count: Int)
 }
@@ -69,8 +69,8 @@ public enum OriginFault: Hashable, Sendable {
     /// The empty answer for this request, and for every other one until this time has passed on the origin's clock.
     /// Without a clock, it is given to this request alone.
     case emptyAnswers(for: Duration)
-    /// Half of the items of the answer (rounded up), and a live next behind them. A position, a sort key or an offset
-    /// continues behind the returned items. A page number does not, so that the other half is skipped.
+    /// Half of the items of the answer (rounded up), and a live next after them. A position, a sort key or an offset
+    /// continues after the returned items. A page number does not, so that the other half is skipped.
     case shortPage
     /// The first item of the answer is repeated as its last.
     case twice
@@ -101,6 +101,6 @@ public struct OriginPlace: Hashable, Sendable {
         return OriginPlace(fraction: UInt16(clamping: rest == 0 ? whole : whole + 1))
     }
 
-    /// Returns the 0-based number of this place among `count` places; 0 when there are none.
+    /// Returns the index of this place among `count` places, from 0 on. Returns 0 when `count` is 0.
     public func number(of count: Int) -> Int { (Int(fraction) * count) >> 16 }
 }

@@ -86,7 +86,7 @@ extension OriginPlan {
             outcomes: isSeen ? ["limited"] : ["limited", "unproven", "complete"], contents: .first(window),
             mayAllowDuplicates: false,
             reason: isSeen
-                ? "nothing behind the window can be fetched" : "the window looks like the end of a list without a total"
+                ? "nothing after the window can be fetched" : "the window looks like the end of a list without a total"
         )
     }
 
@@ -94,7 +94,7 @@ extension OriginPlan {
         if saysHasMore || totals == .exact { return .complete }
         return OriginExpectation(
             outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
-            reason: "only what comes again says that the list has ended")
+            reason: "only repeated items show that the list has ended")
     }
 
     private func ofShuffled(isOnePage: Bool) -> OriginExpectation {

@@ -17,7 +17,7 @@ public struct OriginHabits: Hashable, Sendable {
         case asPlanned
         /// The last full page again. Chains hand over a next from there, too.
         case lastPage
-        /// The page at that place of a ring: the list begins again behind its end. Chains never end.
+        /// The page at that place of a ring: the list begins again after its end. Chains never end.
         case start
     }
 
@@ -50,7 +50,7 @@ public struct OriginHabits: Hashable, Sendable {
     public var overlap = 0
     /// The position from which on no item is returned; `nil` means no limit. Totals count the full list.
     public var window: Int?
-    /// Whether requests behind the window are refused with 422. Otherwise they get an empty page.
+    /// Whether requests after the window are refused with 422. Otherwise they get an empty page.
     public var refusesBehindWindow = false
     /// The answer to a request beyond the end.
     public var beyond = Beyond.asPlanned
@@ -114,7 +114,7 @@ extension OriginHabits {
         if !countsHidden { parts.append("totals without the hidden") }
         if overlap > 0 { parts.append("pages overlap by \(overlap)") }
         if let window { parts.append("a window of \(window)") }
-        if refusesBehindWindow { parts.append("422 behind the window") }
+        if refusesBehindWindow { parts.append("422 after the window") }
         if beyond != .asPlanned { parts.append("beyond the end: \(beyond.rawValue)") }
         if order != .stable { parts.append("another order \(order.rawValue)") }
         if tail != .plain { parts.append("tail \(tail.rawValue)") }

@@ -10,7 +10,7 @@ enum OriginHit: String, CaseIterable, Sendable {
     case internalError = "fault.500"
     case unavailable = "fault.503"
     case cursorExpired, emptyAnswer, emptyMinute, shortPage
-    /// The other half of a short page was skipped, because the next page number is behind it.
+    /// The other half of a short page was skipped, because the next page number is after it.
     case shortPageSkipped = "shortPage.skipped"
 
     case notModified = "304"
@@ -29,7 +29,7 @@ enum OriginHit: String, CaseIterable, Sendable {
     case pastEnd
     /// A request beyond the end was answered with an empty page.
     case pastEndEmpty = "pastEnd.empty"
-    /// A chain by sort key continued behind an item that was deleted or moved.
+    /// A chain by sort key continued after an item that was deleted or moved.
     case keyGone = "keyset.afterGone"
     case cursorUnknown
     /// One answer contained an id twice.

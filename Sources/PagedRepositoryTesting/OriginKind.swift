@@ -24,8 +24,8 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
     /// Totals that differ slightly from the list. Examples: counts from replicas or caches that jitter by one, counts
     /// that include drafts, counts that are capped or too low.
     case miscounted
-    /// A result window: items behind a fixed position cannot be fetched, and the total counts the full list
-    /// (Elasticsearch `max_result_window`, GitHub search, Algolia `paginationLimitedTo`). A request behind the window
+    /// A result window: items after a fixed position cannot be fetched, and the total counts the full list
+    /// (Elasticsearch `max_result_window`, GitHub search, Algolia `paginationLimitedTo`). A request after the window
     /// gets 422 or an empty page.
     case window
     /// Requests beyond the end are answered with items. Some origins repeat the last page (Rails `will_paginate` and
@@ -34,7 +34,7 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
     /// Another order in each answer: `ORDER BY` a column that is not unique, no `ORDER BY` at all, or sharded searches
     /// with equal scores.
     case shuffled
-    /// Chains whose last page does not mark itself as the last. An empty page follows behind a live next (Facebook
+    /// Chains whose last page does not mark itself as the last. An empty page follows after a live next (Facebook
     /// Graph, DynamoDB `LastEvaluatedKey`). Or the empty page also hands over its own cursor again (Kafka REST, Twitter
     /// v1 timelines, IMAP-like deltas).
     case trailing

@@ -15,9 +15,9 @@ public struct OriginPlan: Hashable, Sendable {
         /// By an opaque token that stands for a position. An insertion before it repeats an item, and a deletion skips
         /// one.
         case cursor
-        /// By the next URL, with a page number inside. The size of page one applies to the pages linked behind it.
+        /// By the next URL, with a page number inside. The size of page one applies to the pages linked after it.
         case link
-        /// By an opaque token that stands for the last item's sort key. The next page begins behind that key, even when
+        /// By an opaque token that stands for the last item's sort key. The next page begins after that key, even when
         /// the item is gone.
         case keyset
     }

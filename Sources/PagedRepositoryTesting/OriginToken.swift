@@ -60,7 +60,7 @@ struct OriginAddress: Equatable {
         case .offset(let offset):
             precondition(offset >= 0, "a list has no position \(offset)")
             precondition(
-                plan.access != .chain, "an origin of \(plan.style.rawValue) style cannot be asked for an offset")
+                plan.access != .chain, "an origin of \(plan.style.rawValue) style accepts no offset")
             precondition(
                 plan.style != .page || offset.isMultiple(of: plan.usualSize),
                 "\(offset) is not on the origin's grid of \(plan.usualSize)")
@@ -83,7 +83,7 @@ struct OriginAddress: Equatable {
         }
     }
 
-    /// Returns the cursor for the page behind the items in `given`; `nil` when the answer hands over none.
+    /// Returns the cursor for the page after the items in `given`; `nil` when the answer hands over none.
     /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }

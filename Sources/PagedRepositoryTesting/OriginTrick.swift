@@ -13,7 +13,7 @@ enum OriginTrick: String, CaseIterable, Sendable {
     /// An outdated replica answered, without the last change.
     case behind = "replica.behind"
     case twice
-    /// An empty page was requested behind the last item of a chain that does not mark its end.
+    /// An empty page was requested after the last item of a chain that does not mark its end.
     case tail
 }
 

@@ -3,7 +3,7 @@ import PageModel
 /// The items of a simulated origin, and the changes to them. A plain value.
 struct SimulatedList: Sendable {
     struct Entry: Hashable, Sendable {
-        /// The number in its id. An item without an id has it in its payload.
+        /// The number that the id of the item contains. For an item without an id, the payload contains the number.
         var name: Int
         /// The number of its edits, plus 1.
         var version: Int
@@ -45,7 +45,7 @@ struct SimulatedList: Sendable {
         PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
     }
 
-    /// Returns the index of the first item behind this key.
+    /// Returns the index of the first item after this key.
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
     private func item(_ entry: Entry, answer: Int = 0) -> RawItem {

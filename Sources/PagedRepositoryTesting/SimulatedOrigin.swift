@@ -33,7 +33,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// An origin that carries out a plan.
     /// - Parameters:
     ///   - plan: the items of the origin, its paging and its events.
-    ///   - clock: the clock on which requests and answers take their time; `nil` means that they take none.
+    ///   - clock: the clock that measures the latency of requests and answers. `nil` means no latency.
     ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The
     ///     list is read at some moment in between. It has no effect without a clock.
     ///   - before: awaited with the number of each request, from 1, before the request has any effect. Tests can run
@@ -82,7 +82,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Adds an event.
     /// - Parameters:
     ///   - happening: the change, or the fault.
-    ///   - requests: the distance to the request: 1 for the next one, 2 for the one behind it. Defaults to 1.
+    ///   - requests: the distance to the request: 1 for the next one, 2 for the one after it. Defaults to 1.
     public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
         state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
     }

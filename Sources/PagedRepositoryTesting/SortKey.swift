@@ -4,7 +4,7 @@
 /// A list keeps its order under any insertion, and no item that stays gets another key. A token with a key therefore
 /// stays meaningful when its item is gone.
 struct SortKey: Hashable, Comparable, Sendable {
-    /// The digits behind the point. The last digit is never 0, so that a fraction has only one representation.
+    /// The digits after the point. The last digit is never 0, so that a fraction has only one representation.
     private let digits: [UInt16]
 
     static func < (left: SortKey, right: SortKey) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }

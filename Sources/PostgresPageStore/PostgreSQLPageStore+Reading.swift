@@ -93,7 +93,7 @@ extension PostgreSQLPageStore {
     }
 
     /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
         let found = try await server.read(PostgreSQLPageStore.outline(of: query), .long)
         guard let outline = try outline(found) else { return nil }
@@ -128,7 +128,7 @@ extension PostgreSQLPageStore {
             record: record, pages: rows.rows.map(\.summary),
             ledger: ledger.compactMap { LedgerRow.entry($0, at: moment) }, readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // Damage behind the last readable page hides an unknown number of positions. The length of the list limits it
+        // Damage after the last readable page hides an unknown number of positions. The length of the list limits it
         // where it is known.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
@@ -211,7 +211,7 @@ extension PostgreSQLPageStore {
 
     /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its bytes
     /// are damaged.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         guard offset >= 0, offset < .max else { return nil }
         let found = try await server.read(PostgreSQLPageStore.pages(of: query, offset..<offset + 1))
@@ -308,7 +308,7 @@ extension PostgreSQLPageStore {
     /// registered, returns its first version, which has no items.
     ///
     /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
         let id = Value.integer(query.rawValue)
         let found = try await server.read([(JournalRow.lastUntil, [id, .time(moment)]), (JournalRow.oldest, [id])])

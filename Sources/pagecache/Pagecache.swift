@@ -23,7 +23,7 @@ struct Pagecache: AsyncParsableCommand {
               pagecache list                                   the queries in the store
               pagecache show api.example.com/items             items, without the network
               pagecache diff api.example.com/items             its latest changes
-              pagecache demo                                   a tour in half a minute
+              pagecache demo                                   a tour of a few seconds
 
             EXIT CODES
                0  done
@@ -66,7 +66,7 @@ struct Pagecache: AsyncParsableCommand {
             ToolProcess.end(
                 ToolFailure(
                     .internal, "no_arguments", "the arguments of the process cannot be read",
-                    hint: "mount /proc, from which Swift reads them on Linux"))
+                    hint: "mount /proc: on Linux, Swift reads the arguments from it"))
         }
         let width = helpWidth()
         if CommandLine.arguments.count == 1 {

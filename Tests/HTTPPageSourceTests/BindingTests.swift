@@ -80,7 +80,7 @@ struct BindingTests {
         #expect(again.reconciliation == .unchanged, "\(again.warnings)")
     }
 
-    @Test("Detecting anew ignores the stored findings and keeps the items")
+    @Test("Detecting again ignores the stored findings and keeps the items")
     func anew() async throws {
         _ = try await run("http://h/one")
         let again = try await run("http://h/one") { $0.detectsAnew = true }

@@ -95,7 +95,7 @@ struct DetectionTests {
         #expect(source.summary?.hasPrefix("next-url (\(place))") == true, "\(source.summary ?? "")")
     }
 
-    @Test("An array of links beside few items is not mistaken for the items")
+    @Test("An array of links next to few items is not mistaken for the items")
     func linksAreNotItems() async throws {
         let source = try scripted(
             "http://h/api",
@@ -192,7 +192,7 @@ struct DetectionTests {
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=x"))
         #expect(page.hasMore == nil)
-        #expect(page.lesson?.warnings.first?.contains("/has_more says that there is no more") == true)
+        #expect(page.lesson?.warnings.first?.contains("/has_more says that the list ends") == true)
     }
 }
 #endif

@@ -70,7 +70,7 @@ struct FirstContactTests {
                 asked += 1
                 return asked
             }
-            // The whole list is replaced once, behind page one.
+            // The whole list is replaced once, after page one.
             let start = count == 1 ? 0 : 100
             return .json(#"{"items":[\#(objects(start..<start + 20))],"next_cursor":"c\#(start)"}"#)
         }

@@ -22,7 +22,7 @@ struct InterruptionTests {
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(origin.requests.map(\.method) == ["GET", "GET", "HEAD"])
-        #expect(page.lesson?.warnings.first?.contains("the next run asks again") == true)
+        #expect(page.lesson?.warnings.first?.contains("the next run tries again") == true)
         #expect(source.access == .offsets)
         isWell.withLock { $0 = true }
         let again = try scripted("http://h/api", origin, stored: page.lesson?.source)

@@ -39,7 +39,7 @@ struct ProbingTests {
         #expect(source.access == .single)
         #expect(
             source.explanation.contains(
-                Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
+                Explained("paging", "offset as an offset", .failed, detail: "returned page one again")))
     }
 
     @Test(
@@ -59,7 +59,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "An offset is found although the page behind page one is hidden, or limited to one item (R53)",
+        "An offset is found although the page after page one is hidden, or limited to one item (R53)",
         arguments: [0, 1])
     func nothingBehindPageOne(most: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -232,7 +232,7 @@ struct ProbingTests {
             origin.requests.count == (status == 429 ? 2 : 3),
             "an origin that requests quiet gets no further requests, and a fault of the moment is tried again once")
         #expect(page.content.count == 20)
-        #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
+        #expect(page.lesson?.warnings.first?.contains("the next run tries again") == true)
         isWell.withLock { $0 = true }
         let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
         _ = try await again.first()

@@ -78,7 +78,7 @@ struct RequestBodyTests {
         #expect(report.list?.coverage.count == 45)
     }
 
-    @Test("GraphQL: a connection without endCursor continues behind the cursor of its last edge")
+    @Test("GraphQL: a connection without endCursor continues after the cursor of its last edge")
     func edges() async throws {
         let origin = ScriptedOrigin { _, request in
             let start = Self.number(Self.member("/variables/c", of: request)).map { $0 + 1 } ?? 0
@@ -159,7 +159,7 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("GraphQL: errors beside no data are no items")
+    @Test("GraphQL: errors next to no data are no items")
     func graphQLErrors() async throws {
         let report = try await run(
             #"{"query":"q"}"#, ScriptedOrigin { _, _ in .json(#"{"data":null,"errors":[{"message":"no"}]}"#) })

@@ -73,7 +73,7 @@ struct ShapeTests {
                 + origin.requests.prefix(12).map { "\($0.method) \($0.url)" })
     }
 
-    @Test("Each shape is read whole and exactly, or reported as a part; the matrix of Detection.md shows the results")
+    @Test("Each shape is read whole and exactly, or reported as a part; Documentation/Shapes.md shows the results")
     func matrix() async throws {
         let shapes = try Shape.all()
         #expect(shapes.count >= 60)
@@ -99,10 +99,10 @@ struct ShapeTests {
         try compare(results, exact: exact, within: within.count)
     }
 
-    /// Compares the matrix with the one in Documentation/Detection.md. With `PAGECACHE_RECORD=1` it is written there.
+    /// Compares the matrix with the one in Documentation/Shapes.md. With `PAGECACHE_RECORD=1` it is written there.
     private func compare(_ results: [ShapeResult], exact: Int, within: Int) throws {
         let file = Shape.folder.deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Documentation/Detection.md")
+            .appendingPathComponent("Documentation/Shapes.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let (open, close) = ("<!-- shapes -->\n", "<!-- /shapes -->")
         let start = try #require(text.range(of: open)), end = try #require(text.range(of: close))

@@ -60,7 +60,7 @@ struct StatementTests {
     }
 
     @Test(
-        "A member beside the total makes it an estimate",
+        "A member next to the total makes it an estimate",
         arguments: [
             #""total":47,"total_is_capped":true"#, #""total":47,"isEstimate":true"#, #""total":47,"approximate":true"#,
             #""total":{"value":47,"relation":"gte"}"#, #""nbHits":47,"exhaustiveNbHits":false"#,
@@ -69,7 +69,7 @@ struct StatementTests {
         #expect(try await first(members).total == .estimate(47))
     }
 
-    @Test("A lower bound of the total ends no list: a refusal behind it is the end of a window, not of the list")
+    @Test("A lower bound of the total ends no list: a refusal after it is the end of a window, not of the list")
     func lowerBound() async throws {
         func origin(_ relation: String) -> ScriptedOrigin {
             ScriptedOrigin { url, _ in

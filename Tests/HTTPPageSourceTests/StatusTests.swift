@@ -52,7 +52,7 @@ struct StatusTests {
     }
 
     @Test(
-        "The statuses 400, 404 and 416 end the list behind page one, and are failures of page one",
+        "The statuses 400, 404 and 416 end the list after page one, and are failures of page one",
         arguments: [400, 404, 416])
     func end(code: Int) {
         #expect(status(code, isBeyondFirst: true) == (code == 404 ? .notFound : .pastEnd))

@@ -116,7 +116,7 @@ struct TotalTests {
         let small = try await scripted("http://h/api", few).first()
         #expect(small.total == .unknown)
         #expect(
-            small.lesson?.warnings.first == "/total says 5, and the page has 20 items; it is not taken for the total")
+            small.lesson?.warnings.first == "/total is 5, but the page has 20 items; not used as the total")
     }
 
     @Test("A total that only HEAD returns is requested on first contact, and again whenever page one has none (R16)")
@@ -143,7 +143,7 @@ struct TotalTests {
         #expect(try await source.first().total == .exact(45))
         #expect(origin.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
         _ = try await source.page(.cursor(page.next!))
-        #expect(origin.requests.count == 7, "requests behind page one do not need HEAD")
+        #expect(origin.requests.count == 7, "requests after page one do not need HEAD")
 
         let stored = try scripted("http://h/api", origin, stored: page.lesson?.source)
         #expect(try await stored.first().total == .exact(45))
@@ -185,7 +185,7 @@ struct TotalTests {
         }
         let first = try await scripted("http://h/api", origin).first()
         #expect(first.total == .unknown)
-        #expect(first.lesson?.warnings.first?.contains("the next run asks again") == true)
+        #expect(first.lesson?.warnings.first?.contains("the next run tries again") == true)
         #expect(first.next != nil, "the next page is known nevertheless")
 
         let still = try await scripted("http://h/api", origin, stored: first.lesson?.source).first()

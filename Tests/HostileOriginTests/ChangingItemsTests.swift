@@ -58,7 +58,7 @@ struct ChangingItemsTests {
             let requests = bench.origin.requests.count
             #expect(requests < 20, "\(requests) requests")
             #expect(try await bench.sync(path: "/room").status == 0)
-            #expect(bench.origin.requests.count - requests == 3, "page one, the last page, and the page behind it")
+            #expect(bench.origin.requests.count - requests == 3, "page one, the last page, and the page after it")
             #expect(try await bench.sync(["--sweep"], path: "/room").status == 0)
             #expect(bench.origin.requests.count - requests <= 3 + 2 * 7 + 3)
             // Page one changes as always, and the list has grown at its end.

@@ -12,7 +12,7 @@ import Testing
 
 /// A list that was fetched over real sockets from a good origin, with checks that hold whatever the origin sends later.
 ///
-/// Requests contain secrets in every possible place. A second origin runs beside the first, and must receive no
+/// Requests contain secrets in every possible place. A second origin runs next to the first, and must receive no
 /// requests.
 final class HostileBench: Sendable {
     let folder = Folder()

@@ -6,11 +6,11 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// Page one is good and stored. The pages behind it are endless or circular (R24). Fetched pages are kept, the rest is
+/// Page one is good and stored. The pages after it are endless or circular (R24). Fetched pages are kept, the rest is
 /// a failure in the ledger, and the requests end.
 @Suite("A hostile origin: endless pages")
 struct PagingTests {
-    /// A chain of pages that never ends properly. `behaviour` answers the requests behind page one.
+    /// A chain of pages that never ends properly. `behaviour` answers the requests after page one.
     struct Circle: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// The number of items that are stored in the end: those of page one and of some following pages.
@@ -170,7 +170,7 @@ struct PagingTests {
     }
 
     @Test(
-        "An unusable page behind page one fails alone, and the next run fetches page one and that page again",
+        "An unusable page after page one fails alone, and the next run fetches page one and that page again",
         .timeLimit(.minutes(2)), arguments: [Trouble.brokenMessages[5], Trouble.bodies[0], Trouble.oversized[0]])
     func follower(trouble: Trouble) async throws {
         try await HostileBench.run { bench in

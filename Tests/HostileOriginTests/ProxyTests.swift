@@ -24,7 +24,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("A host in NO_PROXY is reached without the proxy, and a proxy that is away is named")
+    @Test("A host in NO_PROXY is reached without the proxy, and a proxy that is unreachable is named")
     func direct() async throws {
         try await ToolBench.run { bench in
             let away = ["HTTP_PROXY": "http://127.0.0.1:1"]

@@ -20,16 +20,16 @@ extension Trouble {
             "announces ten gigabytes", [.hostile], word: "262144", needsLowLimits: true,
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: 10000000000"), .text("["), .hang]),
         Trouble(
-            "sends chunks for ever", [.hostile], word: "262144", needsLowLimits: true,
+            "sends chunks forever", [.hostile], word: "262144", needsLowLimits: true,
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Transfer-Encoding: chunked"),
                 .chunks(filler, times: 65_536), .hang,
             ]),
         Trouble(
-            "sends a body without a length for ever", [.hostile], word: "262144", needsLowLimits: true,
+            "sends a body without a length forever", [.hostile], word: "262144", needsLowLimits: true,
             steps: [.head("HTTP/1.1 200 OK", json, "Connection: close"), .repeated(filler, times: 65_536), .hang]),
         Trouble(
-            "sends header fields for ever", [.hostile], word: "header",
+            "sends header fields forever", [.hostile], word: "header",
             steps: [
                 .text("HTTP/1.1 200 OK\r\n"),
                 .repeated(Array("X-Filler: \(String(repeating: "x", count: 4_096))\r\n".utf8), times: 65_536), .hang,
@@ -43,7 +43,7 @@ extension Trouble {
             ]),
         Trouble("declares gzip and sends plain bytes", [.undecodable], steps: gzipped(Array(GoodList.pageOne.utf8))),
         Trouble(
-            "breaks off in the compressed bytes, behind a whole document", [.transport],
+            "breaks off in the compressed bytes, after a whole document", [.transport],
             steps: gzipped(Array(padded.prefix(padded.count - 6_000)))),
         Trouble(
             "uses a compression that was not requested", [.undecodable],

@@ -52,7 +52,7 @@ extension Trouble {
     static let brokenMessages: [Trouble] = [
         Trouble("closes the connection at once", [.transport], steps: [.close]),
         Trouble("resets the connection at once", [.transport], steps: [.reset]),
-        Trouble("resets the connection behind its head", [.transport], steps: [announcing(whole.count), .reset]),
+        Trouble("resets the connection after its head", [.transport], steps: [announcing(whole.count), .reset]),
         Trouble(
             "resets the connection in the middle of its body", [.transport],
             steps: [announcing(whole.count), .bytes(half), .reset]),

@@ -40,7 +40,7 @@ struct ValidatorTests {
         }
     }
 
-    @Test("A 304 answer to an unconditional request is a failure, also behind page one")
+    @Test("A 304 answer to an unconditional request is a failure, also after page one")
     func uncalledFor() async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync { $0.maxPages = 1 }.outcome == .limited)

@@ -3,7 +3,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// A list of a third-party server of another family of APIs. `Scripts/origins` fills each list anew.
+/// A list of a third-party server of another family of APIs. `Scripts/origins` fills each list from scratch.
 enum FamilyOrigin: String, CaseIterable, Sendable {
     /// SAFRS: things, the newest first.
     case jsonapi

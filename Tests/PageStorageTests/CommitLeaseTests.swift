@@ -83,7 +83,9 @@ struct CommitLeaseTests {
         )
     }
 
-    @Test("An impossible lease refuses the whole plan", arguments: StorageKind.allCases)
+    @Test(
+        "The storage rejects a plan with an impossible lease, and applies no part of it",
+        arguments: StorageKind.allCases)
     func impossible(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: page(0, 0..<10))

@@ -73,7 +73,7 @@ struct CommitTests {
     }
 
     @Test(
-        "An id that the list holds elsewhere refuses the whole plan and reports the position (R5)",
+        "The storage rejects a plan with an id that the list holds elsewhere, and reports the position (R5)",
         arguments: StorageKind.allCases)
     func duplicates(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

@@ -48,7 +48,7 @@ struct JournalTests {
         #expect(try await last(bench, [.verify(0..<80), .validated]) == [])
     }
 
-    @Test("An insertion records the new ids and not the items that shift behind them", arguments: StorageKind.allCases)
+    @Test("An insertion records the new ids and not the items that shift after them", arguments: StorageKind.allCases)
     func inserted(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let expected = JournalRearrangement(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PageStore
 
-/// The files beside a store (`-wal`, `-shm`, `-owners`) are removed, replaced or exchanged, or the store between them
+/// The files next to a store (`-wal`, `-shm`, `-owners`) are removed, replaced or exchanged, or the store between them
 /// is.
-@Suite("The files beside a store")
+@Suite("The files next to a store")
 struct CompanionTests {
     private let folder = Folder()
 

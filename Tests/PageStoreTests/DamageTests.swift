@@ -183,7 +183,7 @@ struct QuarantineTests {
         let path = bench.folder.store
         #expect(throws: StorageError.self) { try SQLitePageStore.setAside(at: path, now: noon) }
         await bench.store.close()
-        // The first page of the file stays intact. All pages behind it are overwritten.
+        // The first page of the file stays intact. All pages after it are overwritten.
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
         try bytes.write(to: URL(fileURLWithPath: path))

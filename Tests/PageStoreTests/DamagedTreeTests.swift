@@ -181,7 +181,7 @@ struct DamagedTreeTests {
         let before = try tree.bytes
         do throws(StorageError) {
             _ = try await store.repair(at: noon)
-            Issue.record("the repair succeeded beside another open store")
+            Issue.record("the repair succeeded while another store was open")
         } catch {
             #expect(error.code == .busy, "\(error)")
         }

@@ -42,7 +42,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
     var isForEver: Bool
     var partial: Int = -1
 
-    var testDescription: String { "\(name), \(isForEver ? "for ever" : "once")" }
+    var testDescription: String { "\(name), \(isForEver ? "forever" : "once")" }
 
     // Result codes: https://www.sqlite.org/rescode.html
     static let all: [Fault] = [false, true].flatMap { forEver in

@@ -145,7 +145,7 @@ struct OpeningTests {
         #expect(await code { _ = try await open(link) } == .permission)
     }
 
-    @Test("A file with a second hard link is refused, because its log would be beside only one of the names")
+    @Test("A file with a second hard link is refused, because its log would be next to only one of the names")
     func hardLink() async throws {
         await (try await open()).close()
         #expect(link(folder.store, "\(folder.path)/second") == 0)

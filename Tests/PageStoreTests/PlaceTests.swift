@@ -126,7 +126,7 @@ struct PlaceTests {
     }
 
     @Test(
-        "A special file beside a store is refused without waiting for it",
+        "A special file next to a store is refused without waiting for it",
         arguments: ["-wal", "-shm", "-journal", "-owners", "-notices"])
     func companions(suffix: String) async throws {
         await (try await open()).close()

@@ -4,14 +4,14 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// A chain of rows whose cursor is the position of the next page. Rows may repeat, and the total may be wrong.
+/// A chain of items whose cursor is the position of the next page. Items may repeat, and the total may be wrong.
 ///
 /// State: the number of requests, under a mutex. After 300 requests every request fails, so that an endless
 /// run ends.
 private final class ChainOrigin: Sendable {
     private let count = Mutex(0)
     let total: Int?
-    /// Whether each page begins with the last row of the page before.
+    /// Whether each page begins with the last item of the page before.
     let isInclusive: Bool
     private let rows: [Row]
 
@@ -37,11 +37,11 @@ private final class ChainOrigin: Sendable {
     }
 }
 
-@Suite("Chains whose pages repeat rows at their borders", .timeLimit(.minutes(5)))
+@Suite("Chains whose pages repeat items at their borders", .timeLimit(.minutes(5)))
 struct BorderRepeatTests {
     private let bench = BadInputBench()
 
-    /// Rows of which row `place` has the id of the one before it.
+    /// Items of which the one at `place` has the id of the one before it.
     private func rows(_ count: Int, repeating place: Int, isAlike: Bool) -> [Row] {
         (0..<count).map { Row(id: "\($0 == place ? $0 - 1 : $0)", number: isAlike && $0 == place ? $0 - 1 : $0) }
     }
@@ -60,7 +60,7 @@ struct BorderRepeatTests {
     }
 
     @Test(
-        "A row that repeats at a border is kept, once a second walk has received it again (R25)",
+        "An item that repeats at a border is kept, once a second walk has received it again (R25)",
         arguments: [true, false], [true, false])
     func borderRepeat(hasTotal: Bool, isAlike: Bool) async throws {
         let rows = rows(60, repeating: 10, isAlike: isAlike)
@@ -70,7 +70,7 @@ struct BorderRepeatTests {
         #expect(origin.requests <= 24, "\(origin.requests)")
     }
 
-    @Test("An inclusive cursor repeats no row, whatever the total counts (R24)", arguments: [nil, 60, 63, 57])
+    @Test("An inclusive cursor repeats no item, whatever the total counts (R24)", arguments: [nil, 60, 63, 57])
     func inclusive(total: Int?) async throws {
         let rows = rows(60, repeating: -1, isAlike: true)
         let origin = ChainOrigin(rows, total: total, isInclusive: true)
@@ -82,7 +82,7 @@ struct BorderRepeatTests {
         #expect(origin.requests - before <= 2)
     }
 
-    @Test("A row that is deleted behind the walk while another is appended is noticed (R20)", arguments: [15, 25, 5])
+    @Test("An item deleted from a walked page is noticed, although one is appended (R20)", arguments: [15, 25, 5])
     func deletedBehind(place: Int) async throws {
         let state = Mutex((rows: rows(60, repeating: -1, isAlike: true), requests: 0))
         let source = ItemSource<Row>.cursors(pageSize: 10) { (last: Int?, _) in
@@ -124,7 +124,7 @@ struct BorderRepeatTests {
     }
 
     @Test(
-        "A last page that names itself as the next keeps its rows; only a total proves the end (R24)",
+        "A last page that names itself as the next keeps its items; only a total proves the end (R24)",
         arguments: [45, nil])
     func selfLink(total: Int?) async throws {
         let source = ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in

@@ -311,7 +311,7 @@ struct LoadPlanTests {
             ])
     }
 
-    @Test("Without a total, the plan targets one page behind the held items, and its answer decides about more")
+    @Test("Without a total, the plan targets one page after the held items, and its answer decides about more")
     func openEnd() {
         #expect(LoadPlan.targets(for: list([0..<10]), access: .offsets, size: 10) == [.span(10..<20, overlap: 0)])
         #expect(LoadPlan.targets(for: list([0..<10], end: 10), access: .offsets, size: 10) == [])

@@ -73,7 +73,7 @@ struct DuePlanTests {
         #expect(plan.retries(of: list(total: nil, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<39)])
         #expect(
             plan.retries(of: list(total: 20, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<31)],
-            "behind the end")
+            "after the end")
     }
 
     @Test("Page one is retried first and alone; a list whose page one was never fetched needs everything")

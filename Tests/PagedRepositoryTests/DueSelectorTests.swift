@@ -29,7 +29,7 @@ struct DueSelectorTests {
         #expect(!one, "the search always has room for one list")
     }
 
-    @Test("The search finds the one ready list behind a thousand pages that cannot be fetched now")
+    @Test("The search finds the one ready list after a thousand pages that cannot be fetched now")
     func hidden() async throws {
         let noon = Timestamp(milliseconds: 1_800_000_000_000)
         let storage = MemoryStorage(clock: ManualClock())

@@ -80,7 +80,7 @@ struct EdgeEmptyTests {
         }
     }
 
-    @Test("With stop a load behind the item fails, and counts only shown items", arguments: [false, true])
+    @Test("With stop a load after the item fails, and counts only shown items", arguments: [false, true])
     func stop(isScrolled: Bool) async throws {
         let list = ListRepository(
             storage: MemoryStorage(clock: ManualClock()), codec: RuledCodec(.stop), clock: ManualClock(),
@@ -107,7 +107,7 @@ struct EdgeEmptyTests {
         #expect(loaded.allSatisfy { $0.upperBound <= 7 }, "\(loaded)")
     }
 
-    @Test("The events of loaded pages have all items, those behind an item that does not decode as well")
+    @Test("The events of loaded pages have all items, those after an item that does not decode as well")
     func eventsAroundUndecodable() async throws {
         let list = bench.list(MixedOrigin(broken: [7, 12, 40]))
         var events = list.events.makeAsyncIterator()
@@ -125,7 +125,7 @@ struct EdgeEmptyTests {
         #expect(numbers == (0..<60).filter { ![7, 12, 40].contains($0) })
     }
 
-    @Test("An item that does not decode is reported by one event, and a refresh keeps the items behind it")
+    @Test("An item that does not decode is reported by one event, and a refresh keeps the items after it")
     func oneEvent() async throws {
         let list = bench.list(MixedOrigin(broken: [27]))
         var events = list.events.makeAsyncIterator()
@@ -150,12 +150,12 @@ struct EdgeEmptyTests {
         #expect(try await list.loadNext() == .undecodable(20))
     }
 
-    @Test("A list whose item type changed while the origin is away is not empty")
+    @Test("A list whose item type changed while the origin is unreachable is not empty")
     func otherType() async throws {
         struct Other: Codable { var title: String }
         try await bench.list(StagedOrigin()).load()
         let away = ItemSource<Other>.offsets(pageSize: 10) { _, _ -> [Other] in
-            throw FetchFailure(.transport, "the origin is away", isRetryable: true)
+            throw FetchFailure(.transport, "the origin is unreachable", isRetryable: true)
         }
         let list = ListRepository(storage: bench.storage, source: away, clock: bench.clock).list(bench.key)
         try await list.load(.cacheOnly)
@@ -211,7 +211,7 @@ struct EdgeEmptyTests {
 
     // MARK: Windows
 
-    @Test("A window returns the items behind a gap as well")
+    @Test("A window returns the items after a gap as well")
     func window() async throws {
         let repository = bench.repository(StagedOrigin(100))
         _ = try await repository.page(bench.key, offset: 0, limit: 10)

@@ -7,7 +7,7 @@ import Testing
 @Suite("At the edge of an application: scrolling, options and the observable model", .timeLimit(.minutes(5)))
 struct EdgeListTests {
     private let bench = BadInputBench()
-    private let away = FetchFailure(.transport, "the origin is away", isRetryable: true)
+    private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)
 
     /// Collects the failures among the events of a list.
     private func failures(of list: PagedList<Row>) -> (task: Task<Void, Never>, seen: @Sendable () -> [ListFailure]) {

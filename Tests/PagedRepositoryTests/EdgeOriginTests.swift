@@ -11,7 +11,7 @@ private final class CarelessOrigin: Sendable {
     enum Habit: CaseIterable {
         /// A position close to the end gives the last full page.
         case clamps
-        /// A position is counted from the beginning again behind the end.
+        /// A position is counted from the beginning again after the end.
         case wraps
         /// Each answer holds items in another order.
         case shuffles
@@ -60,7 +60,7 @@ struct EdgeOriginTests {
     }
 
     @Test(
-        "An origin that gives its last page, or its first one, behind the end: each item once, and then the end (R24)",
+        "An origin that gives its last page, or its first one, after the end: each item once, and then the end (R24)",
         arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
     fileprivate func scrolled(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {
         let origin = CarelessOrigin(habit)

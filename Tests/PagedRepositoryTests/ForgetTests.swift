@@ -109,7 +109,7 @@ struct ForgetTests {
         }
     }
 
-    @Test("A window that is fetched while its list is forgotten fails, and one beside a reset is fetched again")
+    @Test("A window that is fetched while its list is forgotten fails, and one during a reset is fetched again")
     func windows() async throws {
         let deaf = DeafSource()
         let isHolding = Mutex(true)
@@ -167,7 +167,7 @@ struct ForgetTests {
         #expect(try await list.load() == .loaded(10))
     }
 
-    @Test("Windows that are read beside resets are windows, and never a failure of the origin")
+    @Test("Windows that are read during resets are windows, and never a failure of the origin")
     func besideReset() async throws {
         let repository = bench.repository(StagedOrigin())
         let list = repository.list(mine)

@@ -64,7 +64,7 @@ struct HiddenItemsTests {
         #expect(origin.requests.count <= 30)
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
-        // Without a total, the end is looked at: the last page and item, and two empty pages behind them.
+        // Without a total, the end is looked at: the last page and item, and two empty pages after them.
         #expect(origin.requests.count - before <= (count == .none ? 6 : 4))
     }
 
@@ -154,7 +154,7 @@ struct HiddenItemsTests {
     }
 
     @Test(
-        "An answer that has only the last received item is no empty page, and a sweep removes nothing behind it",
+        "An answer that has only the last received item is no empty page, and a sweep removes nothing after it",
         arguments: Count.allCases)
     func lastItemAlone(count: Count) async throws {
         let bench = try await SyncBench(clock)

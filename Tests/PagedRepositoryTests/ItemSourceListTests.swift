@@ -48,7 +48,7 @@ struct ItemSourceListTests {
         #expect(report.list?.record.total == .exact(48))
         #expect(report.list?.record.end == 48)
         #expect(try await bench.songs == box.songs)
-        // An `afterLast` closure receives no position. Behind page one, only an empty page shows that the total is
+        // An `afterLast` closure receives no position. After page one, only an empty page shows that the total is
         // reached.
         #expect(box.places == [0, 10, 20, 30, 40] + (style == .afterLast ? [48] : []))
         #expect(report.usage.requests == box.places.count)
@@ -75,7 +75,7 @@ struct ItemSourceListTests {
     }
 
     @Test(
-        "A last page of any size is the end, and at most two positions behind it are requested (C17, C18, C19)",
+        "A last page of any size is the end, and at most two positions after it are requested (C17, C18, C19)",
         arguments:
             Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
     func lastPages(style: Style, count: Int) async throws {
@@ -86,7 +86,7 @@ struct ItemSourceListTests {
             #expect(report.list?.record.end == count)
             #expect(try await bench.songs == box.songs)
             let pages = max(1, (count + 9) / 10)
-            // Without a total, the page behind a short page is requested, too (R53).
+            // Without a total, the page after a short page is requested, too (R53).
             #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= (counts ? 1 : 2))
             // Without a total, the engine does not trust a single answer. The engine fetches page one and the end once
             // more.

@@ -131,7 +131,7 @@ struct ItemSourceTests {
                 try await fetch(.offset(10), FetchFailure.status(status))
             }
         }
-        // A position that is missing behind page one is the end of the list (R24).
+        // A position that is missing after page one is the end of the list (R24).
         for status in [400, 404, 416] {
             #expect(try await fetch(.offset(10), FetchFailure.status(status)) == (status == 404 ? .notFound : .pastEnd))
             await #expect(throws: FetchFailure.status(status)) { try await fetch(.first, FetchFailure.status(status)) }

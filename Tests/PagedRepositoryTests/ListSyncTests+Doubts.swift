@@ -98,7 +98,7 @@ extension ListSyncTests {
         let report = try await sync(bench, origin)
         #expect(report.outcome == .complete)
         #expect(try await bench.held == origin.names)
-        // The run fetches the new items. With offsets it also fetches the page behind them (R53), and page one and the
+        // The run fetches the new items. With offsets it also fetches the page after them (R53), and page one and the
         // end again, to see that the list did not change.
         #expect(origin.requests.count - before <= 2 + more / 10 + 1 + (access.isRandom ? 3 : 0))
     }
@@ -178,7 +178,7 @@ extension ListSyncTests {
         let report = try await ListSync(storage: bench.store, source: Loop(), key: bench.key, clock: clock).run()
         #expect(report.outcome == .unproven)
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
-        // At most twenty repeated answers behind the stored pages, and twenty again from page one.
+        // At most twenty repeated answers after the stored pages, and twenty again from page one.
         #expect(report.usage.requests <= 2 * 21)
         #expect(try await bench.held == names(0..<10))
     }

@@ -8,7 +8,7 @@ import Testing
 // Runs that fail, are stopped or have company: which pages are kept, and which pages the next run fetches (R26, R30,
 // R31).
 extension ListSyncTests {
-    @Test("When the load of a replaced list is interrupted, the old pages stay readable behind the new head (R14, R19)")
+    @Test("When the load of a replaced list is interrupted, the old pages stay readable after the new head (R14, R19)")
     func interruptedRefetch() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -40,7 +40,7 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("Failures are retried on schedule, the ledger keeps permanent failures, and other pages go on")
+    @Test("Failures are retried on schedule, the ledger keeps permanent failures, and other pages continue")
     func failures() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -101,7 +101,7 @@ extension ListSyncTests {
     func deepPagesTimeOut() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<100))
-        let late = FetchFailure(.timeout, "no whole answer within 1.0 seconds", isRetryable: true)
+        let late = FetchFailure(.timeout, "no complete answer within 1.0 seconds", isRetryable: true)
         origin.before { number, _ in if number > 1 { throw late } }
         var report = try await sync(bench, origin)
         #expect(report.outcome == .incomplete)
@@ -116,7 +116,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "The next run fetches a page that was found damaged, and no other page behind page one",
+        "The next run fetches a page that was found damaged, and no other page after page one",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])

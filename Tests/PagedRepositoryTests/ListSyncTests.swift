@@ -99,7 +99,7 @@ struct ListSyncTests {
     }
 
     @Test(
-        "A sweep fetches no position far behind the origin's total (R23)",
+        "A sweep fetches no position far after the origin's total (R23)",
         arguments: [PagingAccess.offsets, .grid(size: 10)])
     func sweepToTheEnd(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
@@ -108,7 +108,7 @@ struct ListSyncTests {
         let before = origin.requests.count
         let report = try await sync(bench, origin) { $0.work = .sweep }
         #expect(report.reconciliation == .swept)
-        // Page one, the pages behind it, and the first position behind the end.
+        // Page one, the pages after it, and the first position after the end.
         #expect(origin.requests.count - before <= 7)
         #expect(try await bench.held == origin.names)
     }

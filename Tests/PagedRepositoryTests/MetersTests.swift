@@ -74,7 +74,7 @@ struct MetersTests {
         #expect(metrics.count("pagecache_requests_total") == 1)
     }
 
-    @Test("A window behind the known end counts as completely held")
+    @Test("A window after the known end counts as completely held")
     func behindTheEnd() async throws {
         try await withMetricsFactory(metrics) {
             let repository = ListRepository(

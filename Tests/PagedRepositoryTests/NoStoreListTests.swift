@@ -204,7 +204,7 @@ struct NoStoreListTests {
     // MARK: Refreshes and windows
 
     @Test(
-        "A refresh with an unchanged page one keeps the pages behind it, also of an ephemeral list",
+        "A refresh with an unchanged page one keeps the pages after it, also of an ephemeral list",
         arguments: [true, false])
     func refreshKeeps(isEphemeral: Bool) async throws {
         let origin = MarkedOrigin(StagedOrigin(34))

@@ -108,7 +108,7 @@ struct NoStoreTests {
         _ = try await sync(origin).run()
         let before = try #require(try await outline)
         clock.advance(by: .seconds(100))
-        // An item far behind page one is removed, and page one does not explain the change.
+        // An item far after page one is removed, and page one does not explain the change.
         origin.origin.rows.remove(at: 120)
         origin.mark { request, page in page.mayBeStored = request.target == .first }
         let report = try await sync(origin).run()
@@ -119,7 +119,7 @@ struct NoStoreTests {
         #expect(after.ledger.allSatisfy { $0.state != .inFlight }, "no lease is left behind")
     }
 
-    @Test("A sweep that meets a page that may not be stored verifies no position behind it")
+    @Test("A sweep that meets a page that may not be stored verifies no position after it")
     func sweeps() async throws {
         let origin = MarkedOrigin(StagedOrigin())
         _ = try await sync(origin).run()

@@ -5,7 +5,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// An origin in memory with unusual ends: a next cursor behind the last item, the last page again behind the end, or
+/// An origin in memory with unusual ends: a next cursor after the last item, the last page again after the end, or
 /// hidden items at the end.
 private final class LooseOrigin: PageSource {
     struct State {
@@ -19,7 +19,7 @@ private final class LooseOrigin: PageSource {
         var hasTail = false
         /// Whether answers say if more items follow.
         var saysMore = false
-        /// The number of positions before the end at which a request behind the end is answered. `nil` means that such
+        /// The number of positions before the end at which a request after the end is answered. `nil` means that such
         /// an answer is empty.
         var clamp: (@Sendable (Int, Int) -> Int)?
         var requests = 0
@@ -81,7 +81,7 @@ struct OpenEndTests {
         ).run()
     }
 
-    // MARK: A cursor behind the last item
+    // MARK: A cursor after the last item
 
     @Test(
         "Where the last page has a cursor to an empty page, the second sync removes deleted items and finds appended ones",
@@ -123,7 +123,7 @@ struct OpenEndTests {
 
     // MARK: The last page again
 
-    /// Origins that answer positions behind the end with the last page, or with the first one.
+    /// Origins that answer positions after the end with the last page, or with the first one.
     private static let repeating: [(count: Int, isCounted: Bool, isFirst: Bool)] =
         [1, 2, 3, 9].flatMap { count in [(count, true, false), (count, true, true)] }
         + [(9, false, false), (9, false, true)]
@@ -159,7 +159,7 @@ struct OpenEndTests {
 
     // MARK: Hidden items at the end
 
-    @Test("Hidden items at the end, with totals of the visible items and page numbers, make no list incomplete")
+    @Test("With totals of the visible items, a list by page numbers is complete although its last items are hidden")
     func hiddenTail() async throws {
         let bench = try await SyncBench(clock)
         let origin = LooseOrigin(names(0..<11), access: .grid(size: 3)) { state in

@@ -7,7 +7,7 @@ import Testing
 struct OriginAdmissionTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
 
-    /// A desk with room for three lists, two of them at one origin. An origin is away for 30 seconds after two
+    /// A desk with room for three lists, two of them at one origin. An origin is unreachable for 30 seconds after two
     /// silences.
     private func desk(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginAdmission {
         var options = EngineOptions()
@@ -40,7 +40,7 @@ struct OriginAdmissionTests {
     }
 
     @Test(
-        "An origin that is silent too often is away without affecting others; then one list probes it while the others wait (R32)"
+        "An origin that is silent too often is unreachable without affecting others; then one list probes it while the others wait (R32)"
     )
     func away() {
         var desk = desk()
@@ -60,14 +60,14 @@ struct OriginAdmissionTests {
         #expect(!desk.isRunning(query(2)))
 
         let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.silence, of: "a", now: later)
-        #expect(nothing == nil && silent == nil, "the origin was away before")
+        #expect(nothing == nil && silent == nil, "the origin was unreachable before")
         let heard = desk.told(.heard, of: "a", now: later), again = desk.told(.heard, of: "a", now: later)
         #expect(heard == .back)
         #expect(again == nil)
         #expect(!desk.isAway("a"))
     }
 
-    @Test("After a restart the ledger shows which origins are away, and since when (R32)")
+    @Test("After a restart the ledger shows which origins are unreachable, and since when (R32)")
     func restored() {
         var desk = desk()
         func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout)
@@ -129,7 +129,7 @@ struct OriginAdmissionTests {
         #expect(word(report(.offline, lostOrigin: true)) == .silence)
         #expect(
             word(report(.incomplete, fetched: 3, wasHeard: true, lostOrigin: true)) == .silence,
-            "the origin went away during the run")
+            "the origin became unreachable during the run")
         #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
         #expect(word(report(.complete)) == .nothing, "the run made no request")
         #expect(word(report(.failed, head: timeout)) == .silence)

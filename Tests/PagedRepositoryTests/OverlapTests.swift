@@ -8,7 +8,7 @@ private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 /// An overlap proves the seam between two pages, and costs at most one request in twenty (R21).
 @Suite("Overlaps of pages")
 struct OverlapTests {
-    /// Loads a list behind page one, following its load plans.
+    /// Loads a list after page one, following its load plans.
     private struct Load {
         let size: Int
         let length: Int
@@ -79,7 +79,7 @@ struct OverlapTests {
             unproven = page.evidence == .verified ? 0 : unproven + 1
             #expect(unproven < period)
         }
-        #expect(load.pages[1].evidence == .verified, "the seam behind page one is always proven")
+        #expect(load.pages[1].evidence == .verified, "the seam after page one is always proven")
     }
 
     @Test("Every process plans a page in the same way, whatever pages are held (R30)", arguments: 2...30)

@@ -66,7 +66,7 @@ extension PagedListTests {
         #expect(origin.requests.count == before, "the items are cached")
         let last = try await repository.page(key, offset: 990, limit: 50)
         #expect(last.items.map(\.number) == Array(990..<1_000))
-        #expect(last.missing.isEmpty, "no position is missing behind the end")
+        #expect(last.missing.isEmpty, "no position is missing after the end")
         let none = try await repository.page(key, offset: 100, limit: 10, policy: .cacheOnly)
         #expect(none.items.isEmpty && none.missing == [100..<110])
         #expect(try await repository.item(id: "r505", in: key)?.number == 505)

@@ -59,7 +59,7 @@ struct PositionWalkTests {
         }
     }
 
-    @Test("An origin that repeats its last page for ever does not keep the walk going")
+    @Test("An origin that repeats its last page forever does not keep the walk going")
     func repeatedPage() throws {
         var walk = PositionWalk()
         var next = walk.head(page(0..<10), .offsets).next
@@ -79,7 +79,7 @@ struct PositionWalkTests {
         #expect(walk.head(page(0..<10, total: .exact(11)), .offsets).next != nil)
     }
 
-    @Test("After new items behind all counted positions, empty pages do not end the walk to the total")
+    @Test("When new items follow all counted positions, empty pages do not end the walk to the total")
     func totalOfVisibleItems() throws {
         var walk = PositionWalk()
         let total = ListTotal.exact(12)

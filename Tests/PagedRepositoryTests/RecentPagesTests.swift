@@ -18,7 +18,7 @@ struct RecentPagesTests {
             cursorOut: nil, validator: nil)
     }
 
-    @Test("Items beside a recent page agree with it or contradict it without a read (R21)")
+    @Test("Items next to a recent page agree with it or contradict it without a read (R21)")
     func sides() {
         var recent = RecentPages()
         recent.keep(identities(["a", "b", "c"]))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PagedRepository
 
-/// An origin counts more items than it returns, and refuses the positions behind its result window (R24).
+/// An origin counts more items than it returns, and refuses the positions after its result window (R24).
 @Suite("Result windows")
 struct ResultWindowTests {
     static let accesses: [PagingAccess] = [.offsets, .grid(size: 10)]
@@ -27,7 +27,7 @@ struct ResultWindowTests {
     }
 
     @Test(
-        "A page that reaches behind the window is refused as a whole, and its first positions are fetched",
+        "A page that extends past the window is refused as a whole, and its first positions are fetched",
         arguments: [40, 47])
     func refusedAsWhole(total: Int) async throws {
         let bench = try await SyncBench()
@@ -119,7 +119,7 @@ struct ResultWindowTests {
         #expect(try await bench.held == names(0..<303))
     }
 
-    @Test("One page of many that is not found is a gap, and the pages behind it are fetched", arguments: accesses)
+    @Test("One page of many that is not found is a gap, and the pages after it are fetched", arguments: accesses)
     func onePage(_ access: PagingAccess) async throws {
         let clock = ManualClock()
         let bench = try await SyncBench(clock)
@@ -149,7 +149,7 @@ struct ResultWindowTests {
         ).run()
     }
 
-    @Test("A total that counts too many items, and empty pages behind the end, make a complete list")
+    @Test("A total that counts too many items, and empty pages after the end, make a complete list")
     func wrongTotal() async throws {
         let bench = try await SyncBench()
         let list = ListOrigin(names(0..<45))
@@ -166,9 +166,9 @@ struct ResultWindowTests {
 private final class WindowOrigin: PageSource {
     let list: ListOrigin
     let window: Mutex<Int>
-    /// Positions that the origin refuses, besides those behind the window.
+    /// Positions that the origin refuses, besides those after the window.
     let refused = Mutex<Range<Int>?>(nil)
-    /// Whether a page that reaches behind the window is refused.
+    /// Whether a page that extends past the window is refused.
     let refusesWhole = Mutex(false)
     let answer: PageAnswer
 

@@ -171,7 +171,7 @@ struct SameItemsTests {
     }
 }
 
-/// An origin that encodes each item anew for each answer: members in another order, and strings with and without
+/// An origin that encodes each item again for each answer: members in another order, and strings with and without
 /// escapes.
 ///
 /// State: the items and the number of requests, under a mutex.

@@ -163,7 +163,7 @@ struct SharedLoadTests {
     }
 
     @Test(
-        "A list that grows to a correct total while its total is found wrong ends complete, at whichever call a neighbour sees it first (R20)",
+        "A run completes the list when another process grows it to the total that this run is about to reject (R20)",
         arguments: [PagingAccess.offsets, .chain])
     func neighboursTotal(access: PagingAccess) async throws {
         var moments = 0

@@ -109,7 +109,7 @@ struct SimulatedOriginTests {
         #expect(Set(origin.items).isDisjoint(with: before) == (change == .replaceAll(count: 30)))
     }
 
-    @Test("A keyset continues behind a deleted item, and a position skips an item")
+    @Test("A keyset continues after a deleted item, and a position skips an item")
     func continuation() async throws {
         func second(_ style: OriginPlan.Style, _ change: OriginChange) async throws -> [String] {
             let origin = SimulatedOrigin(OriginPlan(style: style, count: 20, pageSize: 5, events: [.before(2, change)]))
@@ -121,7 +121,7 @@ struct SimulatedOriginTests {
         #expect(try await second(.cursor, lastOfPageOne) == ["i6", "i7", "i8", "i9", "i10"])
         #expect(try await second(.link, lastOfPageOne) == ["i6", "i7", "i8", "i9", "i10"])
 
-        // All items around the position are deleted. New items before and behind the position are distinguished.
+        // All items around the position are deleted. New items before and after the position are distinguished.
         let around = OriginChange.delete(at: .number(2, of: 20), count: 8)
         #expect(try await second(.keyset, around) == ["i10", "i11", "i12", "i13", "i14"])
         #expect(

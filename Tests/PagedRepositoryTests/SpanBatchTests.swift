@@ -186,7 +186,7 @@ struct NextSpansTests {
     }
 
     @Test(
-        "The queue reserves the pages it would fetch next and as many behind them, and counts them all as in flight"
+        "The queue reserves the pages it would fetch next and as many after them, and counts them all as in flight"
     )
     func next() {
         var queue = queue()
@@ -214,7 +214,7 @@ struct NextSpansTests {
         #expect(queue.startable(of: [spans[3]], now: now) == 1, "no more than there are")
     }
 
-    @Test("Reserved pages are returned after a Retry-After (R28), while the origin is away (R32) and after a stop")
+    @Test("Reserved pages are returned after a Retry-After (R28), without the origin (R32) and after a stop")
     func givenBack() {
         func queue(_ happens: (inout FetchQueue) -> Void) -> FetchQueue {
             var queue = self.queue()

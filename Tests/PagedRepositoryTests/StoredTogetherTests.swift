@@ -209,7 +209,7 @@ struct StoredTogetherTests {
             throw FetchFailure.status(503)
         }
         let storage = NotedStorage(MemoryStorage(clock: clock))
-        // The pages before the failed one share a transaction, and the page behind it has another. Each transaction
+        // The pages before the failed one share a transaction, and the page after it has another. Each transaction
         // makes room for further requests.
         let gathering = GatheringOrigin(origin, few: 4, of: 4)
         let (report, held) = try await load(gathering, into: storage, concurrency: 4)

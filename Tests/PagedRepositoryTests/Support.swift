@@ -52,7 +52,7 @@ final class ListOrigin: PageSource, PromptSource {
             switch request.target {
             case .first: start = 0
             case .offset(let offset): start = offset
-            // A keyset: the answer continues behind the last item.
+            // A keyset: the answer continues after the last item.
             case .cursor(let cursor): start = (state.names.firstIndex(of: cursor.text) ?? state.names.count - 1) + 1
             }
             let range = min(start, state.names.count)..<min(start + state.size, state.names.count)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostgresPageStore
 
-/// A schema of its own on the test server, and statements on it beside the store.
+/// A schema of its own on the test server, and statements on it next to the store.
 struct Schema {
     let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
     let address = TestServer.connectionString ?? ""

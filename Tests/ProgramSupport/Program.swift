@@ -3,7 +3,7 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A program that runs beside the test.
+/// A program that runs next to the test.
 ///
 /// It replaces `Foundation.Process`. On Linux (Swift 6.3), the `run` of that class copies whole `dirent`s out of
 /// `/proc/self/fd`. It reads past the buffer when the process has more than 1,350 open files, as a suite of stores has.

@@ -11,15 +11,15 @@ extension Campaign {
         (.hidden, [0, 1, 14, 28, 82, 136, 199, 856]),  // G2, R14: short pages in the middle.
         (.feed, [5, 8, 11, 22, 25]),  // Economy: dropped answers, second walks, needless audits.
         (.overlapping, [9, 20, 63]),  // G3, R23: an overlap of pages of two items was taken for a loop.
-        (.large, [37, 112]),  // R25: an item that an insert pushed into the next page marked the list for ever.
+        (.large, [37, 112]),  // R25: an item that an insert pushed into the next page marked the list forever.
         (.sizes, [52]),  // G2: a page of one item, where pages had had more, was taken for the end.
         (.miscounted, [0, 3, 12, 52]),  // A total that counts more than a chain of one page shows; totals that jitter.
-        (.window, [0, 2, 5]),  // `complete`, and not `limited`; failures behind 422.
+        (.window, [0, 2, 5]),  // `complete`, and not `limited`; failures after 422.
         (.shuffled, [7, 11]),  // Outcome: `incomplete`.
         (.trailing, [0]),  // An empty page that hands over its own cursor again was taken for a loop.
         (.uncounted, [7]),  // G2: 304 on page one, and the end was not asked for again.
         (.firstContact, [13, 43, 46, 121]),  // R25, R23, G2, G3.
-        (.echoing, [0, 1, 12, 13]),  // R25: one item that came twice marked the list for ever.
+        (.echoing, [0, 1, 12, 13]),  // R25: one item that came twice marked the list forever.
         (.clocks, [48]),  // R31: a run asked 20 times a second for a lease that lasts for hours.
         (.ordinary, [2, 100, 248]),  // Outcome and R25.
     ])

@@ -72,7 +72,7 @@ extension Campaign {
         Life(subject: .runs, mode: .liveness, seed: 1_856),
         // Totals that followed the changes of the list were taken for unsteady totals (R25).
         Life(subject: .runs, mode: .liveness, seed: 1_846),
-        // A failure at a held position was due for ever.
+        // A failure at a held position was due forever.
         Life(subject: .engine, mode: .safety, seed: 42),
     ]
 }

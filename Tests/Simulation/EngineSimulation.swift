@@ -44,7 +44,7 @@ struct EngineSimulation {
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
         let dark = DarkSource(TracedSource(origin, clock, trace))
-        // The ration ends a process that would otherwise request for ever at one moment of the simulated time.
+        // The ration ends a process that would otherwise request forever at one moment of the simulated time.
         let rationed = RationedSource(dark, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,

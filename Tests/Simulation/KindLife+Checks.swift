@@ -41,7 +41,7 @@ extension KindLife {
         }
         // A run that sees a list at rest keeps every held item that the origin still shows (G6).
         let isRest = now.lastChange == before.lastChange && plan.habits.replicaLag == 0
-        // An item that moved behind the read positions looks like a deleted one.
+        // An item that moved to a position after the read ones looks like a deleted one.
         let unseen = ["move", "resort", "replaceAll", "shortPage.skipped"]
         if isRest, plan.habits.order == .stable, unseen.allSatisfy({ origin.hits[$0] == nil }),
             lies.allSatisfy({ origin.hits[$0] == nil }),
@@ -90,7 +90,7 @@ extension KindLife {
 
     /// Whether a run that reports the list as complete can know the origin's items.
     ///
-    /// No request shows a change behind page one that leaves page one and the total unchanged
+    /// No request shows a change after page one that leaves page one and the total unchanged
     /// (Documentation/Reconciliation.md, Limits).
     private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
         guard now.lastChange == before.lastChange, origin.hits["shortPage.skipped"] == nil else { return false }
@@ -117,7 +117,7 @@ extension KindLife {
             if plan.kind == .clocks { options.patience = .seconds(200_000) }
         }
         for round in 0..<3 where outcome.violations.isEmpty {
-            // An interrupted sweep continues behind the positions it has read, which may have changed since.
+            // An interrupted sweep continues after the positions it has read, which may have changed since.
             let isWhole = try await !sight().isSweeping
             let report = try await sync { $0.work = .sweep }
             let now = try await sight()

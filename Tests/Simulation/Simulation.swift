@@ -258,7 +258,7 @@ public struct Simulation: Sendable {
         _ before: [RawItem], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey,
         _ origin: SimulatedOrigin
     ) async throws -> String? {
-        // Repeated ids, and items without ids, are not distinguishable. An item that moved behind the read positions
+        // Repeated ids, and items without ids, are not distinguishable. An item that moved past the read positions
         // looks like a deleted one. So does an item that the origin's own cursor skips.
         let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
         guard plan.identity == .ids, unseen.allSatisfy({ origin.hits[$0] == nil }) else { return nil }

@@ -17,7 +17,7 @@ import PostgresPageStore
 struct Replica {
     let store: PostgreSQLPageStore
     let name: String
-    /// The positions of the leases, far behind the list's end.
+    /// The positions of the leases, far after the list's end.
     static let contested = 1_000_000..<1_000_004
 
     static func run(_ arguments: [String], seconds: Double) async throws {
@@ -43,7 +43,7 @@ struct Replica {
                 try await replica.check(query)
                 for _ in 0..<4 { try await replica.hold(query) }
             } catch {
-                // The server was away longer than the budget, or the outcome of a commit is unknown.
+                // The server was unreachable longer than the budget, or the outcome of a commit is unknown.
                 guard error.code == .unavailable || error.code == .busy else {
                     Replica.say("wrong \(error.code): \(error.message)")
                     break

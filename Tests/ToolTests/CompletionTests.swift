@@ -137,7 +137,7 @@ struct CompletionTests {
                 == ["127.0.0.1:8732/users"])
     }
 
-    @Test("bash completes commands behind help, options behind ls, and variables behind --bearer-env")
+    @Test("bash completes commands after help, options after ls, and variables after --bearer-env")
     func bash() async throws {
         let script = "\(folder.path)/script"
         folder.createFile(script, try await Tool.run(["completions", "bash"]).output)

@@ -148,7 +148,7 @@ struct CoverageMapTests {
     func goesOn() {
         let lines = MapDrawing(map: map(Sample.list([Sample.page(0..<10)])), width: 80).lines { $1 }
         #expect(lines[0] == " 0 ██████████…")
-        #expect(lines.last == "the list may go on")
+        #expect(lines.last == "the list may continue")
     }
 
     @Test("Colours surround the cells and change nothing else")

@@ -143,7 +143,7 @@ struct CredentialTests {
         #expect(
             without.jsonArray.map { $0["outcome"] as? String }.sorted { $0 ?? "" < $1 ?? "" } == ["complete", "failed"])
         #expect(without.jsonArray.first { $0["query"] as? String == open }?["outcome"] as? String == "complete")
-        #expect(without.errors.contains("none was given"))
+        #expect(without.errors.contains("needs the credential"))
         #expect(!(due.output + due.errors + without.errors).contains("S3CRET"))
     }
 }

@@ -200,7 +200,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("retry skips permanent failures without --permanent, also beside retryable ones (R33)")
+    @Test("retry skips permanent failures without --permanent, also next to retryable ones (R33)")
     func permanent() async throws {
         try await withFailing([150: 500, 250: 403]) { id, origin, faults in
             faults.mend()

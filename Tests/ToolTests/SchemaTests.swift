@@ -37,6 +37,18 @@ struct SchemaTests {
         for name in names { #expect(page.contains("schemas/\(name).json"), "\(name) is not in Documentation/JSON.md") }
     }
 
+    @Test("The example of an error in Documentation/JSON.md is the output of a command")
+    func errorExample() async throws {
+        let page = try String(contentsOfFile: Repository.path("Documentation/JSON.md"), encoding: .utf8)
+        let example = try #require(page.split(separator: "\n").first { $0.hasPrefix("{\"error\":") })
+        let path = "/home/me/.cache/pagecache/store.sqlite"
+        #expect(example.contains(path))
+        let store = "\(folder.path)/none.sqlite"
+        let ended = try await Tool.run(["list", "--json", "--store", store])
+        #expect(ended.status == 66)
+        #expect(ended.errors.trimmingCharacters(in: .newlines) == example.replacing(path, with: store))
+    }
+
     @Test("The --json output of every command matches its schema")
     func outputs() async throws {
         let origin = DemoOrigin(count: 550)

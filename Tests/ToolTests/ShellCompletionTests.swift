@@ -31,7 +31,7 @@ struct ShellCompletionTests {
         return try TerminalProgram(shell, arguments, environment: environment, columns: 120, rows: 50)
     }
 
-    /// Types words and Tab, and waits until the shell shows the expected texts behind them. The line is removed again.
+    /// Types words and Tab, and waits until the shell shows the expected texts after them. The line is removed again.
     private func complete(_ shell: TerminalProgram, _ words: String, _ expected: [String]) async throws {
         let before = shell.shown.count
         shell.type(words + "\t")
@@ -55,7 +55,7 @@ struct ShellCompletionTests {
     }
 
     @Test(
-        "zsh completes keys with their ids, commands behind help, and options behind ls",
+        "zsh completes keys with their ids, commands after help, and options after ls",
         .enabled(if: ShellCompletionTests.exists(ShellCompletionTests.zsh), "zsh is not installed"))
     func zshCompletes() async throws {
         folder.createFile("\(folder.path)/_pagecache", try await Tool.run(["completions", "zsh"]).output)
@@ -66,7 +66,7 @@ struct ShellCompletionTests {
     }
 
     @Test(
-        "fish completes keys with their ids, commands behind help, and options behind ls",
+        "fish completes keys with their ids, commands after help, and options after ls",
         .enabled(if: ShellCompletionTests.exists(ShellCompletionTests.fish), "fish is not installed"))
     func fishCompletes() async throws {
         let script = "\(folder.path)/pagecache.fish"

@@ -169,7 +169,7 @@ struct StatsTests {
     func emptyPage() {
         let statistics = StoreStatistics(queries: [], fileBytes: 0, logBytes: 0, freeBytes: 0, schema: 1)
         let text = HTMLReport(statistics: statistics, store: "s", now: Sample.now).text
-        #expect(text.contains("Nothing is failing."))
+        #expect(text.contains("No page fails."))
         #expect(text.contains("No run was counted yet."))
         #expect(!text.contains("nan"))
     }

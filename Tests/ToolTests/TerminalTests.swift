@@ -115,7 +115,7 @@ struct TerminalTests {
     @Test("SIGTERM ends an export within a second although its reader has stalled")
     func stuck() async throws {
         let query = try await filled(3_000)
-        // The pipe is opened and not read, so that the write blocks for ever.
+        // The pipe is opened and not read, so that the write blocks forever.
         let pipe = "\(folder.path)/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)

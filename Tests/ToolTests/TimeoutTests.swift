@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import ToolSupport
 
-/// An origin that answers page one and not the pages behind it.
+/// An origin that answers page one and not the pages after it.
 @Suite("pagecache with an origin whose deep pages time out")
 struct TimeoutTests {
     private let folder = Folder()

@@ -96,7 +96,7 @@ extension ToolTests {
             tool.signal(number)
             let ended = try await tool.ended()
             #expect(ended.status == 128 + number)
-            // Beside hundreds of other tests a second may become several. Waiting for the held answers would take a
+            // Next to hundreds of other tests a second may become several. Waiting for the held answers would take a
             // minute.
             #expect(ContinuousClock.now - asked < .seconds(15))
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)

@@ -196,6 +196,10 @@ struct ToolTests {
         #expect(ended.status == 0, "\(ended.errors)")
         #expect(ended.output.contains("kill -9 after"))
         #expect(ended.output.contains("the 10,000 ids in the store are the origin's"))
+        // 10,000 items in pages of 100 that overlap by one item are 101 pages.
+        let stored = ended.output.firstMatch(of: /items in (\d+) complete pages?/).flatMap { Int($0.1) }
+        let missing = ended.output.firstMatch(of: /for (\d+) missing pages?/).flatMap { Int($0.1) }
+        #expect(try #require(stored) + #require(missing) == 101)
         #expect(ended.output.contains("answered with 304"))
         #expect(ended.output.contains("sync ends with 75"))
         // Alone the demo takes four seconds. Here two hundred tests compete for the same processors.

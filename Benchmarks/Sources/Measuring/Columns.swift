@@ -10,6 +10,6 @@ extension String {
 
 extension Double {
     /// As tables show it; a dash where it is not a number.
-    /// - Parameter places: digits behind the point.
+    /// - Parameter places: digits after the point.
     public func shown(places: Int = 2) -> String { isFinite ? String(format: "%.\(places)f", self) : "–" }
 }

@@ -52,7 +52,7 @@ struct Figure {
     /// The last title, which is the part of the following rows.
     private static let part = Mutex("")
 
-    /// A name may end with its unit, behind a comma.
+    /// A name may end with its unit, after a comma.
     private func printRows() {
         let words = name.trimmingCharacters(in: .whitespaces)
         let last = words.split(separator: ",").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""

@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// The lists above the store, beside what they cannot do without: raw reads of the same pages, the decoder alone,
+/// The lists above the store, relative to what they cannot do without: raw reads of the same pages, the decoder alone,
 /// streams of nothing.
 ///
 ///     RepositoryBenchmark [--rows] [--quick] [PART …]      parts: snapshots decoding lists large-lists engine observers

@@ -83,7 +83,7 @@ static int by_body(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-// The first hit in this body or behind it.
+// The first hit in this body or after it.
 static size_t first_hit(const limit *store, int64_t body)
 {
     size_t low = 0, high = store->hit_count;

@@ -61,7 +61,7 @@ void limit_page_free(limit_page *page)
     memset(page, 0, sizeof *page);
 }
 
-// Keeps layout and payload one behind the other.
+// Keeps layout and payload one after the other.
 static int keep(limit_page *out, struct bytes layout, struct bytes payload)
 {
     size_t size = layout.size + payload.size;

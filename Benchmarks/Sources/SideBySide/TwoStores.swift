@@ -120,7 +120,7 @@ package final class TwoStores {
     ) -> Int32
 
     /// The stored part of a page, and the function of the limit that stores it.
-    /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands beside
+    /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands next to
     ///   us.
     package func write(
         _ page: Material.Prepared, at offset: Int, into list: List, _ function: LimitWrite,

@@ -12,7 +12,7 @@ struct Page {
 
     /// - Parameters:
     ///   - bytes: of one item; exactly so many.
-    ///   - hasIDLast: whether the id stands behind everything else. Then an item has to be stepped through to find it.
+    ///   - hasIDLast: whether the id stands after everything else. Then an item has to be stepped through to find it.
     init(_ name: String, items count: Int, bytes: Int, limit: Double? = nil, hasIDLast: Bool = false) throws {
         self.name = name
         self.count = count

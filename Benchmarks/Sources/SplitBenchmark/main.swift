@@ -1,5 +1,5 @@
-// A page of JSON into items, their ids and their exact bytes, beside what it costs to decode and encode the same items
-// again, and beside a parser that only makes a tree of them. All three in turn in one process, so that what the machine
+// A page of JSON into items, their ids and their exact bytes, relative to what it costs to decode and encode the same items
+// again, and relative to a parser that only makes a tree of them. All three in turn in one process, so that what the machine
 // does meanwhile happens to each.
 //
 //     SplitBenchmark [--rows] [ROUNDS]

@@ -45,7 +45,7 @@ enum Growth {
         pair.print()
     }
 
-    /// At positions behind the list; what arrives there later takes their place.
+    /// At positions after the list; what arrives there later takes their place.
     private static func failures(_ stores: TwoStores, _ list: TwoStores.List, _ pages: Int, _ size: Int) async throws {
         let pair = Pair(name, "ledger: a failure, at \(size) items", target: 1.25)
         let direct = stores.direct

@@ -80,7 +80,7 @@ private final class Load {
     init(store: SQLitePageStore, limit: OpaquePointer) throws {
         direct = store.synchronously
         self.limit = limit
-        // The list that is read is there already; this one is beside it.
+        // The list that is read is there already; this one is next to it.
         limitQuery = limit_register(limit, "read")
         guard let query = try direct.query(QueryKey("read")) else { throw Unexpected("expected: the list") }
         self.query = query.id
@@ -114,7 +114,7 @@ private final class RunningThread: Sendable {
     private let isOver = Atomic(false)
     private let left = DispatchSemaphore(value: 0)
 
-    /// - Parameter body: called on the thread, with what tells whether to go on.
+    /// - Parameter body: called on the thread, with what tells whether to continue.
     init(_ body: @escaping @Sendable (() -> Bool) -> Void) {
         Thread.detachNewThread { [self] in
             body { !isOver.load(ordering: .relaxed) }

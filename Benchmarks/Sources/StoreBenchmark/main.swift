@@ -1,4 +1,4 @@
-// The store beside the C limit: the same work on the same layout, alternating in one process, so that what the machine
+// The store relative to the C limit: the same work on the same layout, alternating in one process, so that what the machine
 // does meanwhile happens to both.
 //
 //     StoreBenchmark [--rows] [--quick | --long] [--pages N] [--commits-only] [PART …]

@@ -1,5 +1,5 @@
 /// Eight bytes that are examined together (Mycroft's test for a zero byte in a word). A match is marked by the highest
-/// bit of its byte. Only the first mark is certain, because the subtraction borrows from the bytes behind it.
+/// bit of its byte. Only the first mark is certain, because the subtraction borrows from the bytes after it.
 struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080

@@ -1,6 +1,6 @@
 // Checks of text that is not checked yet. Every byte is read only after a check that it exists.
 extension JSONBytes {
-    /// The start of the value behind the member name at `start`.
+    /// The start of the value after the member name at `start`.
     func checkName(_ start: Int) throws(JSONError) -> Int {
         guard start < count, self[start] == UInt8(ascii: "\"") else { throw .malformed(at: start) }
         let colon = skipSpace(try checkString(start))

@@ -99,6 +99,6 @@ struct JSONChecker {
 struct JSONMark: Sendable {
     var start: Int
     var end: Int
-    /// The index of the first mark behind this value and all values inside it.
+    /// The index of the first mark after this value and all values inside it.
     var next: Int
 }

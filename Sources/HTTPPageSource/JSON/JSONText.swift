@@ -43,8 +43,8 @@ package enum JSONText {
         return Unescaped(bytes: units, hasLoneSurrogate: hasLoneSurrogate)
     }
 
-    /// The scalar that starts with `unit`, whose four digits are at `position`. Moves `position` behind the escape, or
-    /// behind both escapes of a pair. Returns nil for a surrogate without its other half (RFC 8259, 8.2).
+    /// The scalar that starts with `unit`, whose four digits are at `position`. Moves `position` after the escape, or
+    /// after both escapes of a pair. Returns nil for a surrogate without its other half (RFC 8259, 8.2).
     private static func scalar(_ unit: UInt32, _ raw: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar?
     {
         position += 4

@@ -9,7 +9,7 @@ struct JSONWalker {
     init(_ text: JSONBytes, _ marks: UnsafeBufferPointer<JSONMark>, inside container: JSONValue) {
         self.text = text
         self.marks = marks
-        // Finds the first mark behind the start of the container.
+        // Finds the first mark after the start of the container.
         var (low, high) = (0, marks.count)
         while low < high {
             let middle = (low + high) / 2

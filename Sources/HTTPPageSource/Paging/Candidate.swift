@@ -28,10 +28,11 @@ enum ProbeFinding: Equatable {
     case proved
     /// The answer is page one again: the origin ignores the parameter.
     case pageOne
-    /// The answer is the last item of page one alone: the list ends there, or goes on where no item is visible.
+    /// The answer is the last item of page one alone: the list ends there, or continues where no item is visible.
     case lastItem
     /// The answer has items, but not the expected ones.
     case somethingElse
+    /// The answer has no items.
     case nothing
 
     /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
@@ -70,18 +71,18 @@ enum ProbeFinding: Equatable {
     }
 
     /// A second answer with the items of the first one, in a few words.
-    static let sameAgain = "brought the same items again"
-    /// An answer that holds no items, in a few words.
-    static let unreadable = "brought no items"
+    static let sameAgain = "returned the same items again"
+    /// An answer without items, in a few words.
+    static let unreadable = "returned no items"
 
     /// The result in a few words.
     var detail: String {
         switch self {
-        case .proved: "brought the items that follow"
-        case .pageOne: "brought page one again"
-        case .lastItem: "brought the last item of page one only"
-        case .somethingElse: "brought other items than those that follow"
-        case .nothing: "brought nothing"
+        case .proved: "returned the following items"
+        case .pageOne: "returned page one again"
+        case .lastItem: "returned only the last item of page one"
+        case .somethingElse: "returned other items than the following ones"
+        case .nothing: "returned nothing"
         }
     }
 }

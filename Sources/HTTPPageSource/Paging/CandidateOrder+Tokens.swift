@@ -91,7 +91,7 @@ extension CandidateOrder {
         return words.map { joined([$0, bare.lowercased()], like: name) }
     }
 
-    /// Parameters for the last key of a page: its own name, then names for the key that the next page starts behind.
+    /// Parameters for the last key of a page: its own name, then names for the key that the next page starts after.
     private static func behindKey(_ name: String) -> [String] {
         [name, joined(["exclusive", "start", "key"], like: name), joined(["start", "key"], like: name)]
     }

@@ -53,7 +53,7 @@ enum CandidateOrder {
             [configuration.cursorParameter].compactMap(\.self)
                 + ParameterNames.keyset.filter { url.value(of: $0) != nil })
         let parameters = own(draft, with: said)
-        // A bare array with a limit and ids mostly continues behind its last item.
+        // A bare array with a limit and ids mostly continues after its last item.
         let behindLast =
             draft.evidence.isBare && draft.evidence.hasIDs && url.value(of: "limit") != nil
             ? keyset(["marker", "before", "starting_after", "after"]) : []
@@ -86,7 +86,7 @@ enum CandidateOrder {
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 
-    /// The place of the key that a keyset continues behind: the caller's, one beside every item, the one that the URL
+    /// The place of the key that a keyset continues after: the caller's, one next to every item, the one that the URL
     /// sorts by, or the id.
     static func key(_ draft: DetectionDraft) -> JSONPointer? {
         let beside = draft.evidence.hints.lazy.compactMap { hint -> JSONPointer? in

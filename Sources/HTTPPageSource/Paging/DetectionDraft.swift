@@ -6,9 +6,9 @@ struct DetectionDraft {
     var evidence = Evidence()
     /// Messages for people: contradictions and guesses.
     var warnings: [String] = []
-    /// Whether a larger page size has brought the same items.
+    /// Whether a request with a larger page size returned the same items.
     var isProvenWhole = false
-    /// Whether a candidate brought the same items twice. The list then changes while it is examined.
+    /// Whether a candidate returned the same items twice. The list then changes while it is examined.
     var isRestless = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
@@ -37,7 +37,7 @@ struct Evidence {
     var count = 0
     /// Whether an id tells the items apart.
     var hasIDs = false
-    /// The next URL that the answer holds.
+    /// The next URL that the answer contains.
     var next: OriginURL?
     var token: ContinuationToken?
     /// Whether the place that the caller names holds a text that is no URL.
@@ -51,7 +51,7 @@ struct Evidence {
     var pageNumber: Int?
     /// Whether the answer has a member for the next page, and nothing in it.
     var deniesNext = false
-    /// The number of items behind this page that the answer states.
+    /// The number of items after this page that the answer states.
     var remaining: Int?
     /// Whether the whole answer is an array, without a member that could say more.
     var isBare = false

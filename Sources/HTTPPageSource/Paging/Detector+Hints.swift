@@ -91,7 +91,7 @@ extension Detector {
         }
     }
 
-    /// A command that tries a member beside the items whose name or value may lead to the next page.
+    /// A command that tries a member next to the items whose name or value may lead to the next page.
     private func suggestion(_ draft: DetectionDraft) -> String? {
         let holder = draft.description.items.tokens.dropLast()
         let words = ["last", "end", "next", "offset", "cursor", "token", "marker", "bookmark", "iterator", "position"]

@@ -16,7 +16,7 @@ extension Detector {
     }
 
     /// The array of items. Usual names rank before others, arrays of objects before other arrays, arrays with paging
-    /// beside them before others, and longer arrays before shorter ones. Among equals, the array nearest to the top and
+    /// next to them before others, and longer arrays before shorter ones. Among equals, the array nearest to the top and
     /// first in the text wins. Without an array, an object counts whose names are the keys of its members.
     func itemsPointer() -> ItemsPlace? {
         // A wrong pointer of the caller fails at once. A missing member may be an empty list, which page reading
@@ -29,7 +29,7 @@ extension Detector {
         let keyed = keyedObjects
         for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
-            // Four times the rank leaves room for the paging beside an array, which decides among arrays of one rank.
+            // Four times the rank leaves room for the paging next to an array, which decides among arrays of one rank.
             let plain = rank(of: elements, named: member.name)
             // So does the name of the list in the path of the URL.
             let isNamed =
@@ -61,7 +61,7 @@ extension Detector {
         return best.map { ItemsPlace(pointer: $0.member.pointer) }
     }
 
-    /// Whether a member has paging beside it: a total, a next page, a size, or an object of these.
+    /// Whether a member has paging next to it: a total, a next page, a size, or an object of these.
     private func isBesidePaging(_ member: EnvelopeMember) -> Bool {
         let holder = member.pointer.tokens.dropLast()
         return members.contains { other in
@@ -121,7 +121,7 @@ extension Detector {
     }
 
     private func rank(of elements: [JSONValue], named name: String) -> Int {
-        // Errors beside an empty answer are no items, unless the URL requests them.
+        // Errors next to an empty answer are no items, unless the URL requests them.
         if ["errors", "error", "warnings"].contains(name.lowercased()),
             !answer.url.path.lowercased().contains(name.lowercased())
         {
@@ -138,7 +138,7 @@ extension Detector {
         return elements.allSatisfy { document.scalarText($0) != nil } ? 2 : 0
     }
 
-    /// The member that the URL sorts by, when its value differs in every item of the page. A keyset can continue behind
+    /// The member that the URL sorts by, when its value differs in every item of the page. A keyset can continue after
     /// it.
     func sortKey(_ elements: [JSONValue]) -> JSONPointer? {
         for name in ["sort", "_sort", "sort_by", "sortBy", "order_by", "orderBy", "ordering", "order"] {

@@ -106,12 +106,12 @@ extension Detector {
         if let cap = toldSize(below: asked, atLeast: evidence.count) {
             draft.description.largestSize = cap.size
             draft.explain("size", "at most \(cap.size)", .seen, cap.pointer.description)
-            draft.warnings.append("the origin gives at most \(cap.size) items a page, and was asked for \(asked)")
+            draft.warnings.append("the origin returns at most \(cap.size) items a page; \(asked) were requested")
         } else {
             draft.description.ignoresSize = true
-            draft.explain("size", name, .failed, "asked for \(asked) items, and \(evidence.count) came")
+            draft.explain("size", name, .failed, "requested \(asked) items, received \(evidence.count)")
             draft.warnings.append(
-                "asked for \(asked) items a page (\(name)), the origin gives \(evidence.count); another name is given with --limit-param"
+                "requested \(asked) items a page (\(name)), and the origin returns \(evidence.count); --limit-param names another parameter"
             )
         }
     }

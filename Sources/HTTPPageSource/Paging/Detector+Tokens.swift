@@ -52,7 +52,7 @@ extension Detector {
             ?? endOfRange() ?? echoOfLast()
     }
 
-    /// The end of the page beside its start, as two tokens: `start: "t0", end: "t10"`.
+    /// The end of the page next to its start, as two tokens: `start: "t0", end: "t10"`.
     func endOfRange() -> ContinuationToken? {
         members.first { member in
             guard member.plainName == "end", member.kind == .string else { return false }
@@ -64,7 +64,7 @@ extension Detector {
         }.flatMap { token($0) }
     }
 
-    /// A member beside the items that repeats a key of the last item: `last_appid: 37` beside items with an `appid`.
+    /// A member next to the items that repeats a key of the last item: `last_appid: 37` next to items with an `appid`.
     func echoOfLast() -> ContinuationToken? {
         guard let list = itemsPointer()?.pointer, let value = document.value(at: list) else { return nil }
         let elements = document.elements(of: value, atMost: configuration.limits.itemsPerPage)

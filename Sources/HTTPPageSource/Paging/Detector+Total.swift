@@ -38,7 +38,7 @@ extension Detector {
             pages - 1 >= exact / draft.evidence.count + 1
         {
             draft.warnings.append(
-                "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); the pages are believed"
+                "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); using the number of pages"
             )
         }
     }
@@ -49,14 +49,14 @@ extension Detector {
             guard candidate.number >= draft.evidence.count else {
                 if candidate.rank >= 4 {
                     draft.warnings.append(
-                        "\(candidate.place) says \(candidate.number), and the page has \(draft.evidence.count) items; it is not taken for the total"
+                        "\(candidate.place) is \(candidate.number), but the page has \(draft.evidence.count) items; not used as the total"
                     )
                 }
                 continue
             }
             // When more items follow, a number equal to the page's item count counts the page.
             if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 { continue }
-            // `results: 20` beside 20 items counts the page.
+            // `results: 20` next to 20 items counts the page.
             if candidate.rank == 1, candidate.number == draft.evidence.count { continue }
             guard let known = best else {
                 best = candidate
@@ -111,7 +111,7 @@ extension Detector {
         return found + Detector.totals(inHeaders: answer)
     }
 
-    /// The rank of `size` beside `pagelen`: the first counts the list, the second the page.
+    /// The rank of `size` next to `pagelen`: the first counts the list, the second the page.
     private func sizeOfList(_ member: EnvelopeMember) -> Int? {
         guard member.plainName == "size" else { return nil }
         let holder = member.pointer.tokens.dropLast()
@@ -208,7 +208,7 @@ extension Detector {
             && draft.evidence.looksFull
     }
 
-    /// The member beside the total, or beside its object, that states whether the total is an estimate.
+    /// The member next to the total, or next to its object, that states whether the total is an estimate.
     private func estimateMark(beside total: JSONPointer) -> JSONPointer? {
         let names: Set<String> = [
             "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate",

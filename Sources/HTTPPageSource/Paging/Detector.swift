@@ -109,7 +109,7 @@ struct EnvelopeMember {
 
 extension JSONDocument {
     /// The members of the outermost object, then of the objects in it, four levels deep. Arrays are not searched,
-    /// except the outermost one where it holds the items and an object beside them.
+    /// except the outermost one where it holds the items and an object next to them.
     func envelope() -> [EnvelopeMember] {
         var found: [EnvelopeMember] = []
         var level: [(pointer: JSONPointer, name: String?, value: JSONValue)] = [(JSONPointer(tokens: []), nil, root)]
@@ -132,7 +132,7 @@ extension JSONDocument {
         return found
     }
 
-    /// The index of the items in an outermost array of two to four elements: the only array beside at least one object
+    /// The index of the items in an outermost array of two to four elements: the only array next to at least one object
     /// (`[{"page":1,"pages":7},[…]]`). Returns nil for every other value.
     var pairedItems: Int? {
         let parts = elements(of: root, atMost: 5)

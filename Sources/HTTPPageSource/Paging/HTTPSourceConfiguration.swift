@@ -87,7 +87,7 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The place of a keyset's key below each item. Defaults to nil: a member that the URL sorts by, else the item's
     /// id.
     public var key: JSONPointer?
-    /// Whether stored findings are ignored, and the origin is examined anew. Defaults to false.
+    /// Whether stored findings are ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
     /// Whether a stored list of another URL is taken over. Its items stay, and page one is aligned with them (R19, R47).
     /// Defaults to false: such a list is refused.

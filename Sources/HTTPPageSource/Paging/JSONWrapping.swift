@@ -1,4 +1,4 @@
-/// Bodies that hold JSON in another form: a list as one value a line, or behind a prefix that keeps scripts from
+/// Bodies that hold JSON in another form: a list as one value a line, or after a prefix that keeps scripts from
 /// running it. Items keep their bytes (R7).
 enum JSONWrapping {
     /// The body as one JSON text. Returns the body itself when it has no known form.

@@ -1,7 +1,7 @@
 /// The statement of a member of the envelope about the rest of the list, by its name (R24).
 ///
 /// Some statements hold in both directions: `has_more: false` ends the list. Others hold in one: `incomplete_results:
-/// true` calls the answer a part, while `false` only says that the search behind it ended.
+/// true` calls the answer a part, while `false` only says that the underlying search ended.
 enum MoreStatement {
     /// True while more items follow, false on the last page.
     case more

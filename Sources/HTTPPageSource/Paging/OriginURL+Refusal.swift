@@ -48,7 +48,7 @@ extension String {
         } ?? true
     }
 
-    /// The position behind `//`, if an authority follows there.
+    /// The position after `//`, if an authority follows there.
     private var authorityStart: String.Index? {
         if hasPrefix("//") { return index(startIndex, offsetBy: 2) }
         guard let mark = firstRange(of: "://"), !self[..<mark.lowerBound].contains(where: { "/?#".contains($0) })

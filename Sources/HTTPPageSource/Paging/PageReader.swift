@@ -74,7 +74,7 @@ struct PageReader {
             && answer.document.values(of: list).allSatisfy { answer.document.kind(of: $0) == .object }
     }
 
-    /// Removes the first item when the keyset begins with the item of the key. Most keysets begin behind it.
+    /// Removes the first item when the keyset begins with the item of the key. Most keysets begin after it.
     private func withoutTheLast(_ content: PageContent) -> PageContent {
         guard description.style == .keyset, !isFirst, !content.isEmpty, let name = description.cursorParameter,
             let asked = answer.url.value(of: name), key(ofItemAt: 0) == asked
@@ -131,7 +131,7 @@ struct PageReader {
             request: answer.url.text, entityTag: entityTag, lastModified: lastModified, coversTotal: coversTotal)
     }
 
-    /// The key of an item that a keyset continues behind.
+    /// The key of an item that a keyset continues after.
     func key(ofItemAt index: Int) -> String? {
         guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items)
         else { return nil }

@@ -53,7 +53,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var next: HTTPSourceConfiguration.Place?
     /// Whether the token at `next` may be there on the last page as well. An empty page is the end then.
     var isTokenWeak: Bool?
-    /// The place of the number of items behind this page. It counts only beside a weak token.
+    /// The place of the number of items after this page. It counts only next to a weak token.
     var remaining: JSONPointer?
     var hasMore: JSONPointer?
     /// A boolean that is true on the last page.

@@ -50,7 +50,7 @@ enum AnswerStatus: Equatable {
             self = refusal(
                 .refused, "the origin has no answer of an accepted type (406); name its type with --header 'Accept: …'")
         case 407:
-            self = refusal(.forbidden, "a proxy wants to know who is asking (407)")
+            self = refusal(.forbidden, "a proxy requires authentication (407)")
         default:
             let pause = AnswerStatus.pause(response, now)
             var failure = FetchFailure.status(

@@ -145,7 +145,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
             $0 != "identity"
         }
         if hasBody, !encodings.isEmpty, !(encodings.count == 1 && ["gzip", "deflate"].contains(encodings[0])) {
-            throw FetchFailure(.undecodable, "the body is encoded in a way that was not asked for", isRetryable: false)
+            throw FetchFailure(.undecodable, "the body has an unsupported Content-Encoding", isRetryable: false)
         }
 
         var body: [UInt8] = []

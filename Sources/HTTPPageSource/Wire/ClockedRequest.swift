@@ -19,7 +19,8 @@ final class ClockedRequest: Sendable {
         state = Mutex(State(pace: BodyPace(limits)))
     }
 
-    /// The reason for ending the request: no time was left, or the body was too slow. `nil` while neither holds.
+    /// The reason for ending the request: no time was left, or the body was too slow. `nil` means that the request
+    /// may continue.
     var verdict: FetchFailure? { state.withLock { $0.verdict } }
 
     /// Starts the pace when the header has arrived.
@@ -31,13 +32,14 @@ final class ClockedRequest: Sendable {
         let (spent, end) = (spent, limits.requestTimeout.bounded)
         return state.withLock { state in
             if spent >= end {
-                state.verdict = FetchFailure(.timeout, "no whole answer within \(end)", isRetryable: true)
+                state.verdict = FetchFailure(.timeout, "no complete answer within \(end)", isRetryable: true)
                 return nil
             }
             switch state.pace.look(at: spent) {
             case .tooSlow:
                 let least = "\(limits.minimumThroughput) bytes a second"
-                state.verdict = FetchFailure(.timeout, "the answer comes too slowly, under \(least)", isRetryable: true)
+                state.verdict = FetchFailure(
+                    .timeout, "the answer arrives too slowly, below \(least)", isRetryable: true)
                 return nil
             case .lookAgain(let moment): return start + min(moment, end)
             case .never: return start + end

@@ -1,12 +1,12 @@
 /// The `Link` header field (RFC 8288).
 enum LinkHeader {
     /// The target of the first link with this relation, as it is written. It may be a relative reference. A link whose
-    /// own parameter says that nothing is behind it (`results="false"`) does not count.
+    /// own parameter says that nothing is after it (`results="false"`) does not count.
     static func target(rel wanted: String, in field: String) -> String? {
         links(rel: wanted, in: field).first { !$0.isEmpty }?.target
     }
 
-    /// Whether the links to the next page all say that nothing is behind them: `rel="next"; results="false"`.
+    /// Whether the links to the next page all say that nothing is after them: `rel="next"; results="false"`.
     static func hasEmptyNext(in field: String) -> Bool {
         let found = links(rel: "next", in: field)
         return !found.isEmpty && found.allSatisfy(\.isEmpty)

@@ -17,7 +17,7 @@ import Foundation
 /// is one line, names no types, and holds no part of the request.
 enum TransportFailure {
     static let cut = FetchFailure(
-        .transport, "the connection was closed before the answer was whole", isRetryable: true)
+        .transport, "the connection was closed before the end of the answer", isRetryable: true)
 
     static func named(_ error: any Error, _ limits: HTTPLimits) -> FetchFailure {
         switch error {
@@ -61,8 +61,8 @@ enum TransportFailure {
             ("HTTP_REQUEST", "the origin does not speak TLS at this port; try http://"),
             ("failedToLoadCertificate", "the file of trusted certificates cannot be read"),
             ("noSuchFilesystemObject", "the file of trusted certificates does not exist"),
-            ("UNSUPPORTED_PROTOCOL", "the origin speaks only an old version of TLS"),
-            ("CERTIFICATE_REQUIRED", "the origin wants a certificate of the caller, which is not supported"),
+            ("UNSUPPORTED_PROTOCOL", "the origin supports only an old version of TLS"),
+            ("CERTIFICATE_REQUIRED", "the origin requires a client certificate, which is not supported"),
         ]
         let reason = reasons.first { text.contains($0.0) }?.1 ?? "TLS cannot be agreed on with the origin"
         return FetchFailure(.hostile, reason, isRetryable: false)
@@ -79,7 +79,7 @@ enum TransportFailure {
     private static func named(_ error: HTTPClientError) -> FetchFailure {
         switch error {
         case .proxyAuthenticationRequired:
-            FetchFailure(.forbidden, "the proxy wants to know who is asking (407)", isRetryable: false)
+            FetchFailure(.forbidden, "the proxy requires authentication (407)", isRetryable: false)
         case .invalidProxyResponse:
             FetchFailure(.transport, "the proxy refused the connection", isRetryable: true)
         case .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
@@ -91,7 +91,7 @@ enum TransportFailure {
         case .remoteConnectionClosed, .uncleanShutdown:
             cut
         case .invalidURL, .emptyHost, .emptyScheme:
-            FetchFailure(.refused, "the URL cannot be asked", isRetryable: false)
+            FetchFailure(.refused, "the URL cannot be requested", isRetryable: false)
         default:
             // A header of the caller that would break the request, and similar errors (RFC 9110, 5.5).
             error.shortDescription.hasPrefix("Invalid header")

@@ -28,7 +28,7 @@ extension HTTPPageResponse {
         var validator = sent
         if let entityTag {
             validator.entityTag = entityTag
-            // An old date beside a new tag would belong to another state of the page.
+            // An old date next to a new tag would belong to another state of the page.
             validator.lastModified = lastModified ?? (entityTag == sent.entityTag ? sent.lastModified : nil)
         } else if let lastModified {
             validator.lastModified = lastModified

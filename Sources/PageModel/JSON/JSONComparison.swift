@@ -82,7 +82,7 @@ extension JSONScanner {
         var hash: UInt64
     }
 
-    /// Returns the position of the next element, or of the closing bracket, behind a value that ends at `end`.
+    /// Returns the position of the next element, or of the closing bracket, after a value that ends at `end`.
     fileprivate func behindComma(_ end: Int) -> Int {
         let position = space(end)
         return position < bytes.count && bytes[position] == UInt8(ascii: ",") ? space(position + 1) : position

@@ -106,7 +106,7 @@ struct JSONDigest {
         let rest = range.upperBound &- position
         var word: UInt64 = 0
         if position &+ 8 <= bytes.count {
-            // Bytes behind the text are masked out.
+            // Bytes after the text are masked out.
             word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             word &= ~0 &>> UInt64(truncatingIfNeeded: 64 &- 8 &* rest)
         } else {

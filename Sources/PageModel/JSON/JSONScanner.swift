@@ -3,7 +3,7 @@
 struct JSONScanner {
     /// The end of a string, and whether its text contains escapes.
     struct StringEnd {
-        /// The position behind the closing quote.
+        /// The position after the closing quote.
         var end: Int
         var hasEscapes: Bool
     }
@@ -199,8 +199,8 @@ extension JSONScanner {
         return text
     }
 
-    /// Returns the code point of the escape whose digits are at `position`. Moves `position` behind the escape, or
-    /// behind both escapes of a surrogate pair.
+    /// Returns the code point of the escape whose digits are at `position`. Moves `position` after the escape, or
+    /// after both escapes of a surrogate pair.
     private func scalar(_ position: inout Int, before end: Int) -> UInt32 {
         let high = unit(position) ?? 0
         position += 4

@@ -23,7 +23,7 @@ extension PageSummary {
         return (head, tail)
     }
 
-    /// Joins the page with the page behind it. The result has the age of the older one, and the fingerprint of this one.
+    /// Joins the page with the page after it. The result has the age of the older one, and the fingerprint of this one.
     package func joined(with next: PageSummary) -> PageSummary {
         var joined = self
         // G1: an inferred seam between the pages stays inferred inside the joined page.

@@ -9,7 +9,7 @@ import PageModel
 
 /// Proves that a process is alive (R30).
 ///
-/// The process holds a kernel lock on one byte of a file beside the store. The number of that byte is the name of the
+/// The process holds a kernel lock on one byte of a file next to the store. The number of that byte is the name of the
 /// process in leases. The kernel drops the lock when the process ends, however it ends. Every other process then sees
 /// that its leases are void. A pid would not work: pids are reused, and mean nothing in another container.
 ///

@@ -8,7 +8,7 @@ import Darwin
 import PageModel
 import Synchronization
 
-/// Notifies other processes of commits through a small file beside the store (R41). A process writes to the file with
+/// Notifies other processes of commits through a small file next to the store (R41). A process writes to the file with
 /// one system call after a commit. The other processes watch it through the kernel.
 ///
 /// The file is a table of stamps. Each process that writes locks the first byte of one row and uses that row. The

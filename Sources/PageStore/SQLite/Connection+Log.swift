@@ -39,7 +39,7 @@ extension Connection {
     }
 
     /// Commits the first page of the database, unchanged.
-    /// - Parameter cuttingLog: whether the log file is cut off behind that page, if this commit restarts the log
+    /// - Parameter cuttingLog: whether the log file is cut off after that page, if this commit restarts the log
     ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
     func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) {
         let limit = cuttingLog ? try pragma("journal_size_limit") : 0

@@ -110,7 +110,7 @@ final class LogMerger {
     }
 
     /// Removes all committed data from the log. Merges the log, then restarts it with a commit of one page and cuts it
-    /// off behind that page. That page is the first of the database, which holds no items.
+    /// off after that page. That page is the first of the database, which holds no items.
     /// - Parameters:
     ///   - isUrgent: whether the call waits for readers and other writers, up to the busy budget. Otherwise it makes
     ///     one attempt.

@@ -43,7 +43,7 @@ final class Session {
     ///   - journalBound: the bound of each list's journal.
     ///   - stamps: the generator of version stamps (R51).
     ///   - openLocker: opens a second connection, which holds the write lock during merges.
-    ///   - notesLog: whether the log's owner is recorded beside the file, see `LogOwner`. Defaults to true.
+    ///   - notesLog: whether the log's owner is recorded next to the file, see `LogOwner`. Defaults to true.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
         connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int,

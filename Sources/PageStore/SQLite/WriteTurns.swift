@@ -27,7 +27,7 @@ final class WriteTurns {
     private var isNext = false
     private var waitedAt: UInt64 = 0
 
-    // These bytes are behind those of the owners (`OwnerLock`) and before that of `StoreGate`.
+    // These bytes are after those of the owners (`OwnerLock`) and before that of `StoreGate`.
     private static let next = Int64.max - 3
     private static let pass = Int64.max - 4
     /// Microseconds between two checks of a byte. The resolution of the kernel's timer makes about 100 of them.

@@ -7,11 +7,11 @@ import Darwin
 #endif
 import PageModel
 
-/// Records which store the write-ahead log beside a file belongs to.
+/// Records which store the write-ahead log next to a file belongs to.
 ///
 /// SQLite finds a log by its name and trusts it. When another store replaces a file, as `mv` does, the log of the old
 /// store remains. SQLite would write the pages of that log over the new store. So the process whose commit begins a log
-/// records the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file beside it
+/// records the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file next to it
 /// shows the stamp of another store.
 ///
 /// Every other log is trusted. A log without a record belongs to its file. A file without a visible stamp may be a new
@@ -30,7 +30,7 @@ enum LogOwner {
         _ = pwrite(descriptor, &bytes, bytes.count * 8, 0)
     }
 
-    /// Checks the log beside a file before SQLite reads it. Call while this process does not have the file open, see
+    /// Checks the log next to a file before SQLite reads it. Call while this process does not have the file open, see
     /// `OpenStores`.
     /// - Throws: `foreignLog` when the log belongs to a store that was at this path before; `moved` when the log of an
     ///   open store was removed.

@@ -36,7 +36,7 @@ enum Migrator {
         guard version >= 0, version <= Migration.newest else {
             throw StorageError(
                 .newerSchema,
-                "\(connection.path) has schema \(version), this version reads up to \(Migration.newest)")
+                "\(connection.path) has schema \(version); this version supports schemas up to \(Migration.newest)")
         }
         return Int(version)
     }

@@ -24,7 +24,7 @@ enum BodyTable {
             bytes: layout.count + content.bytes.count)
     }
 
-    /// Inserts a body behind all others. Where that place cannot be reached, inserts it before all others.
+    /// Inserts a body after all others. Where that place cannot be reached, inserts it before all others.
     private static func insertAround(
         _ layout: [UInt8], _ payload: [UInt8], in connection: Connection
     ) throws(StorageError) -> Int64 {

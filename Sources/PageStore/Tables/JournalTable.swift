@@ -181,7 +181,7 @@ enum JournalTable {
         }
     }
 
-    /// Returns whether every row is intact, no row in between is missing, and there is at least one row.
+    /// Returns true when there is at least one row, every row is intact, and their versions have no gap.
     static func isSound(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         var (isSound, last) = (true, Int?.none)
         try connection.each(all, .int(query.rawValue), while: { isSound }) { row throws(StorageError) in

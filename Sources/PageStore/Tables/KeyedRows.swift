@@ -10,7 +10,7 @@ struct KeyedRows<Value> {
     struct Hole: Hashable {
         /// The key of the last readable row before the hole. `nil` means that there is none.
         var after: Int64?
-        /// The key of the first readable row behind the hole. `nil` means that there is none.
+        /// The key of the first readable row after the hole. `nil` means that there is none.
         var before: Int64?
     }
 
@@ -97,7 +97,7 @@ extension KeyedRows {
         guard try !isRead(range, ascending) else { return }
         isTreeDamaged = true
         var search = Search(left: probes)
-        // The rest begins behind the rows that the first scan has read.
+        // The rest begins after the rows that the first scan has read.
         let rest = (greatest.map { max($0 + 1, range.lowerBound) } ?? range.lowerBound)..<range.upperBound
         try readDownwards(rest, descending, &search)
         while let stretch = search.next() {

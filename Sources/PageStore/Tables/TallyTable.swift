@@ -46,7 +46,7 @@ enum TallyTable {
         _ tally: RunTally, to query: QueryID, at now: Timestamp, in connection: Connection
     ) throws(StorageError) {
         guard tally.numbers.allSatisfy(StoredBounds.sizes.contains) else {
-            throw StorageError(.invalidPlan, "a number of the tally is out of range")
+            throw StorageError(.invalidPlan, "tally: a number is out of range")
         }
         try connection.run(
             add, .int(query.rawValue), .time((tally.beganAt ?? now).stored), .int(tally.runs), .int(tally.requests),

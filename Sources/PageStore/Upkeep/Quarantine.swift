@@ -9,7 +9,7 @@ import PageModel
 
 /// Sets aside a store that SQLite can no longer read.
 enum Quarantine {
-    /// Renames the store and the files beside it.
+    /// Renames the store and the files next to it.
     /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
         guard StoreFile.isOrdinaryOrMissing(file) else {
@@ -63,7 +63,7 @@ enum Quarantine {
     /// The largest number of damaged files per second.
     private static let mostNamesAMoment = 1_000
 
-    /// Returns the damaged files beside a store, by name. Each holds the data that the store had at that time.
+    /// Returns the damaged files next to a store, by name. Each holds the data that the store had at that time.
     static func setAside(of file: String) -> [String] {
         let slash = file.lastIndex(of: "/")
         let (folder, name) = (

@@ -171,7 +171,8 @@ struct Verification {
             }
             damage.namesakes.append(record.id)
             report.findings.append(
-                Finding(.query, query: record.id, "query \(record.id.rawValue) has the name of query \(other.rawValue)")
+                Finding(
+                    .query, query: record.id, "queries \(other.rawValue) and \(record.id.rawValue) have the same key")
             )
         }
         let dropped = Set(damage.namesakes)
@@ -214,23 +215,23 @@ struct Verification {
             }
             end = page.range.upperBound
             guard let content = try BodyTable.content(of: row, in: connection) else {
-                drop(place, .items, page.range, "the items are not what was stored")
+                drop(place, .items, page.range, "items: checksum mismatch")
                 continue
             }
             let identities = content.identities
             guard PageContent.fingerprint(of: identities) == page.fingerprint else {
-                drop(place, .items, page.range, "the items are not those of the page's record")
+                drop(place, .items, page.range, "the items do not match the page's record")
                 continue
             }
             if try !IdentityTable.holds(identities, for: row.body, query: record.id, connection) {
                 damage.identities.append(place)
                 report.findings.append(
-                    Finding(.identity, query: record.id, range: page.range, "the item hashes are not what was stored"))
+                    Finding(.identity, query: record.id, range: page.range, "item hashes: checksum mismatch"))
             }
             guard isWhole, !record.allowsDuplicates, page.generation == record.version.generation else { continue }
             let own = Set(identities.map(\.key))
             guard own.count == identities.count, keys.isDisjoint(with: own) else {
-                drop(place, .duplicate, page.range, "an item is here that is in the list already")
+                drop(place, .duplicate, page.range, "the page has an item that an earlier page has, too")
                 continue
             }
             keys.formUnion(own)
@@ -239,7 +240,7 @@ struct Verification {
         if try !JournalTable.isSound(record.id, in: connection) {
             damage.journals.append(record.id)
             report.findings.append(
-                Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
+                Finding(.journal, query: record.id, "journal: checksum mismatch"))
         }
         // A list with other damage gets its holdings recounted anyway.
         if isWhole, report.findings.count == before { try checkHoldings(of: record, rows) }
@@ -250,7 +251,7 @@ struct Verification {
         guard let kept = try JournalTable.holdings(of: record, in: connection), kept != counted else { return }
         damage.holdings.append(record.id)
         report.findings.append(
-            Finding(.journal, query: record.id, "the record of what the list holds does not agree with its pages"))
+            Finding(.journal, query: record.id, "holdings do not match the stored pages"))
     }
 
     private mutating func drop(_ place: Damage.Place, _ kind: Finding.Kind, _ range: Range<Int>, _ message: String) {
@@ -266,7 +267,7 @@ struct Verification {
         for offset in try LedgerTable.impossible(of: query, in: connection) {
             damage.ledger.append(.init(query: query, offset: offset))
             report.findings.append(
-                Finding(.ledger, query: query, "the fetch record at position \(offset) says impossible things"))
+                Finding(.ledger, query: query, "page \(offset): fetch record has a number out of range"))
         }
     }
 

@@ -6,7 +6,7 @@ enum Orphans {
     private static let conditions: [(table: String, condition: String, what: String)] = [
         ("page", "query NOT IN (SELECT id FROM query NOT INDEXED)", "page records of queries that are gone"),
         ("ledger", "query NOT IN (SELECT id FROM query NOT INDEXED)", "fetch records of queries that are gone"),
-        ("tally", "query NOT IN (SELECT id FROM query NOT INDEXED)", "tallies of queries that are gone"),
+        ("tally", "query NOT IN (SELECT id FROM query NOT INDEXED)", "tallies of removed queries"),
         ("journal", "query NOT IN (SELECT id FROM query NOT INDEXED)", "records of changes of queries that are gone"),
         ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
         (
@@ -33,7 +33,7 @@ enum ImpossibleNotes {
     }
 
     private static let conditions: [(table: String, condition: String, kind: Finding.Kind, what: String)] = [
-        ("tally", tally, .tally, "tallies with a number that is out of range"),
+        ("tally", tally, .tally, "tallies with a number out of range"),
         ("access", impossible("used_at"), .access, "times of reads that are out of range"),
         (
             "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)",

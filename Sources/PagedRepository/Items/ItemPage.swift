@@ -6,7 +6,7 @@ public struct ItemPage<Value> {
     public var items: [Value]
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: ListTotal
-    /// Whether the list continues behind these items, as the origin states it. It takes precedence over any total (R24).
+    /// Whether the list continues after these items, as the origin states it. It takes precedence over any total (R24).
     /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
     /// The `ETag` of the answer, as received, with quotes. Only that of page one is used. A later request for page one

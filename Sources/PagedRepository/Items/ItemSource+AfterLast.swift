@@ -46,7 +46,7 @@ extension ItemSource {
             })
     }
 
-    /// Decides by the origin's `hasMore`, then by its total, then by the length of the page (R24). Behind page one the
+    /// Decides by the origin's `hasMore`, then by its total, then by the length of the page (R24). After page one the
     /// position is unknown, so a total only means that a short page is no end.
     private static func goesOn(_ page: ItemPage<Value>, asked size: Int, isFirst: Bool) -> Bool {
         if let hasMore = page.hasMore { return hasMore }

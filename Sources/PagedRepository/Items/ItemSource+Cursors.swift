@@ -12,7 +12,7 @@ extension ItemSource {
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches the page behind a cursor. For nil it fetches page one.
+    ///   - fetch: fetches the page after a cursor. For nil it fetches page one.
     public static func cursors<Cursor>(
         pageSize: PageSize? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>

@@ -4,7 +4,7 @@ extension ItemSource {
     /// A source whose origin accepts any offset. The closure receives the position of the first item, from 0, and the
     /// number of items to fetch.
     ///
-    /// The next offset is the position behind the received items, however many were requested. Offsets need not be
+    /// The next offset is the position after the received items, however many were requested. Offsets need not be
     /// multiples of the size, so use `pages` for an origin with page numbers.
     /// - Parameters:
     ///   - pageSize: the number of items to request, unless the request sets its own.

@@ -5,8 +5,8 @@ extension ItemSource {
     /// page.
     ///
     /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
-    /// ignore it. When page one returns another number of items than requested, and the list continues, that number is
-    /// the size from then on.
+    /// ignore it. When page one returns a different number of items from the requested one, and the list continues, that
+    /// number is the size from then on.
     /// - Parameters:
     ///   - size: the number of items in a page, unless the request for page one sets its own.
     ///   - firstNumber: the number of page one. Defaults to 1.

@@ -41,7 +41,7 @@ public protocol PaginatedResponse<Element>: ItemPageConvertible {
     var items: [Element] { get }
     /// The number of items in the whole list. Defaults to nil, which means that the origin does not say.
     var total: Length { get }
-    /// Whether the list continues behind these items. It takes precedence over any total (R24). Defaults to nil, which
+    /// Whether the list continues after these items. It takes precedence over any total (R24). Defaults to nil, which
     /// means that the origin does not say.
     var hasMore: Continuation { get }
 }

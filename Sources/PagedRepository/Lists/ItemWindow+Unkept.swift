@@ -82,7 +82,7 @@ extension ItemWindow {
 }
 
 extension Range<Int> {
-    /// The parts of the range before and behind `part`.
+    /// The parts of the range before and after `part`.
     fileprivate func without(_ part: Range<Int>) -> [Range<Int>] {
         guard overlaps(part) else { return [self] }
         return [

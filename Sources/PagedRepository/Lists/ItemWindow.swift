@@ -4,7 +4,7 @@ public import PageModel
 public struct ItemWindow<Value: Sendable>: Sendable {
     /// The requested positions.
     public var range: Range<Int>
-    /// The readable items among them, by position, also those behind a missing position. Each segment says where it
+    /// The readable items among them, by position, also those after a missing position. Each segment says where it
     /// begins.
     public var segments: [ListSnapshot<Value>.Segment]
     /// Requested positions without a held item, up to the known end of the list.
@@ -44,7 +44,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
         version = ListVersion(generation: 0, revision: 0)
     }
 
-    /// The items from the first requested position up to the first one without a value. `segments` has the items behind
+    /// The items from the first requested position up to the first one without a value. `segments` has the items after
     /// it.
     public var items: PagedItems<Value> {
         guard let first = segments.first, first.offset == range.lowerBound else { return PagedItems() }

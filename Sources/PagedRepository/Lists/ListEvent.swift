@@ -5,7 +5,7 @@ public enum ListEvent<Value: Sendable>: Sendable {
     /// These items were loaded at these positions. A page with items that do not decode is sent in parts, between those
     /// items.
     case pageLoaded(Range<Int>, [Value])
-    /// Items were inserted, removed, moved or rewritten. Items behind them shift accordingly.
+    /// Items were inserted, removed, moved or rewritten. Items after them shift accordingly.
     case refreshed(ListDifference)
     /// Items at these positions of the shown list do not decode (R7). Sent once for the same positions.
     case undecodable([Range<Int>])

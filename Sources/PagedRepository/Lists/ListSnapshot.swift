@@ -26,7 +26,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         case loadingFirst
         /// Page one of a loaded list is being fetched again.
         case refreshing
-        /// The page behind the held items is being fetched.
+        /// The page after the held items is being fetched.
         case loadingNext
         /// All missing pages are being fetched.
         case loadingAll
@@ -36,9 +36,9 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// placeholder, as `ItemCodec.undecodable` says. The index of an item is its position unless items were left out;
     /// see `position(ofItem:)`.
     public var items: PagedItems<Value>
-    /// The position behind the last item of `items`, with the items that were left out because they do not decode.
+    /// The position after the last item of `items`, with the items that were left out because they do not decode.
     public var itemsEnd: Int
-    /// All readable items, by position, also those behind gaps.
+    /// All readable items, by position, also those after gaps.
     public var segments: [Segment]
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
@@ -48,7 +48,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var end: Int?
     /// The number of pages in which `items` was fetched.
     public var pagesLoaded: Int
-    /// Whether more items follow, or may follow, behind `items`.
+    /// Whether more items follow, or may follow, after `items`.
     public var hasMore: Bool
     /// When the origin last confirmed page one. `nil` means that page one was never fetched (R11).
     public var validatedAt: Timestamp?
@@ -62,7 +62,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var failingPages: Int
     /// The number of neighbouring pairs whose adjacency is inferred and was not shown by one answer (G1).
     public var inferredSeams: Int
-    /// Whether `PagedListOptions.itemLimit` cuts the list off. The items behind it are stored, and
+    /// Whether `PagedListOptions.itemLimit` cuts the list off. The items after it are stored, and
     /// `ListRepository.page` returns them.
     public var isAtItemLimit: Bool
     /// Positions without a value in `segments`, because their bytes are damaged or do not decode (R7). They are fetched
@@ -110,7 +110,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var isAtEnd: Bool { isLoaded && !hasMore }
     /// Whether a load is under way.
     public var isLoading: Bool { activity != .idle }
-    /// Whether the page behind the held items is being fetched.
+    /// Whether the page after the held items is being fetched.
     public var isLoadingNext: Bool { activity == .loadingNext }
 
     /// Returns the position in the list of an item of `items`.
@@ -137,7 +137,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     }
 }
 
-/// The state of a screen that shows a list. It is derived from a snapshot and never stored beside it.
+/// The state of a screen that shows a list. It is derived from a snapshot and never stored next to it.
 public enum DisplayState: Hashable, Sendable {
     /// The list was never loaded.
     case nothing
@@ -145,7 +145,7 @@ public enum DisplayState: Hashable, Sendable {
     case empty
     /// Items are stored, and none of them can be shown: their bytes do not decode, or are damaged.
     case unusable
-    /// Items are shown, and no load is under way. Page one may be empty if the origin reports more items behind it.
+    /// Items are shown, and no load is under way. Page one may be empty if the origin reports more items after it.
     case items
     /// No items are shown yet, and a load is under way.
     case loadingFirst
@@ -157,7 +157,7 @@ public enum DisplayState: Hashable, Sendable {
     case refreshFailed(ListFailure)
     /// Items are shown, and more items are being fetched.
     case loadingNext
-    /// Items are shown, and the page behind them failed to load.
+    /// Items are shown, and the page after them failed to load.
     case nextFailed(ListFailure)
 }
 
@@ -185,7 +185,7 @@ extension ListSnapshot {
 }
 
 extension [Range<Int>] {
-    /// Adds a position behind the last one.
+    /// Adds a position after the last one.
     mutating func append(position: Int) {
         if let last, last.upperBound == position {
             self[count - 1] = last.lowerBound..<position + 1

@@ -14,7 +14,7 @@ public enum LoadOutcome: Hashable, Sendable {
     /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
     case undecodable(Int)
     /// The snapshot already holds `PagedListOptions.itemLimit` items, and the origin was not contacted or its new items
-    /// are not shown. `ListRepository.page` returns the items behind them.
+    /// are not shown. `ListRepository.page` returns the items after them.
     case itemLimitReached
     /// The same load was already under way. The number is the number of new items that it loaded.
     case joined(Int)
@@ -55,7 +55,7 @@ public struct ListFailure: Error, Hashable, Sendable {
         case first
         /// Page one of a loaded list.
         case refresh
-        /// The items behind the held ones.
+        /// The items after the held ones.
         case next
     }
 

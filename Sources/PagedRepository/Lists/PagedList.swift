@@ -52,7 +52,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     @discardableResult
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
 
-    /// Fetches the page behind the held items, or page one of a list that was never loaded (R34, R35). An earlier
+    /// Fetches the page after the held items, or page one of a list that was never loaded (R34, R35). An earlier
     /// failure does not delay the request (R33).
     /// - Throws: the same errors as `load`.
     @discardableResult
@@ -68,7 +68,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     @discardableResult
     public func retry() async throws -> LoadOutcome { try await controller.retry() }
 
-    /// Reports that the item at `position` is visible. Pages behind it are prefetched, as `PagedListOptions` say.
+    /// Reports that the item at `position` is visible. Pages after it are prefetched, as `PagedListOptions` say.
     /// Returns at once.
     ///
     /// A failed prefetch is not shown at first. It is shown, as the failure of the next page, when another item within

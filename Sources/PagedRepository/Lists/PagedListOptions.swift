@@ -21,7 +21,7 @@ public struct PagedListOptions: Hashable, Sendable {
     /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
     /// are in memory while the list is in use. Defaults to false.
     public var isEphemeral = false
-    /// The most items in one snapshot. Items behind them are available from `ListRepository.page`. At least 1.
+    /// The most items in one snapshot. Items after them are available from `ListRepository.page`. At least 1.
     /// Defaults to 100,000.
     public var itemLimit = 100_000
 

@@ -21,7 +21,7 @@ struct CommitReads: Equatable {
         for edit in plan.edits {
             switch edit {
             case .put(let page):
-                // The row directly behind is needed, too: its seam becomes inferred.
+                // The row directly after them is needed, too: its seam becomes inferred.
                 let place = page.offset..<page.offset.advanced(upTo: max(page.content.count, 1) + 1)
                 for range in stored(place) { add(range) }
                 keys += page.content.identities.map(\.key)

@@ -130,7 +130,7 @@ extension ListCommit {
         }
     }
 
-    /// Joins the page at `position` with the page behind it when one of the two is small. A page that this commit wrote
+    /// Joins the page at `position` with the page after it when one of the two is small. A page that this commit wrote
     /// as part of a chain is not joined.
     private func join(behind position: Int, isWritten: Bool) async throws(StorageError) {
         guard let left = try await image.row(at: position), left.summary.count > 0,

@@ -51,7 +51,7 @@ extension ListCommit {
         insert(summary(of: page, fingerprint), page.content, identities)
         image.settle(place)
         stored(page, quietly: quietly)
-        // The page behind was never seen next to this page, so its seam is inferred (G1).
+        // The next page was never seen next to this page, so its seam is inferred (G1).
         try await doubt(page.range.upperBound)
         return nil
     }

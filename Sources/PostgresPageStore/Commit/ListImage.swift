@@ -41,7 +41,7 @@ final class ListImage {
             learn(row)
             starts.append(row.int(0))
         }
-        // The result has the next page behind each range, so that no page starts in between.
+        // The result has the next page after each range, so that no page starts in between.
         for range in ranges {
             known.add(range.lowerBound..<max(range.upperBound, starts.first { $0 >= range.upperBound } ?? .max))
         }
@@ -69,7 +69,7 @@ final class ListImage {
         }
     }
 
-    /// Learns the pages that hold some items: rows with the keys of their bodies behind them.
+    /// Learns the pages that hold some items: rows with the keys of their bodies after them.
     func learnHolders(_ found: Rows) {
         for row in found.all {
             guard let body = learn(row), let keys = found.integers(row.index, PageRow.columnCount) else { continue }
@@ -79,7 +79,7 @@ final class ListImage {
 
     // MARK: Rows
 
-    /// The index of the first row at `offset` or behind it.
+    /// The index of the first row at `offset` or after it.
     private func index(from offset: Int) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {

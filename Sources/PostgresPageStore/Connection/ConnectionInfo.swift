@@ -63,7 +63,7 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     var attemptLimit: Duration { targets.count > 1 ? addressLimit : addressLimit * 2 }
 
     /// Begins to connect to one host. The entries before `dbname` are defaults that the connection string overrides;
-    /// those behind it override the string. libpq ignores `connect_timeout` when the caller polls, and would never leave
+    /// those after it override the string. libpq ignores `connect_timeout` when the caller polls, and would never leave
     /// a host that accepts and stays silent, so that the caller tries the hosts one by one. The kernel gives up an
     /// address after `tcp_user_timeout`. Keepalives find a peer that disappeared.
     func start(target: Int) -> OpaquePointer? {

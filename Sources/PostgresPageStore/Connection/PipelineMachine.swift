@@ -48,7 +48,7 @@ struct PipelineMachine: Sendable {
     }
 
     enum ServerFailure: Hashable, Sendable {
-        /// SQLSTATE 57014. A cancel request aims at a session, so it can hit the request behind its target.
+        /// SQLSTATE 57014. A cancel request aims at a session, so it can hit the request after its target.
         case queryCanceled
         /// A named statement is missing or outdated.
         case staleStatement
@@ -119,7 +119,7 @@ struct PipelineMachine: Sendable {
         if case .live(let pipeline) = state { pipeline.entries.isEmpty && pipeline.cancel == nil } else { false }
     }
 
-    /// Whether the first request has been running for so long that others should not be sent behind it.
+    /// Whether the first request has been running for so long that others should not be sent after it.
     func isStalled(at now: Duration) -> Bool {
         guard case .live(let pipeline) = state, !pipeline.entries.isEmpty else { return false }
         return now - pipeline.headSince >= limits.stall

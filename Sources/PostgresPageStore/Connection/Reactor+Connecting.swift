@@ -3,8 +3,8 @@ import CPostgres
 
 /// Side threads: connecting and cancelling can block.
 extension Reactor {
-    /// Opens a further connection, one at a time. Returns whether a busy connection should wait for it: the statements
-    /// of a request behind a slow one would wait for longer.
+    /// Opens a further connection, one at a time. Returns true when opening a connection is expected to be faster than
+    /// waiting for the busy one.
     func isGrowing(at time: Duration) -> Bool {
         if !connections.contains(where: \.machine.isConnecting), let gate = connectGate, gate <= time,
             let connection = connections.first(where: { $0.machine.earliestConnect != nil })

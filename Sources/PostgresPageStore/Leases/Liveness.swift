@@ -2,8 +2,8 @@
 import PageModel
 import Synchronization
 
-/// The sign of life of a store object: its row of `owner`, by the server's clock (R30). The leases of an object whose row
-/// has passed are void, whatever their end says.
+/// The sign of life of a store object: its row of `owner`, by the server's clock (R30). When the row
+/// has expired, all leases of the store object are void.
 ///
 /// State: the time of the last renewal and the task that renews, behind a mutex. The task starts with the first lease.
 final class Liveness: Sendable {

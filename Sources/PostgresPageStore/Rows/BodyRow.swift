@@ -54,7 +54,7 @@ enum BodyRow {
     }
 
     /// Decodes the items of a page. Returns nil when the body is missing, or its bytes do not match the checksum.
-    /// - Parameter column: the column of the layout; the payload is the one behind it.
+    /// - Parameter column: the column of the layout; the payload is the one after it.
     static func content(of row: PageRow, _ found: Row, at column: Int) -> PageContent? {
         found.rows.withBytes(found.index, column) { layout in
             found.rows.withBytes(found.index, column + 1) { payload in
@@ -85,7 +85,7 @@ enum BodyRow {
         WHERE b.query = $1 AND b.id = ANY($2::bigint[])
         """)
 
-    /// The bodies of the pages in several ranges and of the next page behind each, as long as they take $4 bytes at most.
+    /// The bodies of the pages in several ranges and of the next page after each, as long as they take $4 bytes at most.
     static let meetingSome = SQL(
         """
         SELECT b.id, b.layout, b.payload, a.used_at FROM (

@@ -58,7 +58,7 @@ enum JournalRow {
         return seal.value
     }
 
-    /// The changes since `version`, from the rows of that version and of those behind it.
+    /// The changes since `version`, from the rows of that version and of those after it.
     /// - Parameter current: the current version of the list.
     static func changes(
         _ rows: Rows, of query: QueryID, since version: ContentVersion, current: ContentVersion, limit: Int

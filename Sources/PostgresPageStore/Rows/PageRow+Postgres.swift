@@ -47,7 +47,7 @@ extension PageRow {
         return seal.value
     }
 
-    /// Decodes a row with ``columns`` at `first` and behind it. Returns nil when its seal does not hold, or when a number
+    /// Decodes a row with ``columns`` at `first` and after it. Returns nil when its seal does not hold, or when a number
     /// is impossible.
     init?(_ row: Row, of query: QueryID, from first: Int = 0) {
         let seams: [InnerSeam]? = row.rows.withBytes(row.index, first + 9) { bytes in
@@ -117,7 +117,7 @@ extension PageRow {
           AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         ORDER BY start
         """)
-    /// The pages in several ranges, and the next page behind each. A page may come more than once.
+    /// The pages in several ranges, and the next page after each. A page may come more than once.
     static let meetingSome = SQL(
         """
         SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (

@@ -60,7 +60,7 @@ struct ListCheck {
         let moment = StorageMoment(ServerClock(now: 0))
         for row in found[0].all where LedgerRow.entry(row, at: moment) == nil {
             brokenRecords.append(row.int(0))
-            find(.ledger, row.int(0)..<row.int(0), "a number in the fetch record is impossible")
+            find(.ledger, row.int(0)..<row.int(0), "fetch record has a number out of range")
         }
         guard let list else { return }
         checkJournal(found[1], list.record.contentVersion)

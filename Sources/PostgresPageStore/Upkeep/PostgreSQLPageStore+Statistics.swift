@@ -27,7 +27,7 @@ extension PostgreSQLPageStore {
 
     /// Returns the contents and sizes of the store, and the summed costs of its queries. The size of the file is that of the
     /// tables with their indexes; there is no log of the store's own.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func statistics() async throws(StorageError) -> StoreStatistics {
         let found = try await server.read(
             PostgreSQLPageStore.overview + [
@@ -44,7 +44,7 @@ extension PostgreSQLPageStore {
     }
 
     /// Returns the summed costs of one query. Returns nil where no run was counted.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func tally(of query: QueryID) async throws(StorageError) -> RunTally? {
         try await server.read((PostgreSQLPageStore.tally, [.integer(query.rawValue)])).first.flatMap {
             PostgreSQLPageStore.tally($0)
@@ -71,7 +71,7 @@ extension PostgreSQLPageStore {
     public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try checkWritable()
         guard tally.numbers.allSatisfy(StoredBounds.sizes.contains) else {
-            throw StorageError(.invalidPlan, "a number of the tally is out of range")
+            throw StorageError(.invalidPlan, "tally: a number is out of range")
         }
         var beganAt = tally.beganAt ?? server.moment?.now
         if beganAt == nil { beganAt = server.moment(try await server.read(Server.readTime)).now }

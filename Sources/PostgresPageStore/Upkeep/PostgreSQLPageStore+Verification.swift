@@ -17,7 +17,7 @@ extension PostgreSQLPageStore {
     /// Reads the whole store and checks every seal and checksum, and every rule of the tables (R5). Changes nothing. The
     /// server checks its own structure: see `pg_amcheck` and data checksums.
     /// - Returns: the findings. Damage is a finding, and is not thrown.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func verify() async throws(StorageError) -> VerifyReport {
         try await server.reading(.endless) { work async throws(StorageError) in
             var report = VerifyReport()
@@ -34,7 +34,7 @@ extension PostgreSQLPageStore {
                 if let tally = try await work.read([(PostgreSQLPageStore.tally, [.integer(query.rawValue)])])[0].first,
                     PostgreSQLPageStore.tally(tally) == nil
                 {
-                    report.findings.append(Finding(.tally, query: query, "a number in the tally is impossible"))
+                    report.findings.append(Finding(.tally, query: query, "tally: a number is out of range"))
                 }
             }
             let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
@@ -150,7 +150,7 @@ extension PostgreSQLPageStore {
 
     /// Returns the number of queries with a damaged record. `summaries` omits these queries, `verify` reports them, and
     /// `repair` repairs them.
-    /// - Throws: `StorageError`, as every reading does.
+    /// - Throws: `StorageError`, as every read does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
     }

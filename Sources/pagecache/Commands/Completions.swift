@@ -11,7 +11,8 @@ struct Completions: ParsableCommand {
             --bearer-env. 'make install' installs the scripts.
 
             EXAMPLES
-              pagecache completions bash > ~/.local/share/bash-completion/completions/pagecache
+              d=~/.local/share/bash-completion/completions
+              pagecache completions bash > $d/pagecache
               pagecache completions zsh > ~/.zsh/completions/_pagecache
               pagecache completions fish > ~/.config/fish/completions/pagecache.fish
             """)

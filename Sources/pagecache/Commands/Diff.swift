@@ -10,17 +10,17 @@ struct Diff: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Show inserted, deleted, moved and edited items of a query, without the network.",
         discussion: """
-            One line for each change: a sign, the position, the id, and the item. The signs
-            are '+' inserted, '-' deleted, '>' moved, '~' edited. The position is that at the
-            time of the change, and the item is that after the change, or the deleted one.
-            The exit code is 0 without changes, and 1 with changes. The store keeps the
-            changes of the last ten minutes, and older ones up to 1 MiB for each query. When
-            they do not reach back far enough, the exit code is 66. 'last' starts at the last
-            sync that changed an item, also when later syncs changed none. For the changes of
-            one sync, store the version before it.
+            One line for each change: a sign, the position, the id, and the item. The
+            signs are '+' inserted, '-' deleted, '>' moved, '~' edited. The position and
+            the item are those right after the change. For a deleted item they are those
+            before it. The exit code is 0 without changes, and 1 with changes. The store
+            keeps the changes of the last ten minutes, and older ones up to 1 MiB for each
+            query. When they do not reach back far enough, the exit code is 66. 'last'
+            means: since the start of the most recent sync that changed an item. For the
+            changes of one sync, store the version before it.
 
             EXAMPLES
-              pagecache diff 4k2m9xqa                 since the last sync that changed something
+              pagecache diff 4k2m9xqa                 since the last sync with changes
               pagecache diff 4k2m9xqa --since 1h
               pagecache diff 4k2m9xqa --since 2026-01-31T12:00:00Z
               pagecache diff 4k2m9xqa --since @17-00c0ffee00c0ffee --json
@@ -35,7 +35,7 @@ struct Diff: AsyncParsableCommand {
         help: ArgumentHelp(
             "The start: last, a duration before now, a time (RFC 3339), or @VERSION. Default: last.",
             discussion:
-                "'last' is the start of the last sync that changed an item. JSON of 'sync', 'info' and 'diff' has versions.",
+                "'last' is the start of the most recent sync that changed an item. The JSON of 'sync', 'info' and 'diff' has versions.",
             valueName: "since"))
     var since: SinceArgument?
     @OptionGroup var common: CommonOptions

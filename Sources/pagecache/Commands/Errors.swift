@@ -12,9 +12,12 @@ struct Errors: AsyncParsableCommand {
         discussion: """
             The table has a group for each query, and one row for all its pages with the
             same failure; OFFSET is then the range from the first to the last of them.
-            STATE is 'retrying' for a page with a scheduled attempt, 'given up' for a page
-            without one, and 'failed' for a page that a retry would not help. 'pagecache
-            sync --due' fetches only the first kind.
+
+            STATES
+              retrying   a retry is scheduled; 'pagecache sync --due' runs it
+              given up   all attempts are used; 'pagecache retry', or the background work
+                         of a service, tries again
+              failed     a retry would not help; 'pagecache retry --permanent' tries
 
             EXAMPLES
               pagecache errors

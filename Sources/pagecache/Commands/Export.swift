@@ -12,12 +12,12 @@ struct Export: AsyncParsableCommand {
             NDJSON, the default, and JSON contain each item exactly as the origin sent it.
             In NDJSON, line breaks inside an item become spaces. CSV has a column for each
             plain member of the first page's items, or the columns of --fields. --output
-            writes a complete file or none. The exit code is 75 when positions are missing,
-            and 65 when damaged items were left out.
+            writes a complete file or none. The exit code is 75 when positions are
+            missing, and 65 when damaged items were left out.
 
             EXAMPLES
               pagecache export 4k2m9xqa > items.ndjson
-              pagecache export 4k2m9xqa --format csv --fields /id,owner=/owner/name -o items.csv
+              pagecache export 4k2m9xqa --format csv --fields /id,/owner/name -o items.csv
               pagecache export 4k2m9xqa | jq -r .name | head
               pagecache export 4k2m9xqa -o items.ndjson && duckdb -c "FROM 'items.ndjson'"
             """)

@@ -10,8 +10,9 @@ struct Pin: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Keep a query fresh with 'sync --due', and never evict it.",
         discussion: """
-            'pagecache sync --due', or a service with the library, refreshes a pinned query
-            when it is stale, and fetches its missing pages. 'gc' evicts none of its pages.
+            'pagecache sync --due', or a service with the library, refreshes a pinned
+            query when it is stale, and fetches its missing pages. 'gc' evicts none of its
+            pages.
 
             EXAMPLES
               pagecache pin 4k2m9xqa
@@ -69,7 +70,7 @@ struct CollectGarbage: AsyncParsableCommand {
               pagecache gc --max-age 30d
             """)
 
-    @Option(help: ArgumentHelp("The most bytes of items to keep.", valueName: "size"))
+    @Option(help: ArgumentHelp("The maximum number of bytes of items to keep.", valueName: "size"))
     var maxBytes: SizeArgument?
     @Option(
         help: ArgumentHelp("Evict pages that were last read or fetched longer ago than this.", valueName: "duration"))

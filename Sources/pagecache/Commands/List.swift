@@ -26,7 +26,7 @@ struct List: AsyncParsableCommand {
         if damaged > 0 {
             // Damaged lists are not shown, so a warning reports that they exist.
             Terminal.standard.warn(
-                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' says more, 'pagecache verify --repair' mends"
+                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' shows details, 'pagecache verify --repair' repairs them"
             )
         }
         let now = SystemClock().now()

@@ -10,11 +10,12 @@ struct Purge: AsyncParsableCommand {
         commandName: "purge",
         abstract: "Remove queries with all their pages.",
         discussion: """
-            A purge overwrites the removed bytes in the store file. A reader can delay the
-            removal from the log: a warning then says so, and the next command that writes
-            removes them. A server removes the rows at once; their bytes leave its disk
-            when it vacuums the tables. An option that selects no query succeeds, and a
-            name that no query has ends with 66. A terminal shows the queries and asks
+            A purge overwrites the removed bytes in the store file and in its write-ahead
+            log. If a reader delays the overwriting in the log, purge warns, and the next
+            writing command completes it. A PostgreSQL server removes the rows
+            immediately; their bytes leave its disk when it vacuums the tables. If an
+            option matches no query, the exit code is 0. If the named query does not
+            exist, the exit code is 66. On a terminal, purge shows the queries and prompts
             first; a script needs --yes.
 
             EXAMPLES
@@ -136,7 +137,7 @@ struct Purge: AsyncParsableCommand {
         }
         if report.mayRemainInLog {
             terminal.warn(
-                "the log of the store may still hold removed bytes, because another process reads the store; the next command that writes after it removes them, for example 'pagecache gc --max-age 3650d'"
+                "the write-ahead log may still hold removed bytes, because another process reads the store; the next command that writes to the store removes these bytes"
             )
         }
     }

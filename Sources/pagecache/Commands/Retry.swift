@@ -29,11 +29,11 @@ struct Retry: AsyncParsableCommand {
     @Flag(help: "Make the pages due, and send no request.")
     var noRun = false
     @OptionGroup var credentials: CredentialOptions
-    @Option(help: ArgumentHelp("The most time for one request.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The time limit for one request. Default: 60s.", valueName: "duration"))
     var timeout: DurationArgument?
     @Option(help: ArgumentHelp("The number of concurrent requests, from 1 to 64.", valueName: "n"))
     var concurrency = 4
-    @Option(help: ArgumentHelp("The number of attempts before a page is given up for now.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of attempts for a page.", valueName: "n"))
     var retries = 8
     @Option(
         help: ArgumentHelp("How long to wait for scheduled retries of each query.", valueName: "duration"))
@@ -107,7 +107,7 @@ struct Retry: AsyncParsableCommand {
         if query != nil, let record = records.first, ListRunner.url(of: record) == nil {
             Terminal.standard.note(
                 """
-                the store does not know the URL of this list; the program that fetched it tries the pages at its next run
+                the store does not know the URL of this list; the program that fetched the list retries the pages in its next run
                 """)
         }
         let runner = ListRunner(

@@ -30,9 +30,9 @@ struct Show: AsyncParsableCommand {
 
     @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
-    @Option(help: "The position of the first item.")
+    @Option(help: ArgumentHelp("The position of the first item.", valueName: "n"))
     var offset = 0
-    @Option(help: "The number of items. Default: 20 on a terminal, all elsewhere.")
+    @Option(help: ArgumentHelp("The number of items. Default: 20 on a terminal, all elsewhere.", valueName: "n"))
     var limit: Int?
     @Option(
         help: ArgumentHelp(
@@ -130,7 +130,8 @@ struct Show: AsyncParsableCommand {
 
     private var gone: ToolFailure {
         ToolFailure(
-            .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
+            .notFound, "no_such_query", "'\(query)' was purged just now",
+            hint: "'pagecache list' shows the stored queries")
     }
 
     /// The part of the list that determines its length: its record and its last page. Every page when the length is

@@ -33,7 +33,9 @@ struct Sync: AsyncParsableCommand {
               pagecache sync --due --quiet                 from cron
             """)
 
-    @Argument(help: "A URL, or the key or id of a query in the store.", completion: .queries)
+    @Argument(
+        help: ArgumentHelp("A URL, or the key or id of a query in the store.", valueName: "url|query"),
+        completion: .queries)
     var target: String?
 
     @OptionGroup(title: "Common options") var work: SyncWorkOptions
@@ -199,8 +201,9 @@ struct Sync: AsyncParsableCommand {
         if target.contains("://") {
             let plain = try source.plain(url: target)
             guard let key = HTTPSource.key(for: plain, scope: source.scope ?? "") else {
-                let reason = HTTPSource.refusal(of: target) ?? "asked with a body that is no JSON object"
-                throw ToolFailure(.usage, "usage", "'\(target)' is \(reason)")
+                let reason = HTTPSource.refusal(of: target).map { "'\(target)' is \($0)" }
+                throw ToolFailure(
+                    .usage, "usage", reason ?? "the request body for '\(target)' is not a JSON object")
             }
             return (plain, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }

@@ -17,10 +17,11 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every byte of a store; repair it, or set it aside.",
         discussion: """
             The exit code is 65 when verify finds a problem. --repair drops damaged pages,
-            and the next sync fetches them again. Intact pages stay. If rows are unreadable,
-            --repair copies the readable ones to a new file, and keeps the old file as
-            '….corrupt-<time>'. No other process may have the store open then. --set-aside
-            renames an unreadable store, so that the next sync creates a new one.
+            and the next sync fetches them again. Intact pages stay. If rows are
+            unreadable, --repair copies the readable ones to a new file, and keeps the old
+            file as '….corrupt-<time>'. No other process may have the store open then.
+            --set-aside renames an unreadable store, so that the next sync creates a new
+            one.
 
             EXAMPLES
               pagecache verify
@@ -60,7 +61,7 @@ struct Verify: AsyncParsableCommand {
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
-            hint: repair ? Self.lastResort : "'pagecache verify --repair' may mend it, and \(Self.lastResort)")
+            hint: repair ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)")
     }
 
     private func look(at store: any ToolStore) async throws {
@@ -70,7 +71,7 @@ struct Verify: AsyncParsableCommand {
         guard repair, !consent.dryRun else {
             let report = try await store.verify()
             write(report, names, mended: nil)
-            guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' mends it") }
+            guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' repairs it") }
             return
         }
         let report = try await store.repair()
@@ -127,10 +128,10 @@ struct Verify: AsyncParsableCommand {
             SizeText.count(report.queries, "query", "queries"), SizeText.count(report.pages, "page", "pages"),
             SizeText.count(report.items, "item", "items"), SizeText.bytes(report.bytes),
         ].joined(separator: ", ")
-        terminal.print(report.isSound ? "sound: \(looked)" : "looked at \(looked)")
+        terminal.print(report.isSound ? "sound: \(looked)" : "checked \(looked)")
         guard let mended, !report.isSound else { return }
         terminal.print(
-            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
+            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), repaired \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
         )
         if let replaced = mended.replacedFile {
             terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")

@@ -10,14 +10,15 @@ struct Watch: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Watch commits, failures and retries of all processes, live.",
         discussion: """
-            A terminal shows a view of all queries: coverage, rate, time left, failures and
-            events. Its keys retry, pin and sweep a query, and show its items. Elsewhere
-            each event is a line, an object (json, ndjson) or a row (csv). --changes prints
-            inserted, deleted, moved and edited items, as 'diff' does. Ctrl-C ends it.
+            A terminal shows a view of all queries: coverage, rate, time left, failures
+            and events. Its keys retry, pin and sweep a query, and show its items.
+            Elsewhere each event is a line, an object (json, ndjson) or a row (csv).
+            --changes prints inserted, deleted, moved and edited items, as 'diff' does.
+            Ctrl-C ends it.
 
             EXAMPLES
               pagecache watch
-              pagecache watch 4k2m9xqa --json | jq -r 'select(.event == "failed") | .offset'
+              pagecache watch 4k2m9xqa --json | jq 'select(.event == "failed")'
               pagecache watch --changes --json | jq -c 'select(.change == "deleted")'
             """)
 

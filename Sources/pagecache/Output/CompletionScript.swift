@@ -1,7 +1,7 @@
 #if Tool
 import ArgumentParser
 
-/// Additions to the completion scripts of the argument parser, which knows neither aliases nor the words behind `help`.
+/// Additions to the completion scripts of the argument parser, which knows neither aliases nor the words after `help`.
 enum CompletionScript {
     /// The visible commands, without aliases.
     private static var commands: [String] {
@@ -17,7 +17,7 @@ enum CompletionScript {
         }
     }
 
-    /// The words behind `help`.
+    /// The words after `help`.
     private static var helpWords: String { (commands + Help.topicNames).joined(separator: " ") }
 
     static func bash(_ script: String) -> String {

@@ -16,7 +16,7 @@ struct ItemChange: Equatable {
         case loaded
         /// Positions are no longer stored. The origin may still have their items.
         case dropped
-        /// The list began anew, and no position is stored any more.
+        /// The list started again, and no position is stored any more.
         case replaced
     }
 
@@ -25,7 +25,7 @@ struct ItemChange: Equatable {
     var offset: Int?
     /// The earlier position of a moved or edited item.
     var from: Int?
-    /// The number of positions. `nil` means all positions behind `offset`.
+    /// The number of positions. `nil` means all positions after `offset`.
     var count: Int?
     var id: String?
     var idType = IDType.string

@@ -9,7 +9,7 @@ struct ItemWriter {
         case lines
         /// Whole items as elements of one array.
         case array
-        /// Whole items beside their positions and ids.
+        /// Whole items next to their positions and ids.
         case rows
         /// Some fields of the items, for people.
         case table(FieldTable)

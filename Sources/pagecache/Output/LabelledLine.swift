@@ -1,12 +1,12 @@
 #if Tool
-/// A fact for people: a name, and a text behind it in a column of its own.
+/// A fact for people: a name, and a text after it in a column of its own.
 struct LabelledLine {
     var name: String
     var text: String
     /// The colour of the text (`Colour`). `nil` means none.
     var colour: Int?
 
-    /// The fewest columns for texts beside their names.
+    /// The fewest columns for texts next to their names.
     private static let narrowest = 24
 
     /// Renders lines whose texts begin at the same column. On a terminal, long texts continue below their beginning.

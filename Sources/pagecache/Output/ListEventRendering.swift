@@ -53,10 +53,10 @@ struct ListEventRendering {
         case .stored(let range): "stored \(place(range)) · \(held)"
         case .confirmed(let range): "confirmed \(place(range))"
         case .dropped(let range): "dropped \(place(range)) · \(held)"
-        case .moved: "items came, went or moved · \(held)"
+        case .moved: "items were inserted, removed or moved · \(held)"
         case .replaced: "a new generation of the list began · \(held)"
         case .total(let total):
-            total.count.map { "the origin counts \(SizeText.count($0))" } ?? "the origin counts no longer"
+            total.count.map { "the origin counts \(SizeText.count($0))" } ?? "the origin no longer states a total"
         case .ended(let end): "ends at \(SizeText.count(end))"
         case .failed(let entry):
             "failed at \(SizeText.count(entry.offset)), attempt \(entry.attempts): \(reason(entry))"
@@ -72,7 +72,7 @@ struct ListEventRendering {
 
     private func reason(_ entry: LedgerEntry) -> String {
         let message = entry.failure?.message ?? "no answer"
-        guard let next = entry.nextAttemptAt else { return "\(message); given up" }
+        guard let next = entry.nextAttemptAt else { return "\(message); no retry scheduled" }
         return "\(message); next attempt \(next > at ? "in \(TimeText.age(next - at))" : "is due")"
     }
 

@@ -6,10 +6,23 @@ struct ManualPage {
 
     /// The environment variables, which the help of no command describes.
     private static let environment = [
-        ("PAGECACHE_STORE", "The store file. --store overrides it."),
         (
-            "XDG_CACHE_HOME",
-            "The folder of the default store, pagecache/store.sqlite. Defaults to ~/.cache."
+            "PAGECACHE_STORE",
+            "The path of the store file, or the address of a PostgreSQL store (postgres://...). --store overrides it."
+        ),
+        ("XDG_CACHE_HOME", "The directory that contains pagecache/store.sqlite, the default store. Default: ~/.cache."),
+        (
+            "HTTP_PROXY, HTTPS_PROXY",
+            "The proxies for URLs of each scheme. The same names in lower case take precedence."
+        ),
+        ("NO_PROXY", "Hosts that are reached without a proxy, separated by commas or spaces."),
+        (
+            "SSL_CERT_FILE",
+            "A file of certificate authorities to trust, in PEM format. --cacert overrides it."
+        ),
+        (
+            "PGUSER, PGPASSWORD, PGSSLMODE, ...",
+            "The variables of libpq apply to a PostgreSQL store, for parts that its address does not state."
         ),
         ("NO_COLOR", "Any text turns colours off."),
         ("CLICOLOR_FORCE", "Any text but 0 turns colours on without a terminal, unless NO_COLOR is set."),
@@ -21,10 +34,18 @@ struct ManualPage {
         ("~/.cache/pagecache/store.sqlite", "The store. Only its owner can read the file and its directory."),
         (
             "store.sqlite-wal, store.sqlite-shm",
-            "SQLite's log and its index. They belong to the store and must not be removed."
+            "SQLite's write-ahead log and its index. They belong to the store and must not be removed."
         ),
         ("store.sqlite-notices", "Notices of commits between processes."),
         ("store.sqlite-owners", "Locks of the processes that fetch pages."),
+        (
+            "store.sqlite.corrupt-<time>",
+            "A damaged store that 'verify --repair' replaced, or that 'verify --set-aside' renamed."
+        ),
+        (
+            "store.sqlite.repair-old, store.sqlite.repair-new",
+            "Files of a repair that was interrupted. The next repair removes them."
+        ),
     ]
 
     var text: String {

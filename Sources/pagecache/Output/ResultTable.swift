@@ -61,7 +61,7 @@ struct ResultTable {
         }
     }
 
-    /// The fewest columns for the text of a title beside its id.
+    /// The fewest columns for the text of a title next to its id.
     private static let narrowestTitle = 24
 
     /// The title of each row's group, for people. Rows of a group are adjacent. Empty without groups.

@@ -96,7 +96,7 @@ struct TableLayout {
         }
     }
 
-    /// The columns that the longest last path segment needs, behind the ellipsis of a cut text.
+    /// The columns that the longest last path segment needs, after the ellipsis of a cut text.
     private static func segment(_ texts: [String]) -> Int {
         texts.map { TextWidth.columns(TextWidth.lastSegment($0)) + 1 }.filter { $0 <= longestSegment }.max() ?? 0
     }
@@ -160,7 +160,7 @@ struct TableLayout {
     }
 
     /// Breaks a text into lines, at spaces where possible. A word that is longer than a line, such as a URL, is broken
-    /// behind a sign that separates its parts.
+    /// after a sign that separates its parts.
     /// - Parameters:
     ///   - margin: the indentation of the lines after the first.
     ///   - breakingWords: whether a word that is longer than a line is broken. Otherwise it exceeds its line.
@@ -174,7 +174,7 @@ struct TableLayout {
             let room = max(1, width - margin.count)
             guard TextWidth.columns(rest) > room else { return lines + [margin + rest] }
             let piece = TextWidth.prefix(rest, columns: room)
-            // A space right behind the line is a valid break, too.
+            // A space right after the line is a valid break, too.
             let space =
                 rest[...piece.endIndex].lastIndex(of: " ").flatMap { $0 > rest.startIndex ? $0 : nil }
                 ?? (breakingWords ? nil : rest.dropFirst().firstIndex(of: " "))

@@ -41,7 +41,7 @@ enum TextWidth {
         return beginning + "…" + String(end.reversed())
     }
 
-    /// The last segment of the path of a URL, with the query behind it: `orders?open=1` of `https://host/orders?open=1`.
+    /// The last segment of the path of a URL, with the query after it: `orders?open=1` of `https://host/orders?open=1`.
     /// The whole text when it has no path.
     static func lastSegment(_ text: String) -> Substring {
         var path = text.prefix { $0 != "?" }

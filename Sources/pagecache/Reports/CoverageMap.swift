@@ -12,7 +12,7 @@ struct CoverageMap: Equatable {
         case gap
         /// Still readable, but from before the list was replaced (R19).
         case old
-        /// Held, but its order behind the page before it is assumed and not proven (G1), and a sweep could prove it.
+        /// Held, but its order after the page before it is assumed and not proven (G1), and a sweep could prove it.
         /// Pages that only the origin's own cursors join are shown by their age instead.
         case inferred
         /// Held, and older than the policy allows.
@@ -30,7 +30,7 @@ struct CoverageMap: Equatable {
 
     /// Maximal stretches in ascending order, without holes between them.
     let stretches: [Stretch]
-    /// Whether the list may continue behind the last stretch (R24).
+    /// Whether the list may continue after the last stretch (R24).
     let isOpen: Bool
 
     /// The number of positions.

@@ -94,8 +94,8 @@ extension Explanation {
 
     private func future(of group: [LedgerEntry]) -> String {
         let entry = group[0]
-        let what = group.count == 1 ? "It" : "They"
         let one = group.count == 1
+        let what = one ? page(entry) : "These pages"
         if let next = group.compactMap(\.nextAttemptAt).min() {
             guard next > now else {
                 let due =
@@ -115,11 +115,14 @@ extension Explanation {
         switch entry.state {
         case .failedPermanent:
             return """
-                Nothing tries \(one ? "it" : "them") again by itself, because the same would come of it; 'pagecache retry \(id) \
-                --permanent' does.
+                \(what) \(one ? "is" : "are") not retried automatically, because a retry would not help; 'pagecache retry \
+                \(id) --permanent' retries \(one ? "it" : "them").
                 """
         case .failedRetryable, .pending, .inFlight, .ok:
-            return "\(what) \(one ? "was" : "were") given up for now: 'pagecache retry \(id)' tries again."
+            return """
+                \(what) \(one ? "has" : "have") used all attempts. Background work of a service retries a pinned list every five \
+                minutes; 'pagecache retry \(id)' tries now.
+                """
         }
     }
 }

@@ -20,7 +20,7 @@ extension Explanation {
         case .stale:
             """
             \(subject) is stale: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \
-            \(list.record.isInvalidated ? "that counts no longer" : limit).
+            \(list.record.isInvalidated ? "the list was invalidated after that" : limit).
             """
         case .expired:
             "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
@@ -33,7 +33,7 @@ extension Explanation {
         guard let said = list.record.freshFor else { return "it counts as fresh for \(counted)" }
         let word = said == .zero ? "no time at all" : TimeText.age(said)
         guard policy.originWord != .ignored else {
-            return "it counts as fresh for \(counted), as was asked, whatever the origin says (\(word))"
+            return "it counts as fresh for \(counted), as --stale-after says; the origin says \(word)"
         }
         let rest = policy.staleAfter(list.record) == said ? "" : ", of which \(counted) is taken"
         return "the origin calls it fresh for \(word)\(rest)"
@@ -45,8 +45,8 @@ extension Explanation {
         say(
             .freshness,
             """
-            A program that uses the store said \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)), that the list \
-            is not right any more: nothing of it counts as fresh until page one has been fetched again.
+            A program that uses the store invalidated the list \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)). \
+            Every position counts as stale until page one has been fetched again.
             """)
     }
 
@@ -60,8 +60,7 @@ extension Explanation {
             .freshness,
             """
             The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
-            \(TimeText.age(now - oldest.validatedAt)) ago: what was edited in place since is not seen before 'pagecache \
-            sync \(id) --sweep'.
+            \(TimeText.age(now - oldest.validatedAt)) ago. 'pagecache sync \(id) --sweep' finds later edits in place.
             """)
     }
 }

@@ -22,7 +22,7 @@ extension Explanation {
         if position >= list.length, entry == nil {
             say(
                 .holding,
-                "\(place) is behind all held positions, and the length of the list is not known yet.")
+                "\(place) is after all held positions, and the length of the list is not known yet.")
         } else if gap.upperBound == .max {
             say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
         } else {
@@ -41,13 +41,14 @@ extension Explanation {
             say(
                 .next,
                 """
-                It is queued: the next 'pagecache sync --due', a service that runs, or 'pagecache sync \(id)' fetches it.
+                The page is queued: the next 'pagecache sync --due', a service that runs, or 'pagecache sync \(id)' fetches it.
                 """)
         case .pending, .ok, nil:
             say(
                 .next,
                 """
-                It was not asked for yet, or was evicted, or dropped when the list moved; 'pagecache sync \(id)' fetches it.
+                The position was not requested yet, was evicted, or was dropped when the list moved. 'pagecache sync \(id)' \
+                fetches it.
                 """)
         }
     }
@@ -64,32 +65,41 @@ extension Explanation {
             say(
                 .holding,
                 """
-                The page is from before the list was replaced, or is in doubt. It is readable until a fetched page \
-                replaces it.
+                The page is from before the list was replaced, or the origin has to confirm it. The page is readable until \
+                a fetched page replaces it.
                 """)
         }
         say(.freshness, freshness("it", "The page", page.validatedAt))
         tellInvalidated()
         let before = list.pages.first { $0.count > 0 && $0.range.upperBound == page.offset }
         if let before {
-            say(.evidence, "The seam to the page before \(belief(page, behind: before))")
+            say(.evidence, evidence(page, after: before))
         }
         if !page.innerInferredSeams.isEmpty {
             say(
                 .evidence,
-                "The page contains \(page.innerInferredSeams.count) inferred \(page.innerInferredSeams.count == 1 ? "seam" : "seams") of joined pages."
+                """
+                At \(SizeText.count(page.innerInferredSeams.count, "place", "places")) inside the page, no answer has shown yet \
+                that two items follow each other.
+                """
             )
         }
         tellFailures(list.failures.filter { page.range.contains($0.offset) })
         tellFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
     }
 
-    private func belief(_ page: PageSummary, behind before: PageSummary) -> String {
-        if page.evidence == .verified { return "was verified at \(TimeText.rfc3339(page.evidenceAt))." }
-        if page.isReached(from: before) {
-            return "follows from the origin's cursor or link; no single answer showed both sides."
+    /// The sentence about the order of two neighbouring pages.
+    private func evidence(_ page: PageSummary, after before: PageSummary) -> String {
+        if page.evidence == .verified {
+            return "An answer of \(TimeText.rfc3339(page.evidenceAt)) showed that the page follows the page before it."
         }
-        return "is inferred since \(TimeText.rfc3339(page.evidenceAt)); a sweep verifies it."
+        if page.isReached(from: before) {
+            return "The page follows the page before it by the origin's cursor or link; no single answer showed both."
+        }
+        return """
+            No answer has shown yet that the page follows the page before it; this is assumed since \
+            \(TimeText.rfc3339(page.evidenceAt)). 'pagecache sync \(id) --sweep' checks it.
+            """
     }
 
     /// The positions around this one that are not held. The range has no end when the length of the list is unknown.

@@ -25,7 +25,7 @@ struct Explanation: Equatable {
         var topic: Topic
         var text: String
 
-        /// The word for the state, and its colour (`Colour`). `nil` for a sentence without one.
+        /// The word for the state, and its colour (`Colour`). `nil` means that the sentence states none.
         var state: (text: String, colour: Int)? {
             let words: [(String, Int)] =
                 switch topic {
@@ -53,7 +53,7 @@ struct Explanation: Equatable {
         (self.list, self.policy, self.now) = (list, policy, now)
         tellHolding()
         if let validatedAt = list.record.validatedAt {
-            say(.freshness, freshness("page one", "It", validatedAt))
+            say(.freshness, freshness("page one", "The list", validatedAt))
             tellInvalidated()
             tellOldestPage(besides: validatedAt)
         }
@@ -83,7 +83,9 @@ struct Explanation: Equatable {
         if record.validatedAt == nil, list.pages.isEmpty {
             say(.holding, "The list was never fetched.")
         } else if list.isComplete {
-            say(.holding, held == 0 ? "It was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
+            say(
+                .holding,
+                held == 0 ? "The list was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
         } else if list.isAtWindow, let window = record.windowText {
             say(.holding, "All \(SizeText.count(held)) items that the origin returns are held: \(window).")
         } else if record.end == nil, record.total.count == nil {
@@ -95,26 +97,26 @@ struct Explanation: Equatable {
             say(
                 .holding,
                 """
-                \(SizeText.count(old)) items are readable that were the list's before it was replaced; they give way to \
-                what is fetched.
+                \(SizeText.count(old)) items from before the list was replaced are still readable; fetched pages replace them.
                 """)
         }
         if case .estimate(let total) = record.total {
             say(
                 .holding,
-                "The origin's total, \(SizeText.count(total)), is an estimate: it was contradicted, or is called one.")
+                "The origin's total, \(SizeText.count(total)), is an estimate: an answer contradicted it, or the origin calls it one."
+            )
         }
         if record.allowsDuplicates {
             say(
                 .holding,
-                "Ids repeat in this list, so that its pages cannot be compared. After a change, sync fetches every page behind it again."
+                "Ids repeat in this list, so that its pages cannot be compared. When page one changes, sync fetches the whole list again."
             )
         }
     }
 
     private var missing: String {
         let gaps = list.gaps
-        guard let first = gaps.first else { return "where it ends is not known for sure." }
+        guard let first = gaps.first else { return "the end of the list is not certain." }
         let ranges = gaps.prefix(3).map(Explanation.positions).joined(separator: ", ")
         return gaps.count == 1 && first.count == 1
             ? "position \(ranges) is missing." : "the positions \(ranges)\(gaps.count > 3 ? ", …" : "") are missing."
@@ -157,26 +159,30 @@ struct Explanation: Equatable {
                 .next,
                 """
                 A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
-                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
+                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' continues from there.
                 """)
         }
         let stale = policy.freshness(of: list.record, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
         switch (list.record.isPinned, stale) {
         case (true, true) where !headFails:
-            say(.next, "It is pinned: the next '\(due)', or a service that runs, refreshes it.")
+            say(.next, "The list is pinned: the next '\(due)', or a service that runs, refreshes it.")
         case (true, false):
             let moment = (list.record.validatedAt ?? now) + policy.staleAfter(list.record)
             say(
                 .next,
-                "It is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it.")
+                "The list is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it."
+            )
         case (false, true) where !headFails:
-            say(.next, "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does.")
+            say(.next, "The list is not pinned, so nothing refreshes it automatically; 'pagecache sync \(id)' does.")
         case (true, true), (false, true):
             // The next attempt for page one was reported with its failure.
             break
         case (false, false):
-            if list.isComplete || list.isAtWindow, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
+            let advisesSweep = sentences.contains { $0.text.contains("--sweep") }
+            if list.isComplete || list.isAtWindow, list.failures.isEmpty, !advisesSweep {
+                say(.next, "No action is needed.")
+            }
         }
         let failing = Set(list.failures.map(\.offset))
         let untried = list.coverage.gaps(below: list.reachableLength).filter { gap in

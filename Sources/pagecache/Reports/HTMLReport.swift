@@ -89,7 +89,7 @@ struct HTMLReport {
             """
     }
 
-    /// The pages that runs fetched, and those that they kept.
+    /// The section about requests: the pages that runs fetched, confirmed, or kept without a request.
     private var spared: String {
         let counted = queries.filter { $0.tally.runs > 0 }.sorted {
             ($1.tally.pages, $0.name) < ($0.tally.pages, $1.name)
@@ -111,8 +111,8 @@ struct HTMLReport {
         }
         return """
             <section><h2>Requests</h2>
-            <p>Pages that \(SizeText.count(statistics.tally.runs)) runs brought up to date, by what it took.</p>
-            \(HTMLBar.legend([("inferred", "fetched"), ("stale", "asked for, and unchanged"), ("fresh", "kept without asking")]))
+            <p>Pages that \(SizeText.count(statistics.tally.runs)) runs brought up to date, by the work they needed.</p>
+            \(HTMLBar.legend([("inferred", "fetched"), ("stale", "requested, and unchanged"), ("fresh", "kept without a request")]))
             \(bars.joined(separator: "\n"))
             </section>
             """
@@ -127,10 +127,10 @@ struct HTMLReport {
                     $1.1.nextAttemptAt?.milliseconds ?? .max, $1.0, $1.1.offset
                 )
             }
-        guard !all.isEmpty else { return "<section><h2>Failures</h2><p>Nothing is failing.</p></section>" }
+        guard !all.isEmpty else { return "<section><h2>Failures</h2><p>No page fails.</p></section>" }
         let rows = all.prefix(HTMLReport.drawn).map { name, entry in
             let next =
-                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"
+                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "not scheduled"
             return """
                 <tr><td class="text">\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
                 <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.message ?? ""))</td><td>\(next)</td></tr>

@@ -1,5 +1,5 @@
 #if Tool
-/// A coverage map in characters: rows of cells behind the position of their first item, and a legend. It is legible
+/// A coverage map in characters: rows of cells after the position of their first item, and a legend. It is legible
 /// without colour, and on a terminal of 20 columns.
 struct MapDrawing {
     let map: CoverageMap
@@ -10,7 +10,7 @@ struct MapDrawing {
 
     /// - Parameter colour: wraps a text in a colour, given by its code (ECMA-48, "select graphic rendition").
     func lines(colour: (Int, String) -> String) -> [String] {
-        guard map.length > 0 else { return ["nothing is held, and nothing is known to be missing"] }
+        guard map.length > 0 else { return ["no position is stored, and none is known to be missing"] }
         let label = SizeText.count(map.length).count
         // One column stays free, because terminals differ in how they handle the end of a line.
         let columns = max(1, width - label - 2)
@@ -65,7 +65,7 @@ struct MapDrawing {
                 used = entry.width
             }
         }
-        return lines + (map.isOpen ? ["the list may go on"] : [])
+        return lines + (map.isOpen ? ["the list may continue"] : [])
     }
 }
 

@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// A file that appears complete or not at all. It is written beside its place, synced, and renamed into it.
+/// A file that appears complete or not at all. It is written next to its place, synced, and renamed into it.
 ///
 /// State: the descriptor, and the name of the temporary file. Both end with `commit`, or with the value. A path that is
 /// not a regular file (a device, a pipe) is written directly, because it must not be replaced.

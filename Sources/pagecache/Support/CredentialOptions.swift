@@ -91,7 +91,7 @@ struct CredentialOptions: ParsableArguments {
     private static func field(_ line: String, _ place: String) throws -> HTTPField {
         guard let colon = line.firstIndex(of: ":") else {
             throw ToolFailure(
-                .usage, "usage", "a line of \(Printable.text(place)) is no header",
+                .usage, "usage", "\(Printable.text(place)) contains a line that is not a header",
                 hint: "write 'Name: value', one a line")
         }
         return try field(line[..<colon].trimmed(), line[line.index(after: colon)...].trimmed(), place)

@@ -87,7 +87,7 @@ enum JSONBytes {
         return position
     }
 
-    /// The position behind the closing quote. The end of the bytes when there is none.
+    /// The position after the closing quote. The end of the bytes when there is none.
     private static func skipString(_ value: Buffer, _ start: Int) -> Int {
         var position = start + 1
         while let quote = first(UInt8(ascii: "\""), in: value, from: position) {
@@ -102,7 +102,7 @@ enum JSONBytes {
         return value.count
     }
 
-    /// The position behind the value at `start`. `start` itself when no value begins there.
+    /// The position after the value at `start`. `start` itself when no value begins there.
     private static func skipValue(_ value: Buffer, _ start: Int) -> Int {
         var position = start
         var depth = 0

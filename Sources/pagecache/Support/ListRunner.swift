@@ -120,7 +120,7 @@ struct ListRunner {
             throw FetchFailure(
                 .forbidden,
                 credential.fields.isEmpty
-                    ? "the list was fetched with a credential, and none was given"
+                    ? "this list needs the credential that it was fetched with; add --bearer-env or --header-env"
                     : "the list was fetched with another credential",
                 isRetryable: false)
         }

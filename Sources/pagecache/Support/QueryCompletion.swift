@@ -99,7 +99,7 @@ enum QueryCompletion {
         }
     }
 
-    /// The word behind `--store`, or joined to it, without the quotes that shells pass along.
+    /// The word after `--store`, or joined to it, without the quotes that shells pass along.
     static func store(in words: [String]) -> String? {
         for (index, word) in words.enumerated() {
             var path: String?

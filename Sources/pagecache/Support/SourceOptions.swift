@@ -39,7 +39,7 @@ struct SourceOptions: ParsableArguments {
     var next: HTTPSourceConfiguration.Place?
     @Option(help: ArgumentHelp("The place of the flag that more pages follow.", valueName: "pointer"))
     var hasMore: JSONPointer?
-    @Option(help: "The number of items to request per page.")
+    @Option(help: ArgumentHelp("The number of items to request per page.", valueName: "n"))
     var pageSize: Int?
     @Option(help: ArgumentHelp("The parameter for the page size.", valueName: "name"))
     var limitParam: String?
@@ -47,11 +47,13 @@ struct SourceOptions: ParsableArguments {
     var offsetParam: String?
     @Option(help: ArgumentHelp("The parameter for the page number.", valueName: "name"))
     var pageParam: String?
-    @Option(help: "The number of page one, 0 or 1.")
+    @Option(help: ArgumentHelp("The number of page one.", valueName: "0|1"))
     var firstPage: Int?
     @Option(help: ArgumentHelp("The parameter for the token or the last id.", valueName: "name"))
     var cursorParam: String?
-    @Option(help: "GET, or POST for a search whose parameters are in a JSON body.")
+    @Option(
+        help: ArgumentHelp(
+            "The HTTP method. POST is for a search whose parameters are in a JSON body.", valueName: "GET|POST"))
     var method: HTTPSourceConfiguration.Method?
     @Option(help: ArgumentHelp("The JSON object that POST sends, from a file.", valueName: "file"), completion: .file())
     var body: String?
@@ -60,15 +62,15 @@ struct SourceOptions: ParsableArguments {
             "Where the cursor, or with --paging the offset or page, goes in the body.", valueName: "pointer"))
     var cursorIn: JSONPointer?
     @OptionGroup var credentials: CredentialOptions
-    @Option(help: "The key of the query, instead of its URL.")
+    @Option(help: ArgumentHelp("The key of the query, instead of its URL.", valueName: "name"))
     var key: String?
-    @Option(help: "The tenant, account or locale of the list.")
+    @Option(help: ArgumentHelp("The tenant, account or locale of the list.", valueName: "name"))
     var scope: String?
     @Option(
         help: ArgumentHelp("A PEM file with the only certificate authorities to trust.", valueName: "file"),
         completion: .file())
     var cacert: String?
-    @Option(help: ArgumentHelp("The most time for one request.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The time limit for one request. Default: 60s.", valueName: "duration"))
     var timeout: DurationArgument?
 
     func validate() throws {

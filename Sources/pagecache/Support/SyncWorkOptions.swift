@@ -42,9 +42,9 @@ struct SyncWorkOptions: ParsableArguments {
 struct FetchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The number of concurrent requests, from 1 to 64.", valueName: "n"))
     var concurrency = 4
-    @Option(help: ArgumentHelp("The largest rate of page requests: 5/s, 30/m or 100/h.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The maximum rate of page requests: 5/s, 30/m or 100/h.", valueName: "rate"))
     var rate: RateArgument?
-    @Option(help: ArgumentHelp("The number of attempts before a page is given up for now.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of attempts for a page.", valueName: "n"))
     var retries = 8
     @Option(
         help: ArgumentHelp(

@@ -31,7 +31,7 @@ protocol ToolStore: PageStorage {
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
-    /// Copies that earlier repairs have left beside the store.
+    /// Copies that earlier repairs have left next to the store.
     var filesSetAside: [String] { get }
 }
 

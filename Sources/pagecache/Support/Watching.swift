@@ -20,7 +20,7 @@ final class Watching {
     private var seen: [QueryID: ListOutline] = [:]
     private var view = WatchView()
     private let todo = Todo()
-    private var deeds: WatchDeeds
+    private var actions: WatchActions
 
     /// Queries that may have changed since the last look, and the signal that starts a look.
     private final class Todo: Sendable {
@@ -66,7 +66,7 @@ final class Watching {
         name = query
         self.format = format
         self.showsChanges = showsChanges
-        deeds = WatchDeeds(store: store, at: place)
+        actions = WatchActions(store: store, at: place)
     }
 
     func run() async throws {
@@ -100,8 +100,8 @@ final class Watching {
             ticker?.cancel()
         }
         for await _ in todo.bell {
-            for key in todo.takeKeys() where try await !deeds.press(key, &view, lists) { return }
-            deeds.settle(&view)
+            for key in todo.takeKeys() where try await !actions.press(key, &view, lists) { return }
+            actions.settle(&view)
             if let queries = todo.take() { try await look(at: queries, only: only) }
             draw()
             terminal.flush()

@@ -8,7 +8,7 @@ import Testing
 @Suite("Coming from PagingList, scrolling", .timeLimit(.minutes(5)))
 struct ScrollingPagingListTests {
     private let bench = BadInputBench()
-    private let away = FetchFailure(.transport, "the origin is away", isRetryable: true)
+    private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)
 
     @Test("The model sends the first request by itself, and rows that appear load the others ahead (C2, C3, X13)")
     @MainActor

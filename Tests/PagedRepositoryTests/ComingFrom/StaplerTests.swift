@@ -7,7 +7,7 @@ import Testing
 @Suite("Coming from Stapler, scrolling", .timeLimit(.minutes(5)))
 struct ScrollingStaplerTests {
     private let bench = BadInputBench()
-    private let away = FetchFailure(.transport, "the origin is away", isRetryable: true)
+    private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)
 
     @Test("A list that is shown and scrolled before its first load sends no request (C1, C2)")
     func silent() async throws {
@@ -34,7 +34,7 @@ struct ScrollingStaplerTests {
         #expect(list.current.isAtEnd && list.current.items.count == list.current.total.count)
     }
 
-    @Test("However often the rows appear, each page is requested once, and none behind the end (C6, C7)")
+    @Test("However often the rows appear, each page is requested once, and none after the end (C6, C7)")
     func once() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -63,7 +63,7 @@ struct ScrollingStaplerTests {
         #expect(list.current.items.map(\.number) == Array(0..<shown) && shown >= 30)
     }
 
-    @Test("A refresh of a scrolled list that was replaced shows its new page one, and scrolling goes on there (C13)")
+    @Test("A refresh of a scrolled list that was replaced shows its new page one, and scrolling continues there (C13)")
     func replaced() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -150,7 +150,7 @@ struct ScrollingStaplerTests {
         #expect(origin.requests.last?.target == .offset(10))
     }
 
-    @Test("Scrolled pages are there after a restart while the origin is away, and scrolling goes on behind them")
+    @Test("After a restart and without the origin, scrolled pages are there, and scrolling continues after them")
     func restart() async throws {
         let origin = StagedOrigin()
         let before = bench.list(origin)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Coming from SwiftPaginator, scrolling", .timeLimit(.minutes(5)))
 struct ScrollingSwiftPaginatorTests {
     private let bench = BadInputBench()
-    private let away = FetchFailure(.transport, "the origin is away", isRetryable: true)
+    private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)
 
     @Test("The first page is the next page of a new list, and scrolling loads the others (C4, C22)")
     func next() async throws {
@@ -43,7 +43,7 @@ struct ScrollingSwiftPaginatorTests {
         listening.cancel()
     }
 
-    @Test("A call beside scrolling joins the page under way (C6)")
+    @Test("A call during scrolling joins the page under way (C6)")
     func joins() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)

@@ -32,7 +32,7 @@ enum OwnServer {
 
     static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Restarts the server as `Scripts/postgres restart DIR MODE` does. Returns at once; the shell goes on.
+    /// Restarts the server as `Scripts/postgres restart DIR MODE` does. Returns at once; the shell continues.
     static func beginRestart(_ mode: String) throws -> pid_t {
         try spawn(script, ["restart", try #require(directory), mode])
     }

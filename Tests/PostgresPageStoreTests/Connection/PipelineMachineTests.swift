@@ -144,7 +144,7 @@ struct PipelineMachineTests {
             ])
     }
 
-    @Test("A request behind another one is cancelled when it runs, after a short delay")
+    @Test("A request after another one is cancelled when it runs, after a short delay")
     func interruptedBehindAnother() {
         var machine = live(with: [(1, .group, 1), (2, .group, 1)])
         #expect(machine.interrupt(2, at: .zero) == [])
@@ -178,7 +178,7 @@ struct PipelineMachineTests {
 
     // MARK: Loss
 
-    @Test("A connection that breaks leaves groups and commits unknown, and steps without effect")
+    @Test("After a broken connection the outcome of groups and commits is unknown, and later steps have no effect")
     func broken() {
         var machine = live(with: [(1, .group, 1), (2, .step, 1), (3, .commit, 2)])
         #expect(

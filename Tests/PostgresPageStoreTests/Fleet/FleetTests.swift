@@ -207,7 +207,7 @@ struct FleetTests {
             }
         }
         var history = try await history(members)
-        // A replica that read the list before the failover appends behind positions that are lost.
+        // A replica that read the list before the failover appends after positions that are lost.
         if !isSynchronous { history.forgive { $0.contains("a gap") } }
         let held = try await held(at: both, mayHaveGaps: !isSynchronous)
         #expect(held.count == Set(held).count)

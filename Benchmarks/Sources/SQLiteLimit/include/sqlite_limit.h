@@ -119,7 +119,7 @@ void limit_page_free(limit_page *page);
 /// `SQLITE_CORRUPT` if checksums are on and this one does not hold.
 int limit_read_page(limit *store, int64_t query, int64_t offset, limit_page *out);
 
-/// Reads the pages that hold positions in `from ..< end`, whole, one behind the other: `count` is of all their items, `offset`
+/// Reads the pages that hold positions in `from ..< end`, whole, one after the other: `count` is of all their items, `offset`
 /// the first one's; `layout` is null, and `payload` has each page's layout before its items. The read and the comparison are those
 /// of `limit_read_page`; `SQLITE_NOTFOUND` if there is no such page.
 int limit_read_range(limit *store, int64_t query, int64_t from, int64_t end, limit_page *out);

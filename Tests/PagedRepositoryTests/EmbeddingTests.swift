@@ -17,8 +17,8 @@ private struct Event: Codable, Identifiable, Hashable, Sendable {
 }
 
 // This file imports no `PageModel`: `QueryKey`, `FetchFailure` and `ListTotal` come with `PagedRepository`.
-@Suite("What a program needs beside lists", .timeLimit(.minutes(5)))
-struct DelightTests {
+@Suite("Sources, codecs, updates and errors of a program", .timeLimit(.minutes(5)))
+struct EmbeddingTests {
     private let clock = ManualClock()
     private let key = QueryKey("events")
 
@@ -67,7 +67,7 @@ struct DelightTests {
 
     // MARK: Lists of their own kind
 
-    @Test("A list with its own source and options, beside lists of the repository")
+    @Test("A list with its own source and options, next to lists of the repository")
     func ownSource() async throws {
         let repository = repository(ItemOrigin(Event.some(0..<48), pageSize: 10))
         var options = PagedListOptions()
@@ -82,7 +82,7 @@ struct DelightTests {
         #expect(usual.current.items.first?.id == 0)
     }
 
-    @Test("An ephemeral list is shown, goes on, and leaves no record")
+    @Test("An ephemeral list shows its items, loads further pages, and leaves no record in the store")
     func ephemeral() async throws {
         let storage = MemoryStorage(clock: clock)
         let origin = ItemOrigin(Event.some(0..<25), pageSize: 10)
@@ -99,7 +99,7 @@ struct DelightTests {
 
     // MARK: Differences
 
-    @Test("Updates carry what a table view needs: for the first items, next pages, and refreshes")
+    @Test("Updates describe the first items, next pages and refreshes for a table view")
     func updates() async throws {
         let origin = ItemOrigin(Event.some(0..<30), pageSize: 10)
         let list = repository(origin).list(key)
@@ -153,7 +153,7 @@ struct DelightTests {
         #expect(try codec.decode(bytes[...]) == value)
     }
 
-    @Test("Items of an earlier format are read through a migration, while the origin is away")
+    @Test("Items of an earlier format are read through a migration, while the origin is unreachable")
     func migration() async throws {
         struct Earlier: Codable, Identifiable, Sendable {
             var id: Int

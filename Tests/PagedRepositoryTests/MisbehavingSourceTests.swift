@@ -86,8 +86,8 @@ private final class Gate: Sendable {
     }
 }
 
-@Suite("Bad input: a list with a source that misbehaves", .timeLimit(.minutes(10)))
-struct BadInputTests {
+@Suite("A list whose source misbehaves", .timeLimit(.minutes(10)))
+struct MisbehavingSourceTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)
 
@@ -122,7 +122,7 @@ struct BadInputTests {
         origin.fail(nil, away)
         _ = try? await list.loadAll()
         try await bench.expectServed(0..<30, list)
-        // Three pages, page one once more behind the walk, and two that fail.
+        // Three pages, page one once more after the walk, and two that fail.
         #expect(origin.requests.count == 3 + 1 + 2)
     }
 

@@ -9,7 +9,7 @@ import Testing
 /// A good list is stored, and then its origin misbehaves. Every behaviour leads to a typed failure in the ledger, in
 /// bounded time. The good pages stay unchanged (R14, R26, R27, R43, R45).
 @Suite("A hostile origin: page one")
-struct TroubleTests {
+struct HostileFirstPageTests {
     @Test(
         "A misbehaving origin leaves the stored pages unchanged, and the ledger records the failure of each attempt",
         .timeLimit(.minutes(2)), arguments: Trouble.all)
@@ -28,7 +28,7 @@ struct TroubleTests {
                 let before = bench.asked.count
                 let began = ContinuousClock.now
                 let report = try await bench.sync()
-                // Other tests compete for the processor. An unbounded request would take minutes, or for ever.
+                // Other tests compete for the processor. An unbounded request would take minutes, or forever.
                 #expect(began.duration(to: .now) < .seconds(20), "the request exceeded its deadline")
                 #expect(bench.asked.count - before <= trouble.mostRequests, "the request was repeated without a pause")
                 let failure = try #require(report.headFailure, "taken for a page")

@@ -7,7 +7,7 @@ import ToolSupport
 /// Usual behaviour of real servers that breaks careless clients. The built tool detects the paging over real sockets,
 /// without options about the origin.
 @Suite("Pitfalls of real origins over real sockets")
-struct TrapTests {
+struct SocketQuirkTests {
     private static let items = (1...6).map(GoodList.item)
 
     /// Returns an array at the top level, with the next link in a header.
@@ -36,7 +36,7 @@ struct TrapTests {
         let ended = try await bench.sync(["--json"], path: path)
         #expect(ended.status == 0, "\(ended.errors)")
         #expect(ended.json["outcome"] as? String == "complete")
-        #expect(try await bench.shown(path: path) == TrapTests.items)
+        #expect(try await bench.shown(path: path) == SocketQuirkTests.items)
         bench.expectPrintable(ended)
     }
 
@@ -51,7 +51,7 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 .answers { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     return .json(body, fields + [("Content-Type", type)])
                 })
             try await expectAll(bench)
@@ -71,7 +71,7 @@ struct TrapTests {
             bench.origin.set(
                 "/v2/list",
                 .answers { request in
-                    let (fields, body) = TrapTests.linked(request, link)
+                    let (fields, body) = SocketQuirkTests.linked(request, link)
                     return .json(body, fields)
                 })
             try await expectAll(bench, path: "/v2/list")
@@ -84,7 +84,7 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 .answers { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     let others = [
                         ("Link", "</other>; rel=\"describedby\""),
                         ("Link", "</list>; rel=first, </list?after=99>; rel=\"last\""),
@@ -102,7 +102,7 @@ struct TrapTests {
         try await ToolBench.run { bench in
             bench.origin.set(
                 "/list",
-                TrapTests.byHand { body in
+                SocketQuirkTests.byHand { body in
                     // All chunks are sent at once, because another test covers slow bodies.
                     let chunks = body.utf8.flatMap { Array("1;made=by-hand\r\n".utf8) + [$0] + Array("\r\n".utf8) }
                     return (
@@ -117,7 +117,7 @@ struct TrapTests {
     @Test("A body that ends with the connection is accepted, as in HTTP/1.0")
     func untilClosed() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", TrapTests.byHand { body in (["HTTP/1.0 200 OK"], [.text(body), .close]) })
+            bench.origin.set("/list", SocketQuirkTests.byHand { body in (["HTTP/1.0 200 OK"], [.text(body), .close]) })
             try await expectAll(bench)
         }
     }
@@ -127,7 +127,7 @@ struct TrapTests {
         try await ToolBench.run { bench in
             bench.origin.set(
                 "/list",
-                TrapTests.byHand { body in
+                SocketQuirkTests.byHand { body in
                     let packed = Gzip.stored(Array(body.utf8))
                     let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(packed.count)"
                     let chunks: [Step] = [
@@ -151,7 +151,7 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 Behaviour { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     return [
                         .head("HTTP/1.1 100 Continue"),
                         .head("HTTP/1.1 103 Early Hints", "Link: </style.css>; rel=preload"),
@@ -168,7 +168,7 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 .answers { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     return .json(
                         body, fields + [("Set-Cookie", "track=C00KIE; Path=/"), ("set-cookie", "again=C00KIE")])
                 })
@@ -185,14 +185,14 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 .answers { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     return .json(body, request.method == "HEAD" ? fields + [("Total-Objects", "6")] : fields)
                 })
             let ended = try await bench.sync(["--json"])
             #expect(ended.status == 0, "\(ended.errors)")
             #expect(ended.json["total"] as? Int == 6)
             #expect(ended.json["total_kind"] as? String == "exact")
-            #expect(try await bench.shown() == TrapTests.items)
+            #expect(try await bench.shown() == SocketQuirkTests.items)
         }
     }
 
@@ -215,7 +215,7 @@ struct TrapTests {
             #expect(again.json["reconciliation"] as? String == "unchanged")
             let asked = bench.origin.requests.dropFirst(before)
             #expect(asked.contains { $0.header("If-None-Match") == tag }, "\(asked.map(\.text))")
-            #expect(try await bench.shown() == TrapTests.items)
+            #expect(try await bench.shown() == SocketQuirkTests.items)
         }
     }
 
@@ -225,7 +225,7 @@ struct TrapTests {
             bench.origin.set(
                 "/list",
                 Behaviour { request in
-                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let (fields, body) = SocketQuirkTests.linked(request, "/list?after=3")
                     return RawAnswer.json(body, fields + [("Connection", "close")]).steps(to: request) + [.close]
                 })
             try await expectAll(bench)

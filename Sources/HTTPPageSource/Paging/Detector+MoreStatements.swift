@@ -34,14 +34,14 @@ extension Detector {
         .flatMap { document.integer($0.value) }
     }
 
-    /// `of` beside the number of the page: `page: {current: 1, of: 4}`.
+    /// `of` next to the number of the page: `page: {current: 1, of: 4}`.
     private func isCountOfPages(_ member: EnvelopeMember) -> Bool {
         guard member.plainName == "of" else { return false }
         let holder = member.pointer.tokens.dropLast()
         return members.contains { Detector.pageNames.contains($0.plainName) && $0.pointer.tokens.dropLast() == holder }
     }
 
-    /// A statement that the answers are a part of the list, beside the items or in an object of paging. It is kept with
+    /// A statement that the answers are a part of the list, next to the items or in an object of paging. It is kept with
     /// a value that says nothing as well, because a later answer may have the other one.
     private func findPart(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
@@ -92,7 +92,7 @@ extension Detector {
         }.first
     }
 
-    /// A number of items behind this page: `remainingItemCount`, `pending`. It stands beside the items or in an object
+    /// A number of items after this page: `remainingItemCount`, `pending`. It stands next to the items or in an object
     /// of paging. Limits of requests are called so, too.
     func findRemaining(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
@@ -109,7 +109,7 @@ extension Detector {
         guard let found, let number = document.integer(found.value), number >= 0 else { return }
         draft.evidence.remaining = number
         if draft.evidence.token?.isWeak == true { draft.description.remaining = found.pointer }
-        draft.explain("more", found.pointer.description, .seen, "the number of items behind this page")
+        draft.explain("more", found.pointer.description, .seen, "the number of items after this page")
     }
 
     private func findHasMore(_ draft: inout DetectionDraft) {
@@ -128,9 +128,10 @@ extension Detector {
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
                 draft.warnings.append(
-                    "\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed"
+                    "\(member.pointer) says that the list ends, but the answer names a next page; continuing with the next page"
                 )
-                draft.explain("more", member.pointer.description, .failed, "it contradicts the next page that is named")
+                draft.explain(
+                    "more", member.pointer.description, .failed, "contradicts the next page that the answer names")
                 continue
             }
             if case .more = statement {

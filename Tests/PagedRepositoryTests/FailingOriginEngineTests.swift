@@ -42,8 +42,8 @@ extension BadInputBench {
     }
 }
 
-@Suite("Bad input: background work with a source that misbehaves", .timeLimit(.minutes(10)))
-struct BadInputEngineTests {
+@Suite("Background work whose source misbehaves", .timeLimit(.minutes(10)))
+struct FailingOriginEngineTests {
     private let bench = BadInputBench()
 
     /// The time since background work began.

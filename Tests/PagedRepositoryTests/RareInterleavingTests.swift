@@ -43,8 +43,8 @@ private final class Foreign: PageSource {
     }
 }
 
-@Suite("Rare situations", .timeLimit(.minutes(10)))
-struct RareTurnTests {
+@Suite("Rare interleavings", .timeLimit(.minutes(10)))
+struct RareInterleavingTests {
     private let bench = BadInputBench()
 
     private func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws
@@ -72,7 +72,7 @@ struct RareTurnTests {
         }
     }
 
-    @Test("A list that is purged during a sweep is not fetched on and on")
+    @Test("A list that is purged during a sweep is not fetched without end")
     func purgedWhileSwept() async throws {
         let names = (0..<48).map { "i\($0)" }
         let origin = ListOrigin(names)

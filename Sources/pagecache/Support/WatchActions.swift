@@ -3,7 +3,7 @@ import PageModel
 import PageStore
 
 /// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
-struct WatchDeeds {
+struct WatchActions {
     let store: any ToolStore
     /// The place of the store as the user wrote it, for the commands. They take it from their environment, because an
     /// address may have a password.
@@ -14,7 +14,7 @@ struct WatchDeeds {
     init(store: any ToolStore, at place: String) { (self.store, self.place) = (store, place) }
 
     /// Handles a key.
-    /// - Returns: whether the view goes on.
+    /// - Returns: whether the view continues.
     mutating func press(_ key: Key, _ view: inout WatchView, _ lists: [ListOutline]) async throws -> Bool {
         switch view.mode {
         case .finding:
@@ -69,7 +69,7 @@ struct WatchDeeds {
         guard let list = view.current(lists) else { return }
         let id = list.record.key.shortID
         guard !running.contains(where: { $0.id == id && $0.child.isRunning }) else {
-            return view.message = "\(id): a command is running already"
+            return view.message = "\(id): a command is already running"
         }
         let command = name == "retry" ? "retry" : "sync"
         let child = Child(
@@ -80,7 +80,7 @@ struct WatchDeeds {
 
     /// Reports commands that have ended.
     mutating func settle(_ view: inout WatchView) {
-        for deed in running where !deed.child.isRunning { view.message = "\(deed.id): \(deed.name) ended" }
+        for action in running where !action.child.isRunning { view.message = "\(action.id): \(action.name) ended" }
         running.removeAll { !$0.child.isRunning }
     }
 

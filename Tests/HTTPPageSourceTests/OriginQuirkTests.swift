@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPPageSource
 
 @Suite("Pitfalls of real origins")
-struct TrapTests {
+struct OriginQuirkTests {
     private func list(start: Int, end: Int, of total: Int = 45) -> String {
         #"{"total":\#(total),"items":[\#(objects(start..<max(start, end)))]}"#
     }
@@ -54,7 +54,8 @@ struct TrapTests {
         let page = try await source.first(size: 200)
         #expect(source.access == .grid(size: 10))
         #expect(
-            page.lesson?.warnings.first?.contains("asked for 200 items a page (per_page), the origin gives 10") == true)
+            page.lesson?.warnings.first?.contains("requested 200 items a page (per_page), and the origin returns 10;")
+                == true)
         #expect(try await source.page(.offset(20), size: 200).content.ids.first == "20")
     }
 
@@ -70,7 +71,7 @@ struct TrapTests {
         }
         let source = try scripted("http://h/api", origin) { $0.limitParameter = "limit" }
         let page = try await source.first(size: 500)
-        #expect(page.lesson?.warnings == ["the origin gives at most 25 items a page, and was asked for 500"])
+        #expect(page.lesson?.warnings == ["the origin returns at most 25 items a page; 500 were requested"])
         #expect(source.access == .offsets)
         _ = try await source.page(.offset(25), size: 500)
         #expect(origin.urls.last == "http://h/api?offset=25&limit=25")
@@ -174,7 +175,7 @@ struct TrapTests {
         #expect(try await source.first().next == PageCursor("http://h/api?cursor=20"))
         #expect(
             source.explanation.contains(
-                Explained("link", "kind", .failed, detail: "the next link is right without them")))
+                Explained("link", "kind", .failed, detail: "the next link returns the same items without them")))
     }
 
     @Test(

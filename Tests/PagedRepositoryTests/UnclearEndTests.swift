@@ -54,8 +54,8 @@ private enum Evasion: CaseIterable {
     }
 }
 
-@Suite("Bad input: origins that lie about where a list continues and where it ends", .timeLimit(.minutes(10)))
-struct BadInputEndTests {
+@Suite("Origins that give a wrong or no next page, or a wrong end", .timeLimit(.minutes(10)))
+struct UnclearEndTests {
     private let bench = BadInputBench()
 
     // MARK: Continuation
