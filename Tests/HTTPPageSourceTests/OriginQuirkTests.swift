@@ -149,7 +149,7 @@ struct OriginQuirkTests {
         let source = try scripted("http://h/api?kind=a", origin)
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=20&kind=a"))
-        #expect(page.lesson?.warnings.first == "the next link leaves out kind; put back")
+        #expect(page.lesson?.warnings.first == "the next link leaves out kind; added again")
         #expect(try await walk(source) == fortyFive)
     }
 
