@@ -65,6 +65,7 @@ extension HTTPSource {
             }
         }
         try confirmFirstPage(draft)
+        try await confirmBeginning(draft, contact)
         try await askHead(&draft, contact)
         try confirmHeader(draft, contact)
         let openEnd = try await openEnd(&draft, size, contact)

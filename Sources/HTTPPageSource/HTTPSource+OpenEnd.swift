@@ -7,6 +7,9 @@ extension HTTPSource {
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole else { return nil }
         let earlier = contact.earlier?.searched
+        let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        // Nothing follows page one, so that the number of its items is the total.
+        if failed.contains(where: { isOpen($0.detail ?? "", false) }) { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
         if configuration.paging != .none {
             end = OpenEnd.find(
@@ -26,8 +29,14 @@ extension HTTPSource {
         draft.description.searched = PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,
             most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
-            isDoubtful: draft.hadTrouble ? true : nil)
+            isDoubtful: draft.hadTrouble || end != nil && failed.contains(where: isPerhapsPassing) ? true : nil)
         return end
+    }
+
+    /// Whether the origin refused a probe with a status that can pass: it may be down in part, or limit its clients. An
+    /// origin that does not know a parameter answers 400 or 422, or ignores it.
+    private func isPerhapsPassing(_ attempt: Explained) -> Bool {
+        ["204", "304", "403", "404"].contains { attempt.detail == "answered \($0)" }
     }
 
     /// A style that the caller named, and whose parameters all returned page one again or were refused. No answer shows

@@ -36,6 +36,28 @@ extension HTTPSource {
         return verdict
     }
 
+    /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first page.
+    /// - Throws: `FetchFailure` with class `refused` when page 0 has other items.
+    func confirmBeginning(_ draft: DetectionDraft, _ contact: FirstContact) async throws {
+        guard draft.description.style == .page, draft.description.firstPage == 1, configuration.firstPage == nil,
+            let name = draft.description.pageParameter, url.value(of: name) == "1", !draft.isInterrupted,
+            left(contact) > 0
+        else { return }
+        var before = contact.answer.url
+        before.set(name, "0")
+        guard case .page(let answer) = try await ask(before, contact),
+            let content = try? PageReader(
+                answer: answer, description: draft.description, base: before, isFirst: true,
+                limits: configuration.limits
+            ).content(), !content.isEmpty, content.count <= contact.content.count
+        else { return }
+        let known = Set(contact.content.identities.map(\.key))
+        guard content.identities.allSatisfy({ !known.contains($0.key) }) else { return }
+        throw FetchFailure(
+            .refused, "\(name)=1 in the URL is the second page: \(name)=0 has other items; use \(name)=0",
+            isRetryable: false)
+    }
+
     /// Confirms the offset of a page of one item: page one must be the same again. An item that changes at every call
     /// would prove any parameter.
     func isStill(_ verdict: ProbeVerdict, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws

@@ -101,7 +101,8 @@ struct LessonTests {
     @Test("A different page size changes the grid, and positions follow the current page one")
     func changedGrid() async throws {
         let origin = ScriptedOrigin { url, _ in
-            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50, start = min((page - 1) * size, 300)
+            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50,
+                start = min(max(page - 1, 0) * size, 300)
             return .json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
         }
         let first = try scripted("http://h/api?page=1&per_page=10", origin)

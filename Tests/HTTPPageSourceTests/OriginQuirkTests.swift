@@ -47,7 +47,8 @@ struct OriginQuirkTests {
     @Test("A page size that the origin reduces silently is detected, and reported in a warning")
     func clamped() async throws {
         let origin = ScriptedOrigin { url, _ in
-            let page = url.number("page") ?? 1, size = min(url.number("per_page") ?? 10, 10), start = (page - 1) * size
+            let page = url.number("page") ?? 1, size = min(url.number("per_page") ?? 10, 10),
+                start = max(page - 1, 0) * size
             return .json("[\(objects(min(start, 45)..<min(start + size, 45)))]", [HTTPField("X-Total-Count", "45")])
         }
         let source = try scripted("http://h/api?page=1", origin) { $0.limitParameter = "per_page" }

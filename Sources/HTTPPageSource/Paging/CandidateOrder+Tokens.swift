@@ -10,10 +10,13 @@ extension CandidateOrder {
         case "endcursor", "nextkey", "nextid": names += ["after", "cursor"]
         // A moment in time: the next page holds older items.
         case "next" where token.number ?? 0 >= 1_000_000_000: names += ["until", "before", "cursor", "after"]
-        case "next", "nextpage": names += ["cursor", "page", "after", "next"]
+        case "next": names += ["cursor", "page", "after", "next", "offset"]
+        case "nextpage": names += ["cursor", "page", token.name, "after", "page_cursor"]
         case "lastevaluatedkey", "lastkey": names += behindKey(token.name)
         case "end": names += ["from", "start", "since"]
         case let name where name.contains("seq") || name.contains("batch"): names += ["since", "from"] + derived(token)
+        // The id of the last item: `last_id` suggests `after_id`.
+        case let name where name.hasPrefix("last"): names += afterLast(token.name) + derived(token)
         case _: names += derived(token)
         }
         names += ["cursor", "after", "page_token", "pageToken", "token", "continuation", "start", "marker"]
@@ -57,8 +60,9 @@ extension CandidateOrder {
         let camel = token.name.contains("-") ? [TokenName.camelCase(token.name)] : []
         let plain =
             bare.first?.isUppercase == true && bare.count < name.count && name.hasPrefix("Next") ? [String(bare)] : []
+        let hyphenated = bare.contains("_") ? [WordedName(String(bare)).hyphenated] : []
         return plain + camel + [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
-            + siblings(of: String(bare), like: token.name)
+            + siblings(of: String(bare), like: token.name) + hyphenated
     }
 
     /// Names for a token in a header. Words before the one for a token name the vendor: `X-Nomad-NextToken` suggests
@@ -89,6 +93,11 @@ extension CandidateOrder {
             case _: []
             }
         return words.map { joined([$0, bare.lowercased()], like: name) }
+    }
+
+    private static func afterLast(_ name: String) -> [String] {
+        let rest = name.dropFirst(4)
+        return rest.isEmpty ? [] : ["after" + rest]
     }
 
     /// Parameters for the last key of a page: its own name, then names for the key that the next page starts after.

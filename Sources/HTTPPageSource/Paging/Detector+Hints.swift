@@ -9,7 +9,7 @@ extension Detector {
     }
 
     /// Parameters that the answer repeats, with their default values: `start: 0`, `page: 1`, `pagination: {page: 1}`.
-    private func echoes() -> [Candidate] {
+    func echoes() -> [Candidate] {
         var found: [Candidate] = []
         // ArcGIS and its like state that a limit cut the answer, and continue by a position of this name.
         if members.contains(where: { $0.plainName == "exceededtransferlimit" }) {
@@ -53,7 +53,8 @@ extension Detector {
     private static let partners: [(size: String, places: [Candidate])] = [
         ("$top", [.offset("$skip")]), ("top", [.offset("skip")]), ("take", [.offset("skip")]),
         ("rows", [.offset("start")]),
-        ("_limit", [.offset("_start"), .page("_page", first: nil)]), ("_per_page", [.page("_page", first: nil)]),
+        ("_limit", [.offset("_start"), .page("_page", first: nil), .offset("_skip")]),
+        ("_per_page", [.page("_page", first: nil)]),
         ("per_page", [.page("page", first: nil)]), ("perPage", [.page("page", first: nil)]),
         ("page_size", [.page("page", first: nil)]),
         ("pageSize", [.page("page", first: nil), .page("pageNumber", first: nil)]),
@@ -72,8 +73,11 @@ extension Detector {
     ]
 
     private func partners() -> [Candidate] {
-        Detector.partners.filter { answer.url.value(of: $0.size).flatMap { Int($0) } != nil }.flatMap(\.places)
-            + answer.url.parameters.filter { Int($0.plainValue) != nil }.flatMap { Detector.bracketed($0.plainName) }
+        let numbers = answer.url.parameters.filter { Int($0.plainValue) != nil }.map(\.plainName)
+        return Detector.partners.filter { answer.url.value(of: $0.size).flatMap { Int($0) } != nil }.flatMap(\.places)
+            + numbers.flatMap { Detector.bracketed($0) }
+            + numbers.filter { name in !Detector.partners.contains { $0.size == name } }
+            .flatMap { WordedName($0).partnersOfSize }
     }
 
     /// The partners of a size in brackets: `X[pageSize]` goes with `X[page]` and `X[currentPage]`, and `X[limit]` with

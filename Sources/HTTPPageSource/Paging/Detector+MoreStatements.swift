@@ -71,7 +71,7 @@ extension Detector {
     private func pageCountHeader() -> (place: HTTPSourceConfiguration.Place, number: Int)? {
         for field in answer.response.headers {
             let plain = EnvelopeMember.plain(field.name)
-            if plain.hasSuffix("totalpages") || plain.hasSuffix("pagecount"),
+            if plain.hasSuffix("totalpages") || plain.hasSuffix("pagecount") || plain == "xpages",
                 let number = JSONText.wholeNumber(field.value), number >= 0
             {
                 return (.header(field.name), number)
@@ -121,9 +121,9 @@ extension Detector {
         }
         for member in members {
             guard let truth = document.truth(member.value) ?? numericTruth(member) else { continue }
-            guard let statement = MoreStatement.named(member.plainName), let hasMore = statement.hasMore(truth) else {
-                continue
-            }
+            guard let statement = MoreStatement.named(member.plainName) ?? booleanNext(member),
+                let hasMore = statement.hasMore(truth)
+            else { continue }
             // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
@@ -143,10 +143,24 @@ extension Detector {
             draft.explain("more", member.pointer.description, .seen)
             return
         }
+        // A header has no place in the profile. It shows that page one is not the whole list.
+        let header = answer.response.headers.first { field in
+            let plain = EnvelopeMember.plain(field.name)
+            return ["hasmore", "hasnext", "hasnextpage", "morepages"].contains { plain.hasSuffix($0) }
+                && field.value.lowercased() == "true"
+        }
+        guard let header, draft.evidence.next == nil else { return }
+        draft.evidence.hasMore = true
+        draft.explain("more", "header:\(header.name)", .seen)
     }
 }
 
 extension Detector {
+    /// `nextPage: true`: a boolean under the name of a next page.
+    fileprivate func booleanNext(_ member: EnvelopeMember) -> MoreStatement? {
+        member.kind == .boolean && ["next", "nextpage", "hasnextlink"].contains(member.plainName) ? .more : nil
+    }
+
     /// The value of `has_more: 1` or `is_last: 0`. A number under another name, such as `last: 1`, is no statement.
     fileprivate func numericTruth(_ member: EnvelopeMember) -> Bool? {
         let isQuestion = ["has", "have", "is"].contains { member.plainName.hasPrefix($0) }

@@ -185,7 +185,12 @@ extension Detector {
         guard !text.contains(where: \.isWhitespace) else { return false }
         let plain = EnvelopeMember.plain(name)
         let isNamedURL = ["url", "href", "link", "uri"].contains { plain.contains($0) }
-        if text.hasPrefix("/") { return isNamedURL || text.contains("?") }
+        if text.hasPrefix("/") {
+            // `next: "/items/page/2"`: a path below the same first part.
+            let first = answer.url.path.split(separator: "/").first.map { "/\($0)/" }
+            return isNamedURL || text.contains("?")
+                || Detector.urlNames.contains(plain) && first.map { text.hasPrefix($0) } ?? false
+        }
         return text.contains("?") && text.contains("=")
     }
 }

@@ -29,7 +29,8 @@ extension Detector {
 
     func headerToken() -> ContinuationToken? {
         answer.response.headers.first { field in
-            TokenName(field.name).isToken && TokenName(field.name).isStrong && isTokenText(field.value)
+            TokenName(field.name).isToken && TokenName(field.name).isStrong
+                && isTokenText(field.value, named: field.name)
                 && !looksLikeURL(field.value, named: "header")
         }.map { ContinuationToken(place: .header($0.name), name: $0.name, text: $0.value) }
     }
@@ -84,7 +85,7 @@ extension Detector {
     }
 
     func token(_ member: EnvelopeMember) -> ContinuationToken? {
-        guard let text = tokenText(member), isTokenText(text) else { return nil }
+        guard let text = tokenText(member), isTokenText(text, named: member.name) else { return nil }
         let isKnown =
             TokenName(member.name).isStrong || member.parent.map { EnvelopeMember.plain($0) == "next" } ?? false
         return ContinuationToken(
@@ -94,15 +95,18 @@ extension Detector {
 
     func text(_ member: EnvelopeMember) -> String { document.scalarText(member.value) ?? "" }
 
-    /// Whether a text can be a token: neither empty, nor "0", nor a date.
-    func isTokenText(_ text: String) -> Bool {
+    /// Whether a text can be a token: neither a mark of the end, nor the caller's own value for page one (`cursorMark=*`).
+    /// A date is a token only under the name of one, because `next_run` and its like also hold dates.
+    func isTokenText(_ text: String, named name: String) -> Bool {
         let digits = text.utf8.prefix(10)
         let isDate =
             digits.count == 10
             && zip(digits, "dddd-dd-dd".utf8).allSatisfy {
                 $1 == UInt8(ascii: "d") ? (0x30...0x39).contains($0) : $0 == $1
             }
-        return !text.isEmpty && text != "0" && text.utf8.count <= 4_096 && !isDate
+        let isCallers = text == "*" || CandidateOrder.placeholders.contains(text) && answer.url.value(of: name) == text
+        let isNamed = Detector.tokenNames.contains(EnvelopeMember.plain(name))
+        return !PageReader.endMarks.contains(text) && text.utf8.count <= 4_096 && (isNamed || !isDate) && !isCallers
     }
 
     /// The text of a scalar. The last evaluated key may be an object, and is sent back as that object.

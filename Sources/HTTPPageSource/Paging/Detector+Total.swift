@@ -24,8 +24,8 @@ extension Detector {
             draft.description.isEstimate = found.isEstimate ? true : nil
             draft.description.estimateMark = found.member.flatMap { estimateMark(beside: $0.pointer) }
             draft.evidence.isTotalWeak =
-                found.rank < 4 && found.number == draft.evidence.count && draft.evidence.looksFull
-                && !draft.evidence.goesOn && draft.evidence.hasMore == nil && draft.evidence.pageCount == nil
+                isWeak(found, draft) && !draft.evidence.goesOn && draft.evidence.hasMore == nil
+                && draft.evidence.pageCount == nil
             draft.explain(
                 "total", found.place.description, .seen,
                 draft.evidence.isTotalWeak ? "it may count the page as well" : nil)
@@ -41,6 +41,15 @@ extension Detector {
                 "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); using the number of pages"
             )
         }
+    }
+
+    /// Whether a number that equals the length of the page may count the page: its name leaves both readings open, or
+    /// the answer also states its own place in a list of pages (`total: 20, page: 1`), and the page may be a full one.
+    private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
+        guard found.number == draft.evidence.count else { return false }
+        let size = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
+        let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
+        return found.rank < 4 ? draft.evidence.looksFull || isFull : isFull && !echoes().isEmpty
     }
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
@@ -93,6 +102,10 @@ extension Detector {
         var found: [Candidate] = []
         for member in members where member.kind == .number || member.kind == .string {
             // `total: {value: 12, relation: "gte"}`
+            // `count: 10` next to `count=10` in the URL repeats the page size.
+            if ParameterNames.limit.contains(member.name), text(member) == answer.url.value(of: member.name) {
+                continue
+            }
             let isValue = ["value", "count"].contains(member.plainName)
             let own = Detector.rank(member.name) ?? sizeOfList(member)
             let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil
@@ -179,6 +192,7 @@ extension Detector {
         if [
             "total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects",
             "totalhits", "totalsize", "numbermatched", "totalmatched",
+            "totalfound", "totalavailable",
             "odata.count", "nbresults", "numresults", "numberofresults", "numberofitems",
         ].contains(plain) {
             return 4

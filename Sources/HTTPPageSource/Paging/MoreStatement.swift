@@ -20,7 +20,8 @@ enum MoreStatement {
                 [
                     "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "havemore",
                     "havemoreresults",
-                    "havenext", "more", "moreresults", "moreavailable", "moreitems", "morepages", "istruncated",
+                    "havenext", "more", "moreresults", "moreavailable", "moreitems", "morepages", "morerecords",
+                    "moreitemsincollection", "istruncated",
                     "truncated", "exceededtransferlimit",
                 ]
             ),

@@ -8,7 +8,10 @@ struct OpenEnd {
     var isSuspicion = false
 
     /// Page sizes that origins use by themselves.
-    static let usualSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000]
+    static let usualSizes: Set<Int> = [
+        10, 12, 15, 20, 24, 25, 30, 40, 48, 50, 60, 64, 75, 80, 96, 100, 120, 128, 150, 200, 250, 300, 400, 500, 1_000,
+        2_000, 5_000, 10_000,
+    ]
 
     /// Detection was interrupted, so the page may be a part of the list.
     static let interrupted = OpenEnd("how the list goes on is not known yet")

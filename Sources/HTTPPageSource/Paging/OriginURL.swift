@@ -46,7 +46,9 @@ struct OriginURL: Hashable, Sendable {
     }
 
     /// Resolves `reference` against this URL (RFC 3986, 5). It may be absolute or relative.
+    /// `&amp;` stands for `&` in links that the origin has escaped as HTML.
     func resolving(_ reference: String) -> OriginURL? {
+        let reference = reference.replacing("&amp;", with: "&")
         guard reference.hasPlainAuthority, let base = URL(string: text),
             let url = URL(string: reference.escapingIllegalBytes, relativeTo: base)
         else { return nil }

@@ -45,6 +45,9 @@ extension PageReader {
         return answer.response.header(name).map { LinkHeader.hasEmptyNext(in: $0) } ?? false
     }
 
+    /// Values in the place of a token on the last page.
+    static let endMarks: Set<String> = ["", "0", "-1"]
+
     /// Whether the answer names a next page, in any form.
     var isNextLive: Bool {
         guard let place = description.next else { return false }
@@ -58,7 +61,7 @@ extension PageReader {
         {
             return answer.document.arrayText(value) != nil
         }
-        return answer.text(at: place).map { !$0.isEmpty && $0 != "0" } ?? false
+        return answer.text(at: place).map { !PageReader.endMarks.contains($0) } ?? false
     }
 
     /// The cursor of the next page. Returns nil at the end, and for pages that are requested by number.

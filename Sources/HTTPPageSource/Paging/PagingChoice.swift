@@ -76,7 +76,11 @@ enum PagingChoice {
         if evidence.next != nil || evidence.hasStrongToken || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
         if let total = evidence.exactTotal, total <= evidence.count { return true }
-        return evidence.pageCount == 1
+        if evidence.pageCount == 1 { return true }
+        // `next: null` ends the list, unless the page has a usual size and the answer suggests another way on.
+        return evidence.deniesNext && evidence.total.count ?? 0 <= evidence.count && evidence.pageCount ?? 1 <= 1
+            && evidence.remaining ?? 0 == 0 && evidence.token == nil
+            && (evidence.hints.isEmpty || !OpenEnd.usualSizes.contains(evidence.count))
     }
 
     private static func byEvidence(

@@ -5,7 +5,9 @@ struct TokenName {
     init(_ name: String) { plain = EnvelopeMember.plain(name) }
 
     private static let strongWords = ["next", "cursor", "continu"]
-    private static let weakWords = ["after", "older", "marker", "batch", "seq", "bookmark"]
+    private static let weakWords = [
+        "after", "older", "marker", "batch", "seq", "bookmark", "pagetoken", "scrolltoken", "pagekey", "pageoffset",
+    ]
     /// Words of names that count, time or identify something else, or lead to the page before.
     private static let otherWords = [
         "prev", "before", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date", "sync",
