@@ -49,7 +49,7 @@ extension SyncRun {
         guard try await commit(edits + ending, [ledger], list) else { return }
         if pass.unbrokenTo == offset { pass.unbrokenTo = position }
         if !edits.isEmpty {
-            pagesFetched += 1
+            counts.pagesFetched += 1
             pass.newPages += 1
             pagesWithoutNews = 0
             announce(offset..<position, news: isNews ? position - offset : 0)
@@ -65,7 +65,7 @@ extension SyncRun {
         let ledger: LedgerEdit =
             edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
         guard try await commit(edits + [.setEnd(nil)], [ledger], list) else { return }
-        if !edits.isEmpty { pagesFetched += 1 }
+        if !edits.isEmpty { counts.pagesFetched += 1 }
         // An earlier run has made its three walks.
         disorderedWalks = disorderedWalks == 0 && list.hasNoProvenEnd ? SyncRun.disorderedWalks : disorderedWalks + 1
         if disorderedWalks < SyncRun.disorderedWalks { return walkAllAgain() }
@@ -136,14 +136,14 @@ extension SyncRun {
             let count = max(pagesWithoutNews, pass.emptyAnswers)
             return try await originLoops("\(count) consecutive pages had no new items", offset, list)
         }
-        keptLease = offset
+        leases.keep(offset)
         queue.add([.follow(next, offset: offset)])
     }
 
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
         let failure = FetchFailure(.loop, message, isRetryable: false)
         isUnproven = true
-        givenUp.insert(offset)
+        failures.givenUp.insert(offset)
         progress(.failed(offset: offset, failure, nextAttemptAt: nil))
         _ = try await commit(
             [], [.failed(offset: offset, failure: failure, nextAttemptIn: nil, lease: leases[offset])], list)
@@ -154,7 +154,7 @@ extension SyncRun {
     func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
         guard restarts < options.restarts, rechecked?.isRetry != true else { return }
         warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
-        givenUp.remove(offset)
+        failures.givenUp.remove(offset)
         tailWalk = .whole
         asksUnconditionally = true
         pass.mustRestart = true

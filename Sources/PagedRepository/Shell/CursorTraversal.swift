@@ -132,10 +132,10 @@ extension SyncRun {
             return try await originLoops(message, after, list)
         }
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
-        if walk.hasMet, tailWalk != .whole, tailWalk != .checkingEnd, reconciliation != .firstLoad {
+        if walk.hasMet, tailWalk != .whole, tailWalk != .checkingEnd, counts.reconciliation != .firstLoad {
             reconciled(.spliced, list)
         }
-        guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
+        guard counts.pagesFetched + counts.pagesUnchanged < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
         }
         guard let next = page.next, !isEnough(after), try await walksOn(walk, at: after, query) else { return }
@@ -160,9 +160,9 @@ extension SyncRun {
 
     private func count(_ page: FetchedPage, _ walk: CursorMerge) {
         if walk.isSame {
-            pagesUnchanged += 1
+            counts.pagesUnchanged += 1
         } else {
-            pagesFetched += 1
+            counts.pagesFetched += 1
             pass.newPages += 1
         }
     }
@@ -234,7 +234,7 @@ extension SyncRun {
         if total.exactCount != nil, total != list.record.total { edits.append(.setTotal(total)) }
         guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
         if page.next == nil { sweeping.isAtEnd = true }
-        if isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        counts.count(isSame: isSame)
         announce(offset..<after, news: isStored ? 0 : page.content.count)
         if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
     }

@@ -24,7 +24,7 @@ extension SyncRun {
                     guard try await startReserved(in: &group, landings) else { continue }
                     let (targets, action) = nextActions()
                     guard try await start(targets, in: &group, landings) else { continue }
-                    if !isAlarmSet, !Task.isCancelled, keepsHeadLease || queue.inFlight.contains(where: \.isPage) {
+                    if !isAlarmSet, !Task.isCancelled, leases.keepsHead || queue.inFlight.contains(where: \.isPage) {
                         isAlarmSet = true
                         setAlarm(in: &group)
                     }
@@ -61,10 +61,7 @@ extension SyncRun {
         }
         // All remaining leases are released, whatever the result. Otherwise other runs, and the next run of this
         // process, would wait for them.
-        let left = leases.sorted { $0.key < $1.key }.map { LedgerEdit.released(offset: $0.key, lease: $0.value) }
-        leases = [:]
-        keepsHeadLease = false
-        keptLease = nil
+        let left = leases.releaseAll()
         if let query, !left.isEmpty {
             do throws(StorageError) {
                 try await record(left, for: query)
@@ -106,16 +103,14 @@ extension SyncRun {
         if let query, !pages.isEmpty {
             // Leases are taken before the request, so that a crash leaves a record of the pages in flight (R31). This
             // run may hold a lease already.
-            granted = pages.filter {
-                $0 == .head ? keepsHeadLease : $0.offset == keptLease && leases[$0.offset] != nil
-            }
+            granted = pages.filter(leases.isKept)
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)
                 let looksAtHead = open == [.head] && glance != nil
                 if looksAtHead { request.surroundings = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
-                take(grant, request)
+                leases.take(grant, request, at: clock.now())
                 if looksAtHead { lookAtHead(grant.list) }
                 askedAt = grant.grantedAt
                 granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
@@ -136,30 +131,24 @@ extension SyncRun {
     private func startReserved(
         in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
-        guard let query, !reserved.targets.isEmpty else { return true }
+        guard let query, !leases.reserved.targets.isEmpty else { return true }
         let now = clock.now()
         guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil,
-            let few = queue.startable(of: reserved.targets, besides: come, now: now)
+            let few = queue.startable(of: leases.reserved.targets, besides: come, now: now)
         else { return try await giveBackReserved(query) }
-        let targets = Array(reserved.targets.prefix(few))
-        reserved.targets.removeFirst(few)
+        let started = leases.startReserved(few)
         var version: ListVersion?
-        let wanted = try await whatIsWanted(of: targets, reserved.granted, &version, query)
-        reserved.granted.subtract(targets.map(\.offset))
+        let wanted = try await whatIsWanted(of: started.targets, started.granted, &version, query)
         try await ask(wanted, Asked(at: storageTime, under: version), in: &group, landings)
-        return wanted.count == targets.count
+        return wanted.count == started.targets.count
     }
 
     /// Releases the leases of reserved targets that must not start now, because of a stop, a pause or a stored answer.
     /// The targets return to the front of the queue, unless the pass restarts.
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
-        let (targets, granted) = reserved
-        reserved = ([], [])
+        let (targets, edits) = leases.giveBackReserved()
         for target in targets { queue.leftToOthers(target) }
         if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
-        let edits = granted.sorted().compactMap { offset in
-            leases.removeValue(forKey: offset).map { LedgerEdit.released(offset: offset, lease: $0) }
-        }
         if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }
@@ -170,7 +159,7 @@ extension SyncRun {
         for target in targets {
             let request = try await request(for: target)
             let (source, meters) = (source, meters)
-            if attempts[target.offset] != nil || failing.contains(target.offset) { meters.retried() }
+            if failures.isRetry(target.offset) { meters.retried() }
             group.addTask {
                 // The duration is used for metrics only, and not for decisions.
                 let began = ContinuousClock.now

@@ -3,7 +3,7 @@ import PageModel
 extension SyncRun {
     /// Handles the answer for page one, and derives what it says about the whole list.
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
-        headFailure = nil
+        failures.head = nil
         // The walk has just come to the end of the list.
         let confirmsWalk = !walkedFrom.isEmpty
         defer {
@@ -12,7 +12,7 @@ extension SyncRun {
         }
         switch answer {
         case .pastEnd, .notFound:
-            headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+            failures.head = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
         case .page(let answer):
@@ -38,7 +38,7 @@ extension SyncRun {
         guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
 
         adopt(head, list)
-        pagesUnchanged += 1
+        counts.pagesUnchanged += 1
         // Without an exact total, an unchanged page one says nothing about the end of the list (R24).
         if known.exactCount == nil { pass.rechecksEnd = true }
         let outcome = try await apply(
@@ -110,7 +110,7 @@ extension SyncRun {
                 return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
             case .unchanged where !isSuspicious:
                 guard try await confirm(page, list) else { continue }
-                pagesUnchanged += 1
+                counts.pagesUnchanged += 1
                 return try await settled(page, .unchanged, list, isNews: false)
             case .unchanged, .changed:
                 return try await reconcile(page, list)

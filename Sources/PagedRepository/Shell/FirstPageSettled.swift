@@ -19,7 +19,7 @@ extension SyncRun {
         pageOne = (page.content.count, page.next, page.total)
         if access == .chain { walkBegins(behind: page, isNews: isMoved) }
         isSuspicious = false
-        if isNews { pagesFetched += 1 }
+        if isNews { counts.pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         if isNews { announce(0..<page.content.count, news: 0) }
     }
@@ -36,30 +36,12 @@ extension SyncRun {
     }
 
     func reconciled(_ finding: SyncReport.Reconciliation, held: Int, length: Int?) {
-        if finding.weight > reconciliation.weight { reconciliation = finding }
-        heldItems = held
-        knownLength = length
-        progress(.reconciled(reconciliation))
+        counts.reconciled(finding, held: held, length: length)
+        progress(.reconciled(counts.reconciliation))
     }
 }
 
 extension SyncReport.Reconciliation {
-    /// The rank of the result. A higher rank replaces a lower one in the report.
-    fileprivate var weight: Int {
-        switch self {
-        case .none: 0
-        case .unchanged: 1
-        case .resumed: 2
-        case .shifted: 3
-        case .spliced: 4
-        case .repaired: 5
-        case .staleTail: 6
-        case .replaced: 7
-        case .firstLoad: 8
-        case .swept: 9
-        }
-    }
-
     /// Whether page one showed that the held list had changed.
     var isChange: Bool {
         switch self {

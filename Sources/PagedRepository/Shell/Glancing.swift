@@ -36,20 +36,20 @@ extension SyncRun {
     /// Begins the run with the facts in the state.
     func begin(with state: ListState) {
         glance = Glance(state: state)
-        storedSince = state.readAt
+        start.storedSince = state.readAt
         restoreHiding(state.pageOne.map { [$0.summary] } ?? [])
-        skew = state.readAt - clock.now()
+        leases.synchronize(state.readAt, at: clock.now())
         let isLoaded = state.record.validatedAt != nil
         progress(.opened(held: state.holdings?.held.count ?? 0, length: isLoaded ? state.length : nil))
-        if isLoaded, state.isComplete == false { reconciliation = .resumed }
-        failing = Set(state.failures?.map(\.offset) ?? [])
+        if isLoaded, state.isComplete == false { counts.reconciliation = .resumed }
+        failures.restore(state.failures ?? [])
         restoreRefusals(state.failures ?? [])
     }
 
     /// Stores page one as of its lease. Discards the glance if the list has changed since it was taken.
     /// - Parameter list: page one, as of the lease.
     func lookAtHead(_ list: ListOutline?) {
-        vicinity = nil
+        leases.forgetOutline()
         glance?.head = list
         if list?.record.id != glance?.state.record.id || list?.contentVersion != glance?.state.record.contentVersion {
             glance = nil
@@ -116,7 +116,7 @@ extension SyncRun {
     }
 
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {
-        pagesUnchanged += 1
+        counts.pagesUnchanged += 1
         evidence = []
         isConfirmedAtAGlance = true
         reconciled(.unchanged, held: holdings.held.count, length: list.record.end ?? list.record.total.count)
@@ -126,7 +126,7 @@ extension SyncRun {
     /// pages.
     func hasNothingLeft() async throws(StorageError) -> Bool {
         guard options.work == .everything, isConfirmedAtAGlance, passCount == 0, !pass.mustRestart, !pass.rechecksEnd,
-            pass.newItems == 0, pass.awaitsWitness == nil, tailWalk == nil, givenUp.isEmpty,
+            pass.newItems == 0, pass.awaitsWitness == nil, tailWalk == nil, failures.givenUp.isEmpty,
             let state = try await stateToReport(), state.isSettled, let holdings = state.holdings,
             holdings.pages < options.pagesPerQuery
         else { return false }
@@ -136,7 +136,7 @@ extension SyncRun {
 
     /// Returns the current state of the list. Returns nil when the report requires a read of the pages.
     func stateToReport() async throws(StorageError) -> ListState? {
-        guard isConfirmedAtAGlance, !options.checksStoredBytes, !options.reportsOutline, headFailure == nil,
+        guard isConfirmedAtAGlance, !options.checksStoredBytes, !options.reportsOutline, failures.head == nil,
             options.work == .refresh || options.work == .everything
         else { return nil }
         if let settledState { return settledState }

@@ -49,7 +49,7 @@ extension SyncRun {
 
     /// Walks the list again after an answer has shown that it moved during the walk.
     func movedDuringPositionWalk() {
-        driftsSeen += 1
+        counts.driftsSeen += 1
         contradictions += 1
         walkAllAgain()
     }

@@ -8,14 +8,14 @@ extension SyncRun {
     /// Reports the page, and ends the run. Pages behind it could not be stored in the list. The run waits for answers
     /// in flight, and stores those that may be stored.
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
-        pagesNotStored += 1
+        counts.pagesNotStored += 1
         for warning in page.lesson?.warnings ?? [] { warn(warning) }
         warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
         queue.stop()
         switch target {
         case .head:
-            headFailure = nil
-            keepsHeadLease = false
+            failures.head = nil
+            leases.keepsHead = false
             progress(.notStored(offset: 0, page))
             try await noteAsked(target)
         case .span(let range, let overlap):
@@ -51,8 +51,8 @@ extension SyncRun {
             FetchFailure(
                 .refused, "what has changed cannot be found out: the origin forbids storing its answers",
                 isRetryable: false))
-        guard keepsHeadLease, let query else { return }
-        keepsHeadLease = false
+        guard leases.keepsHead, let query else { return }
+        leases.keepsHead = false
         if let lease = leases[0] { try await record([.released(offset: 0, lease: lease)], for: query) }
     }
 }

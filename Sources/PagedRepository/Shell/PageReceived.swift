@@ -102,7 +102,7 @@ extension SyncRun {
     private func spanStored(
         _ page: FetchedPage, _ arrived: Range<Int>, of range: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) {
-        pagesFetched += 1
+        counts.pagesFetched += 1
         if missing.isEmpty {
             pass.fruitless.insert(range.lowerBound)
         } else {
@@ -222,7 +222,7 @@ extension SyncRun {
         evidence = page.content.isEmpty && !isEnd ? [] : [DriftEvidence(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
         if !isCounted { isSuspicious = true }
-        driftsSeen += 1
+        counts.driftsSeen += 1
         queue.clear()
         logger.debug("the list moved while it was read")
     }

@@ -75,7 +75,7 @@ extension SyncRun {
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         let moot = list.ledger.filter { entry in
-            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil, entry.awaitsRetry
+            guard range.contains(entry.offset), entry.offset > 0, !failures.hasFailed(entry.offset), entry.awaitsRetry
             else {
                 return false
             }

@@ -11,7 +11,7 @@ extension SyncRun {
             if tailWalk != .whole { tailWalk = nil }
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
-            guard ending == .drained, headFailure == nil, let query else { return ending }
+            guard ending == .drained, failures.head == nil, let query else { return ending }
             // A page that a repair has moved, or that is fetched again, does not count as the next page.
             if passCount > 0 {
                 goal = max(goal, try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0)
@@ -42,7 +42,7 @@ extension SyncRun {
                 if targets.isEmpty { targets = shortAgain() }
                 if targets.isEmpty { targets = lastPageAgain(of: list) }
                 if targets.isEmpty {
-                    targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
+                    targets = wanted(missingTargets(of: list).filter { !failures.givenUp.contains($0.offset) }, list)
                 }
                 if targets.isEmpty { targets = looksBehind(list) }
                 if targets.isEmpty { targets = tail(of: list) }
@@ -53,10 +53,10 @@ extension SyncRun {
                 queue.add(targets)
                 ending = try await drive()
                 if tailWalk == .whole || tailWalk == .checkingEnd, !pass.mustRestart { tailWalk = nil }
-                if ending != .drained || headFailure != nil { return ending }
+                if ending != .drained || failures.head != nil { return ending }
                 // The origin repeats itself, so another pass would prove no more.
                 if isUnproven { return ending }
-                if isElsewhere { await waitForOthers() }
+                if leases.isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
                 if options.work == .sweep {
@@ -94,7 +94,7 @@ extension SyncRun {
     /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
     /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
-        guard access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
+        guard access == .chain, !list.isComplete, failures.givenUp.isEmpty, pass.reopenings < 2,
             let target = LoadPlan.tailWithoutCursor(of: list)
         else { return [] }
         pass.reopenings += 1
@@ -145,7 +145,7 @@ extension SyncRun {
         while true {
             queue.add([.head])
             let ending = try await drive()
-            guard isElsewhere, ending == .drained else { return ending }
+            guard leases.isElsewhere, ending == .drained else { return ending }
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
@@ -153,7 +153,7 @@ extension SyncRun {
             guard isOurs(list.record) else { return ending }
             // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
             // run must know its length. An answer from before an invalidation does not suffice.
-            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
+            if let validatedAt = list.record.validatedAt, validatedAt >= start.storedSince ?? validatedAt,
                 !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || access == .chain, access != .single || list.isComplete
             {

@@ -15,7 +15,8 @@ extension SyncRun {
     /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
     /// stored restarts the pass, and the run then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
-        guard options.work == .everything, !hasRechecked, !isUnproven, givenUp.isEmpty, options.maxPages == nil,
+        guard options.work == .everything, !hasRechecked, !isUnproven, failures.givenUp.isEmpty,
+            options.maxPages == nil,
             let query
         else { return .drained }
         hasRechecked = true
@@ -23,7 +24,7 @@ extension SyncRun {
         let failed = try await failedPages(query)
         let due = try await duePages(query)
         let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
-        if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+        if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
         try await reopenWindow(query)
         return .drained
     }
@@ -46,7 +47,7 @@ extension SyncRun {
         for (page, failure) in pages {
             let ending = try await recheck(page, failure, query)
             if pass.mustRestart { verifyEveryPage(because: page) }
-            if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+            if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
         }
         return .drained
     }
@@ -54,7 +55,8 @@ extension SyncRun {
     /// Opens a list that ends at a result window again, once in each period. The positions behind the window are
     /// requested, and a refusal stores the window again (R24).
     private func reopenWindow(_ query: QueryID) async throws(StorageError) {
-        guard let period = options.recheckEvery, let earlier, (storageTime - earlier.registered) * 4 >= period,
+        guard let period = options.recheckEvery, let earlier = start.earlier,
+            (storageTime - earlier.registered) * 4 >= period,
             let list = try await storage.outline(of: query), list.isAtWindow, let end = list.record.window,
             RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
                 .contains(where: { $0.upperBound == end })
@@ -73,7 +75,7 @@ extension SyncRun {
         else { return [] }
         let barred = barredPlaces(of: list)
         let places = list.uncheckedFailures.map(\.offset).filter {
-            attempts[$0] == nil && !barred.contains($0) && range?.contains($0) ?? true
+            !failures.hasFailed($0) && !barred.contains($0) && range?.contains($0) ?? true
         }
         return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
@@ -81,7 +83,7 @@ extension SyncRun {
     /// Returns the pages that are due by their age.
     private func duePages(_ query: QueryID) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
         // No page of a younger list can be due. Such a list costs no read.
-        guard let period = options.recheckEvery, let earlier,
+        guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
             let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
             !record.allowsDuplicates
@@ -119,7 +121,7 @@ extension SyncRun {
             queue.add([.sweep(question(sweeping.position))])
             let ending = try await drive()
             sweeping.answers.removeAll()
-            if ending != .drained || headFailure != nil || isElsewhere { return ending }
+            if ending != .drained || failures.head != nil || leases.isElsewhere { return ending }
         }
         return .drained
     }
@@ -127,9 +129,9 @@ extension SyncRun {
     /// Takes the lease of a failed page before its request, so that the ledger counts the attempt (R30). Returns false
     /// when another owner has the page in flight.
     private func takesLease(of place: Int, _ query: QueryID) async throws(StorageError) -> Bool {
-        let request = LeaseRequest([place], for: options.lease, by: owner)
+        let request = LeaseRequest([place], for: options.lease, by: leases.owner)
         let grant = try await storage.claim(request, of: query)
-        take(grant, request)
+        leases.take(grant, request, at: clock.now())
         return grant.offsets.contains(place)
     }
 
@@ -149,7 +151,7 @@ extension SyncRun {
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
             return sweeping.isDone = true
         }
-        if after >= range.upperBound { for place in failures { leases[place] = nil } }
+        if after >= range.upperBound { for place in failures { leases.drop(place) } }
         sweeping.position = after
         sweeping.isDone = after >= range.upperBound
     }

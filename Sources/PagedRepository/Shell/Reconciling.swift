@@ -52,7 +52,7 @@ extension SyncRun {
                 clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
             sighting.isWitnessed = clue.isEnd
             machine.learn(clue: sighting, total: clue.page.total)
-            pagesFetched += 1
+            counts.pagesFetched += 1
         }
         reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
         try await carryOn()
@@ -156,7 +156,7 @@ extension SyncRun {
     /// Handles a probe that could not be answered. The refresh fails, and the cached list stays unchanged (R14).
     func questionFailed(_ failure: FetchFailure) {
         reconciliationUnderWay = nil
-        headFailure = failure
+        failures.head = failure
         queue.clear()
     }
 

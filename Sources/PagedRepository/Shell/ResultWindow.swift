@@ -40,7 +40,7 @@ extension SyncRun {
         queue.landed(target)
         pass.emptyFrom = min(first, pass.emptyFrom ?? .max)
         queue.clear(from: first)
-        givenUp.subtract(pass.refused)
+        failures.givenUp.subtract(pass.refused)
         let edits = pass.refused.sorted().map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
         try await record(edits, for: query)
         return true

@@ -10,7 +10,8 @@ extension SyncRun {
         // Observations of this run about the end say nothing about a total that another writer has stored since.
         let isOwnTotal = record.total.count == pageOne.total.count
         if access.isRandom, let total = record.total.exactCount, reached < total,
-            list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
+            list.coverage.runs.count <= 1, pass.emptyFrom != nil, failures.givenUp.isEmpty,
+            missingTargets(of: list).isEmpty
         {
             // The total is larger than the number of returned items, and the remaining positions are empty. The origin
             // may have lost the items just now, so page one is requested once more (R20).
@@ -92,7 +93,7 @@ extension SyncRun {
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         // Pages that did not exist when the run began were stored since.
-        let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
+        let kept = start.storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
         if query != nil, list == nil { found = .purged }
@@ -106,7 +107,7 @@ extension SyncRun {
     /// Returns the report of a list whose pages were not read.
     private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
         let held = state.holdings?.pages ?? 0
-        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= storedSince ?? startedAt } ?? false
+        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= start.storedSince ?? start.at } ?? false
         return report(outcome(ending, state), nil, state, kept: isHeadNew ? held - 1 : held)
     }
 
@@ -114,16 +115,17 @@ extension SyncRun {
         _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
     ) -> SyncReport {
         var report = SyncReport(
-            outcome: outcome, reconciliation: reconciliation, list: list, usage: source.usage,
-            pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
-            headFailure: headFailure, duration: clock.now() - startedAt)
+            outcome: outcome, reconciliation: counts.reconciliation, list: list, usage: source.usage,
+            pagesFetched: counts.pagesFetched, pagesUnchanged: counts.pagesUnchanged, pagesKept: kept,
+            warnings: counts.warnings,
+            headFailure: failures.head, duration: clock.now() - start.at)
         report.state = state
-        report.driftsSeen = driftsSeen
-        report.pagesNotStored = pagesNotStored
+        report.driftsSeen = counts.driftsSeen
+        report.pagesNotStored = counts.pagesNotStored
         if hidesItems, state?.isComplete == true, let end = state?.record.end, let total = state?.record.total.count {
             report.hiddenItems = max(0, total - end)
         }
-        report.wasHeard = wasHeard
+        report.wasHeard = counts.wasHeard
         return report
     }
 
@@ -134,14 +136,14 @@ extension SyncRun {
         switch ending {
         case .offline:
             // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
-            return wasHeard ? .incomplete : .offline
+            return counts.wasHeard ? .incomplete : .offline
         case .limited:
             // The last answers may have shown a change, so that page one would be requested once more.
             return isWhole && !asksUnconditionally && !isSuspicious && evidence.isEmpty ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:
-            if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
+            if let failure = failures.head { return failure.isRetryable ? .incomplete : .failed }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
             if isUnproven || keptChanging || state?.isComplete == true && isVoid { return .unproven }
             // The answer shows more items, and no request can fetch them.

@@ -4,7 +4,7 @@ import PageModel
 /// later run can continue.
 extension SyncRun {
     /// Whether a sweep was requested, and has not ended in this run.
-    var sweepOutstanding: Bool { reconciliation != .swept }
+    var sweepOutstanding: Bool { counts.reconciliation != .swept }
 
     /// Sweeps from where the last sweep stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
@@ -32,8 +32,8 @@ extension SyncRun {
             let ending = try await drive()
             sweeping.answers.removeAll()
             if ending != .drained { return ending }
-            if isElsewhere { await waitForOthers() }
-            if headFailure != nil { return .drained }
+            if leases.isElsewhere { await waitForOthers() }
+            if failures.head != nil { return .drained }
         }
         return .drained
     }
@@ -129,7 +129,7 @@ extension SyncRun {
         var edits: [ListEdit] = []
         if !walk.isSame { edits = walk.edits(sighting, list) }
         edits.append(.verify(sweeping.position - min(overlap, 1)..<after))
-        if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        counts.count(isSame: walk.isSame)
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         if let rechecked { return try await laid(page, sighting, edits, of: rechecked.range, list) }
         // A reached total does not prove the end in a sweep. The next request shows it.
@@ -214,10 +214,8 @@ extension SyncRun {
         if range.upperBound <= sweeping.position { return try await endSweep(at: sweeping.position, list, [], page) }
         var edits: [ListEdit] = []
         let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
-        if isSame {
-            pagesUnchanged += 1
-        } else {
-            pagesFetched += 1
+        counts.count(isSame: isSame)
+        if !isSame {
             edits = [
                 .demote(range),
                 .put(PageWrite(offset: start, content: page.content, evidence: .inferred, validator: page.validator)),

@@ -13,7 +13,7 @@ extension SyncRun {
     func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         guard case .until(let moment) = doubt(page, list) else { return }
         let failure = ShrinkGuard(page).failure
-        headFailure = failure
+        failures.head = failure
         asksUnconditionally = true
         let pause = max(moment - list.readAt, .zero)
         progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
@@ -21,7 +21,7 @@ extension SyncRun {
             ShrinkGuard(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]),
             for: list.record.id
         )
-        hasEndedLease = true
+        leases.end()
         // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
         // recorded.
         queue.add(.head, at: clock.now() + pause)

@@ -30,64 +30,21 @@ final class SyncRun {
     var sweeping = SweepState()
     /// The recently arrived pages that were requested by position.
     var recent = RecentPages()
-    /// The outline around the requested positions, as of this run's last commit or lease.
-    var vicinity: OutlineCache?
-    /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
-    /// fetched as soon as other answers arrive.
-    var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
     /// The last known page one of the origin.
     var pageOne = (count: 0, next: PageCursor?.none, total: ListTotal.unknown)
-    var reconciliation: SyncReport.Reconciliation = .none
-    var headFailure: FetchFailure?
-    /// For progress events only. The storage has the true values.
-    var heldItems = 0
-    var knownLength: Int?
-    var pagesFetched = 0
-    var pagesUnchanged = 0
-    /// The number of answers that the origin forbids storing.
-    var pagesNotStored = 0
-    var warnings: [String] = []
-    /// Failed attempts in this run, by position.
-    var attempts: [Int: Int] = [:]
-    /// Positions with a failure in the ledger when this run began that have not been fetched since.
-    var failing: Set<Int> = []
-    /// Positions that this run does not request again, because they failed permanently.
-    var givenUp: Set<Int> = []
-    /// Whether another owner has a page in flight that this run wanted (R30).
-    var isElsewhere = false
-    /// How often this run has waited for pages that other owners have in flight.
-    var waitsForOthers = 0
+    var counts = RunCounts()
+    var failures = RunFailures()
+    var leases: RunLeases
+    var start: RunStart
     /// The state at the time of the request whose answer is being handled.
     var asked: Asked
-    /// Whether a commit has ended the lease of the answer that is being handled.
-    var hasEndedLease = false
-    /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one
-    /// (R30).
-    var keepsHeadLease = false
-    /// The position whose lease the run keeps from an answer without items to the next request, which has the same
-    /// position. Another owner would otherwise begin the same requests between two of them (R30).
-    var keptLease: Int?
-    /// The leases that were granted to this run and have not ended as far as it knows, by position.
-    var leases: [Int: LeaseToken] = [:]
-    /// The owner of this run's leases. A lease that this run does not renew ends, even if its process lives on.
-    let owner: LeaseOwner
     private static let runs = Atomic(0)
-    /// How far the storage's clock is ahead of this run's clock, as of the last grant.
-    var skew = Duration.zero
-    /// The storage's time when this run began. `nil` means that the list was not known then.
-    var storedSince: Timestamp?
-    /// The time when the list was registered, and when page one was last confirmed before this run. `nil` for a new
-    /// list.
-    var earlier: (registered: Timestamp, confirmed: Timestamp)?
     /// Whether this run has checked the pages that were due (R54).
     var hasRechecked = false
     /// The page that is checked. `nil` outside of such a check.
     var rechecked: Recheck?
     var restarts = 0
     var passCount = 0
-    var driftsSeen = 0
-    /// Whether the origin answered any request, possibly with an error status.
-    var wasHeard = false
     /// The position behind which the next page begins (`Work.next`).
     var goal = 0
     /// Whether the requested part of the list is held.
@@ -185,7 +142,6 @@ final class SyncRun {
     var misplaced = 0
     /// The items of page one in its last answer.
     var lastHead: [ItemIdentity] = []
-    let startedAt: Timestamp
 
     init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions, clock: any SyncClock,
@@ -200,9 +156,9 @@ final class SyncRun {
         self.chance = chance
         self.logger = logger.about(key)
         self.progress = progress
-        startedAt = clock.now()
-        asked = Asked(at: startedAt)
-        owner = LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue))
+        start = RunStart(at: clock.now())
+        asked = Asked(at: start.at)
+        leases = RunLeases(owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)))
         // A sweep requests page one itself.
         asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
@@ -217,19 +173,19 @@ final class SyncRun {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
-            earlier = record.validatedAt.map { (record.createdAt, $0) }
+            start.earlier = record.validatedAt.map { RunStart.Earlier(registered: record.createdAt, confirmed: $0) }
             if sufficesToBegin(state) {
                 begin(with: state)
                 return try await ended(try await passes())
             }
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
-                storedSince = list.readAt
-                skew = list.readAt - clock.now()
+                start.storedSince = list.readAt
+                leases.synchronize(list.readAt, at: clock.now())
                 restoreHiding(list.pages)
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
-                if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
-                failing = Set(list.failures.map(\.offset))
+                if list.record.validatedAt != nil, !list.isComplete { counts.reconciliation = .resumed }
+                failures.restore(list.failures)
                 restoreRefusals(list.failures)
             }
         }
@@ -263,32 +219,27 @@ final class SyncRun {
             try source.takeUp(record)
             return true
         } catch {
-            headFailure = error
+            failures.head = error
             return false
         }
     }
 
     /// Waits before the next look. Leases end with their owner or after their duration, so no run waits forever.
     func waitForOthers() async {
-        isElsewhere = false
-        waitsForOthers += 1
-        // The pause starts at 50 ms, doubles after every eight waits, and ends at 5 s. A lease may last for hours.
-        let pause = min(Duration.milliseconds(50) * (1 << min(waitsForOthers / 8, 10)), .seconds(5))
+        let pause = leases.pauseForOthers()
         try? await clock.sleep(until: clock.now() + pause)
     }
 
     // MARK: Progress
 
     func warn(_ text: String) {
-        guard !warnings.contains(text) else { return }
-        warnings.append(text)
-        progress(.warning(text))
+        if counts.warn(text) { progress(.warning(text)) }
     }
 
     /// Reports a stored page with `news` new items.
     func announce(_ range: Range<Int>, news: Int) {
-        heldItems += news
+        counts.heldItems += news
         pass.newItems += news
-        progress(.stored(range, held: heldItems, length: knownLength))
+        progress(.stored(range, held: counts.heldItems, length: counts.knownLength))
     }
 }
