@@ -10,6 +10,14 @@ struct RunLeases {
         var granted: Set<Int> = []
     }
 
+    /// The state at the time of a request.
+    struct Asked {
+        /// The storage's time.
+        var at: Timestamp
+        /// The version of the list, if the answer belongs to a position in it (R4).
+        var under: ListVersion?
+    }
+
     /// The owner of the leases. A lease that this run does not renew ends, even if its process lives on.
     let owner: LeaseOwner
     /// The tokens of the leases that have not ended as far as the run knows, by position.
@@ -24,6 +32,8 @@ struct RunLeases {
     /// The position whose lease the run keeps from an answer without items to the next request, which has the same
     /// position. Another owner would otherwise begin the same requests between two of them.
     private(set) var keptPlace: Int?
+    /// The state at the time of the request whose answer is being handled.
+    var asked: Asked
     /// Whether a commit has ended the lease of the answer that is being handled.
     private(set) var hasEnded = false
     /// Whether another owner has a page in flight that this run wanted.
@@ -31,7 +41,11 @@ struct RunLeases {
     /// How often the run has waited for pages that other owners have in flight.
     private var waits = 0
 
-    init(owner: LeaseOwner) { self.owner = owner }
+    /// - Parameter now: the time of the run's clock.
+    init(owner: LeaseOwner, now: Timestamp) {
+        self.owner = owner
+        asked = Asked(at: now)
+    }
 
     subscript(place: Int) -> LeaseToken? { tokens[place] }
     var isEmpty: Bool { tokens.isEmpty }
@@ -70,7 +84,7 @@ struct RunLeases {
     mutating func drop(_ place: Int) { tokens[place] = nil }
 
     /// Begins the handling of an answer.
-    mutating func beginAnswer() { hasEnded = false }
+    mutating func beginAnswer(to request: Asked) { (asked, hasEnded) = (request, false) }
 
     /// Records that the lease of the answer that is being handled has ended.
     mutating func end() { hasEnded = true }

@@ -5,7 +5,7 @@ extension SyncRun {
     /// The result of one request.
     struct FetchCompletion: Sendable {
         var target: FetchTarget
-        var asked: Asked
+        var asked: RunLeases.Asked
         var result: Result<PageAnswer, any Error>
     }
 
@@ -23,8 +23,7 @@ extension SyncRun {
     /// Returns the answer with its exact total as an estimate, if the origin's totals alternate between values (R25).
     private func believed(_ landing: FetchCompletion) -> FetchCompletion {
         guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
-        totals.note(total)
-        guard totals.areUnsteady else { return landing }
+        guard belief.observe(total: total) else { return landing }
         warn("the origin counts now more, now fewer items; its total is taken for an estimate")
         page.total = .estimate(total)
         var landing = landing
@@ -53,13 +52,15 @@ extension SyncRun {
     /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
     private func storeTogether(_ landings: ArraySlice<FetchCompletion>) async throws(StorageError) -> Int {
         guard let outline = leases.outline, !pass.mustRestart else { return 0 }
-        var batch = SpanBatch(outline, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
+        var batch = SpanBatch(
+            outline, SpanBatch.Rules(access: source.access, fullPage: belief.sizes.full(source.access)), at: storageTime
+        )
         for landing in landings {
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page), page.content.count >= fullPage ?? 0,
+                mayStore(page), page.content.count >= belief.sizes.full(source.access) ?? 0,
                 batch.add(
                     page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
-                    &recent)
+                    &belief.recent)
             else { break }
         }
         let together = landings.prefix(batch.parts.count)
@@ -96,13 +97,12 @@ extension SyncRun {
         counts.wasHeard = true
         queue.landed(landing.target)
         failures.answered(landing.target.offset)
-        noteLength(answer, landing.target)
+        belief.observeLength(of: answer, to: landing.target, source.access)
         tellAnswered(answer, landing.target)
     }
 
     private func arrived(_ answer: PageAnswer, _ landing: FetchCompletion) async throws(StorageError) {
-        leases.beginAnswer()
-        asked = landing.asked
+        leases.beginAnswer(to: landing.asked)
         if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
         switch landing.target {
         case .head:
@@ -113,7 +113,7 @@ extension SyncRun {
         case .probe(let range): return try await probeArrived(answer, range)
         case .sweep(let range): return try await sweepArrived(answer, range)
         }
-        if landing.target == .head, !leases.hasEnded, reconciliationUnderWay != nil { leases.keepsHead = true }
+        if landing.target == .head, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
         // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
         if !leases.hasEnded, !leases.keeps(landing.target.offset) { try await release(landing.target) }
     }
@@ -129,7 +129,7 @@ extension SyncRun {
         if try await isBehindWindow(failure, target) { return }
         // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of page one, a failed probe is recorded as a
         // failure of page one, unless this run retries it.
-        let checked = target.isPage ? nil : rechecked?.failure
+        let checked = target.isPage ? nil : phase.recheck?.failure
         let place: Int? = target.isPage ? target.offset : leases.keepsHead ? 0 : checked
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
@@ -139,9 +139,9 @@ extension SyncRun {
         if target == .head { failures.head = failure }
         let isLost = !target.isPage && (next == nil || leases.keepsHead && options.patience <= .zero)
         if isLost { questionFailed(failure) }
-        if target.isPage { meters.failed(nextAttemptAt: next) }
+        if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
-        progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
+        telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
         if let query, let place, target.isPage || isLost || checked != nil {
             var told = failure
             // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an

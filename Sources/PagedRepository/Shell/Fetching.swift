@@ -32,7 +32,7 @@ extension SyncRun {
                     case .fetch:
                         continue
                     case .sleep(let moment):
-                        progress(.waiting(until: moment))
+                        telemetry.progress(.waiting(until: moment))
                         try? await clock.sleep(until: moment)
                     case .wait:
                         switch await group.next() {
@@ -107,7 +107,7 @@ extension SyncRun {
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)
-                let looksAtHead = open == [.head] && glance != nil
+                let looksAtHead = open == [.head] && sight.glance != nil
                 if looksAtHead { request.surroundings = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
                 leases.take(grant, request, at: clock.now())
@@ -121,7 +121,8 @@ extension SyncRun {
         } else {
             granted = pages
         }
-        try await ask(granted + targets.filter { !$0.isPage }, Asked(at: askedAt, under: version), in: &group, landings)
+        try await ask(
+            granted + targets.filter { !$0.isPage }, RunLeases.Asked(at: askedAt, under: version), in: &group, landings)
         return granted.count == pages.count
     }
 
@@ -133,13 +134,13 @@ extension SyncRun {
     ) async throws(StorageError) -> Bool {
         guard let query, !leases.reserved.targets.isEmpty else { return true }
         let now = clock.now()
-        guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil,
+        guard !Task.isCancelled, !pass.mustRestart, pass.fill.emptyFrom == nil,
             let few = queue.startable(of: leases.reserved.targets, besides: come, now: now)
         else { return try await giveBackReserved(query) }
         let started = leases.startReserved(few)
         var version: ListVersion?
         let wanted = try await whatIsWanted(of: started.targets, started.granted, &version, query)
-        try await ask(wanted, Asked(at: storageTime, under: version), in: &group, landings)
+        try await ask(wanted, RunLeases.Asked(at: storageTime, under: version), in: &group, landings)
         return wanted.count == started.targets.count
     }
 
@@ -148,17 +149,18 @@ extension SyncRun {
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
         let (targets, edits) = leases.giveBackReserved()
         for target in targets { queue.leftToOthers(target) }
-        if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
+        if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.fill.emptyFrom ?? .max }) }
         if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }
 
     private func ask(
-        _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>
+        _ targets: [FetchTarget], _ asked: RunLeases.Asked, in group: inout TaskGroup<Event>,
+        _ landings: Inbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
             let request = try await request(for: target)
-            let (source, meters) = (source, meters)
+            let (source, meters) = (source, telemetry.meters)
             if failures.isRetry(target.offset) { meters.retried() }
             group.addTask {
                 // The duration is used for metrics only, and not for decisions.
@@ -176,9 +178,9 @@ extension SyncRun {
         switch target {
         case .head:
             var validator: Validator?
-            if !asksUnconditionally, let glance, glance.head != nil {
+            if !belief.drift.asksUnconditionally, let glance = sight.glance, glance.head != nil {
                 validator = glance.validator
-            } else if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
+            } else if !belief.drift.asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
                 // A page with damaged bytes is requested without its validator, so that the origin sends its items
                 // again.
@@ -192,11 +194,12 @@ extension SyncRun {
             // (R21).
             return PageRequest(.offset(range.lowerBound - overlap), size: options.pageSize)
         case .probe(let range):
-            return PageRequest(.offset(range.lowerBound), size: range.count < pageSize ? range.count : options.pageSize)
+            return PageRequest(
+                .offset(range.lowerBound), size: range.count < belief.sizes.size ? range.count : options.pageSize)
         case .sweep(let range):
             return PageRequest(.offset(range.lowerBound), size: options.pageSize)
         case .follow(let cursor, _):
-            if hidesItems, let position = PositionCursor(cursor)?.offset(source.access) {
+            if belief.hidden.isHiding, let position = PositionCursor(cursor)?.offset(source.access) {
                 return PageRequest(.offset(position), size: options.pageSize)
             }
             return PageRequest(.cursor(cursor), size: options.pageSize)

@@ -11,13 +11,13 @@ extension SyncRun {
     ///     do not change the planned requests after the commit. Defaults to false.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         leases.forgetOutline()
-        isConfirmedAtAGlance = false
+        sight.committed()
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
         let request = next.isEmpty ? nil : leaseRequest(next)
         // The duration is used for metrics only, and not for decisions. An injected clock is not precise enough.
         let began = ContinuousClock.now
         let receipt = try await storage.commit(plan, claiming: request)
-        meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
+        telemetry.meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
         note(lost: receipt.lostLeases)
         if let request, let grant = receipt.grant {
             leases.take(grant, request, at: clock.now())
@@ -27,7 +27,7 @@ extension SyncRun {
         }
         if case .committed(let version) = receipt.outcome {
             leases.committed(plan.ledger)
-            if sweeping.version == plan.version { sweeping.version = version }
+            phase.sweep.committed(plan.version, version)
         }
         return receipt.outcome
     }
@@ -36,7 +36,7 @@ extension SyncRun {
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
             targets.map(\.offset), for: options.lease, by: leases.owner,
-            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: pageSize))
+            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: belief.sizes.size))
     }
 
     /// Renews the leases of this run, because an origin may take longer to answer than a lease lasts (R30).
@@ -56,7 +56,7 @@ extension SyncRun {
     /// edits (R30).
     private func note(lost: Set<LeaseToken>) {
         guard !lost.isEmpty else { return }
-        logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
+        telemetry.logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
     }
 
     /// The storage's time: this run's clock, plus the difference at the last grant.
@@ -95,7 +95,7 @@ extension SyncRun {
     private func leaveToOthers(_ target: FetchTarget) {
         queue.leftToOthers(target)
         leases.leaveToOthers()
-        meters.leftToOthers()
+        telemetry.meters.leftToOthers()
         tellLeftToOthers(target)
     }
 
@@ -103,8 +103,8 @@ extension SyncRun {
     /// stores them. Returns nil when held positions are no reason to skip the target.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // A walk through held pages, and a check of one, request them again on purpose.
-        if case .follow = target, tailWalk != nil || rechecked != nil { return nil }
-        guard let range = target.surroundings(pageSize: pageSize) else { return nil }
+        if case .follow = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
+        guard let range = target.surroundings(pageSize: belief.sizes.size) else { return nil }
         if let told = leases.outline?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)
     }
@@ -119,9 +119,9 @@ extension SyncRun {
             case .span(let span, _): span
             default: target.offset..<target.offset + 1
             }
-        if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
+        if pass.check.isDue, let end = list.record.end, range.upperBound > end { return false }
         // The last page is requested again on purpose.
-        if pass.hasReadLastPage, range.upperBound == pass.oldEnd { return false }
+        if pass.check.hasReadLastPage, range.upperBound == pass.check.oldEnd { return false }
         // Positions behind the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty

@@ -16,19 +16,19 @@ extension SyncRun {
         case .head:
             failures.head = nil
             leases.keepsHead = false
-            progress(.notStored(offset: 0, page))
+            telemetry.progress(.notStored(offset: 0, page))
             try await noteAsked(target)
         case .span(let range, let overlap):
-            progress(.notStored(offset: range.lowerBound - overlap, page))
+            telemetry.progress(.notStored(offset: range.lowerBound - overlap, page))
             try await noteAsked(target)
         case .follow(_, let offset):
-            progress(.notStored(offset: offset, page))
+            telemetry.progress(.notStored(offset: offset, page))
             try await noteAsked(target)
         case .probe:
             try await cannotReconcile()
         case .sweep:
             // The positions of the answer stay unverified. The progress of the sweep is kept.
-            sweeping.answers.removeAll()
+            phase.sweep.answers.removeAll()
         }
     }
 
@@ -46,7 +46,7 @@ extension SyncRun {
 
     /// Fails the refresh, because the answer to a probe must not become part of the list (R14).
     private func cannotReconcile() async throws(StorageError) {
-        guard reconciliationUnderWay != nil else { return }
+        guard reconciliation != nil else { return }
         questionFailed(
             FetchFailure(
                 .refused, "what has changed cannot be found out: the origin forbids storing its answers",

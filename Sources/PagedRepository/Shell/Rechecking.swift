@@ -3,24 +3,15 @@ import PageModel
 /// Requests held pages again, some of them in each run. So changes are found that leave page one and the total as they
 /// were (R54).
 extension SyncRun {
-    /// The check of one held page.
-    struct Recheck {
-        var range: Range<Int>
-        /// The position of the failure, if the last request for the page failed. A cursor that the origin refuses again
-        /// then starts no new walk.
-        var failure: Int?
-        var isRetry: Bool { failure != nil }
-    }
-
     /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
     /// stored restarts the pass, and the run then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
-        guard options.work == .everything, !hasRechecked, !isUnproven, failures.givenUp.isEmpty,
+        guard options.work == .everything, !passes.hasRechecked, !belief.isUnproven, failures.givenUp.isEmpty,
             options.maxPages == nil,
             let query
         else { return .drained }
-        hasRechecked = true
-        defer { rechecked = nil }
+        passes.hasRechecked = true
+        defer { phase = .loading }
         let failed = try await failedPages(query)
         let due = try await duePages(query)
         let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
@@ -32,11 +23,11 @@ extension SyncRun {
     /// Requests the held pages again whose failure is due, in a run for some positions (R54). Returns nil when no page is
     /// requested.
     func recheckFailures() async throws(StorageError) -> FetchQueue.Ending? {
-        guard case .positions(let range) = options.work, options.honorsLedger, !hasRechecked, !isUnproven,
+        guard case .positions(let range) = options.work, options.honorsLedger, !passes.hasRechecked, !belief.isUnproven,
             options.maxPages == nil, let query
         else { return nil }
-        hasRechecked = true
-        defer { rechecked = nil }
+        passes.hasRechecked = true
+        defer { phase = .loading }
         let failed = try await failedPages(query, in: range)
         return failed.isEmpty ? nil : try await recheck(failed, query)
     }
@@ -70,7 +61,7 @@ extension SyncRun {
     private func failedPages(
         _ query: QueryID, in range: Range<Int>? = nil
     ) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
-        guard settledState == nil, let list = try await storage.outline(of: query), range != nil || list.isComplete,
+        guard !sight.isSettled, let list = try await storage.outline(of: query), range != nil || list.isComplete,
             !list.record.allowsDuplicates
         else { return [] }
         let barred = barredPlaces(of: list)
@@ -103,24 +94,23 @@ extension SyncRun {
         guard let list = try await storage.excerpt(of: query, around),
             list.heldPages.contains(where: { $0.range == page.range })
         else { return .drained }
-        rechecked = Recheck(range: page.range, failure: failure)
+        phase = .rechecking(RunPhase.Recheck(range: page.range, failure: failure))
         if access == .chain {
             guard let cursor = list.heldPages.first(where: { $0.range.upperBound == page.offset })?.cursorOut else {
                 return .drained
             }
             // The failed request was a step of a walk, which continues here.
-            if failure != nil { tailWalk = .whole }
-            defer { tailWalk = nil }
+            if failure != nil { pass.walk.mode = .whole }
+            defer { pass.walk.mode = nil }
             queue.add([.follow(cursor, offset: page.offset)])
             return try await drive()
         }
         if let failure, try await !takesLease(of: failure, query) { return .drained }
-        sweeping.answers.removeAll()
-        (sweeping.position, sweeping.isDone, sweeping.version) = (page.offset, false, list.record.version)
-        while !sweeping.isDone, !pass.mustRestart {
-            queue.add([.sweep(question(sweeping.position))])
+        phase.sweep = PositionSweep(position: page.offset, version: list.record.version)
+        while !phase.sweep.isDone, !pass.mustRestart {
+            queue.add([.sweep(question(phase.sweep.position))])
             let ending = try await drive()
-            sweeping.answers.removeAll()
+            phase.sweep.answers.removeAll()
             if ending != .drained || failures.head != nil || leases.isElsewhere { return ending }
         }
         return .drained
@@ -146,23 +136,24 @@ extension SyncRun {
         var edits = edits
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
-        let failures = Set(places + [rechecked?.failure].compactMap(\.self)).sorted()
+        let failures = Set(places + [phase.recheck?.failure].compactMap(\.self)).sorted()
         let ledger = failures.map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
-            return sweeping.isDone = true
+            return phase.sweep.isDone = true
         }
         if after >= range.upperBound { for place in failures { leases.drop(place) } }
-        sweeping.position = after
-        sweeping.isDone = after >= range.upperBound
+        phase.sweep.position = after
+        phase.sweep.isDone = after >= range.upperBound
     }
 
     private func verifyEveryPage(because page: PageSummary) {
         warn("the items from \(page.offset) on have changed although page one has not; every page is checked")
         options.work = .sweep
         // Background work starts no sweep of its own accord. This one has a reason.
-        sweeping.isBegun = true
-        (asksUnconditionally, isConfirmedAtAGlance, settledState) = (true, false, nil)
-        isSuspicious = true
+        passes.sweep.isBegun = true
+        belief.drift.asksUnconditionally = true
+        sight = .whole
+        belief.drift.suspect()
         queue.clear()
     }
 }
