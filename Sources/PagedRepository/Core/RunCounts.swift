@@ -15,6 +15,9 @@ struct RunCounts: Equatable {
     var heldItems = 0
     var knownLength: Int?
 
+    /// The number of pages that the run has received.
+    var pages: Int { pagesFetched + pagesUnchanged }
+
     /// Counts a page that the run has stored, or compared with an equal stored one.
     mutating func count(isSame: Bool) { if isSame { pagesUnchanged += 1 } else { pagesFetched += 1 } }
 

@@ -2,73 +2,34 @@ import PageModel
 
 /// The end of a walk, endless walks, and walks that start again (R22, R24).
 extension SyncRun {
-    /// Handles a chain that ends at `position` (R24). Held items behind it are removed only after a second answer has
-    /// repeated the end (R20).
-    func chainEnded(
-        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil,
-        isNews: Bool = true
-    ) async throws(StorageError) {
-        let offset = offset ?? position
-        if pass.walk.selfLink == cursor, list.record.total.exactCount != position {
-            let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
-            guard try await commit(edits + [.setEnd(nil)], [ledger], list), let query,
-                let list = try await storage.excerpt(of: query, position..<position)
-            else { return }
-            return try await originLoops("the origin's next page is the same page again", position, list)
-        }
-        // A stored cursor may belong to an earlier state of the list, so only a walk from page one proves the end. This
-        // walk is one if it came here without a break and the total matches.
-        let isWalk = pass.walk.isFromPageOne(to: offset)
-        if isWalk, belief.order.areItemsRepeated(pass.walk, total: list.record.total.exactCount, end: position) {
-            return try await repeatsIDs(at: offset, list)
-        }
-        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
-        let hasMoved = belief.order.hasMoved(pass.walk)
-        let isProven = pass.walk.unbrokenTo == offset && !hasMoved && list.record.total.exactCount == position
-        if list.pages.contains(where: { $0.range.upperBound > position }) {
-            if pass.walk.mode != .whole, !isProven { return walkAllAgain() }
-            if !pass.witness.confirms(offset, end: position) {
-                return askWitness(for: .follow(cursor, offset: offset), end: position)
-            }
-        } else if edits.isEmpty, list.record.total.exactCount != position, pass.check.oldEnd != position,
-            !pass.witness.confirms(offset, end: position)
-        {
-            // The cursor of the page before led to no items. A single such answer does not prove a new end.
-            return askWitness(for: .follow(cursor, offset: offset), end: position)
-        }
-        pass.check.isDue = false
-        if pass.walk.isDisordered, list.record.total.exactCount != position {
-            return try await disorderedEnd(at: offset, list, edits: edits)
-        }
-        belief.order.reached(end: position, isWhole: isWalk && !hasMoved, total: belief.pageOne.total)
+    /// Stores the end of a chain, and removes the held items behind it (R20, R24).
+    func endChain(_ end: ChainEnd, _ list: ListOutline) async throws(StorageError) {
         phase.reachedEnd()
-        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
-        let lease = leases[offset]
-        let ledger: LedgerEdit =
-            edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
-        guard try await commit(edits + ending, [ledger], list) else { return }
-        pass.walk.end(from: offset, at: position)
-        if !edits.isEmpty {
-            counts.pagesFetched += 1
-            pass.walk.newPages += 1
-            belief.repeats.restart()
-            announce(offset..<position, news: isNews ? position - offset : 0)
-        }
+        let ending: [ListEdit] = [.truncate(at: end.position), .setEnd(end.position)]
+        guard try await commit(end.edits + ending, [answered(end)], list) else { return }
+        pass.walk.end(from: end.offset, at: end.position)
+        guard end.isWithPage else { return }
+        counts.pagesFetched += 1
+        pass.walk.newPages += 1
+        belief.repeats.restart()
+        announce(end.offset..<end.position, news: end.isNews ? end.position - end.offset : 0)
     }
 
-    /// Handles the end of a walk in which items arrived again that no insert can have moved there (R24). Such a walk
-    /// does not prove that it has received every item. It makes the list unproven if it is the third in this run, or if
-    /// the list already had no proven end.
-    private func disorderedEnd(at offset: Int, _ list: ListOutline, edits: [ListEdit]) async throws(StorageError) {
-        if belief.order.hasRepeatedAlike(pass.walk) { return try await repeatsIDs(at: offset, list) }
-        let lease = leases[offset]
-        let ledger: LedgerEdit =
-            edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
-        guard try await commit(edits + [.setEnd(nil)], [ledger], list) else { return }
-        if !edits.isEmpty { counts.pagesFetched += 1 }
+    /// Handles the end of a walk in disorder. It makes the list unproven if it is the third in this run, or if the list
+    /// already had no proven end (R24).
+    func endInDisorder(_ end: ChainEnd, _ list: ListOutline) async throws(StorageError) {
+        guard try await commit(end.edits + [.setEnd(nil)], [answered(end)], list) else { return }
+        if end.isWithPage { counts.pagesFetched += 1 }
         guard belief.order.disordered(hadNoProvenEnd: list.hasNoProvenEnd) else { return walkAllAgain() }
         warn("the origin returns the items in another order each time; some may be missing")
         belief.isUnproven = true
+    }
+
+    /// Returns the ledger edit for the last request of a chain.
+    private func answered(_ end: ChainEnd) -> LedgerEdit {
+        let lease = leases[end.offset]
+        return end.isWithPage
+            ? .succeeded(offset: end.offset, lease: lease) : .forgotten(offset: end.offset, lease: lease)
     }
 
     /// Begins a walk with page one, as it was received in this pass.
@@ -84,44 +45,14 @@ extension SyncRun {
         pass.walkAgain()
     }
 
-    /// Handles an answer without new items. Empty pages with a next cursor are valid, and so are pages of known items.
-    /// Too many consecutive ones are a loop (R24).
-    func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
-        guard phase.recheck == nil else { return pass.mustRestart = true }
-        if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(isNews: false) }
-        // R24: an exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
-        let isCountReached = list.record.total.exactCount == offset && page.hasMore != true
-        guard let next = page.next, !isCountReached else {
-            pass.check.isDue = false
-            if pass.walk.isDisordered, list.record.total.exactCount != offset {
-                return try await disorderedEnd(at: offset, list, edits: [])
-            }
-            phase.reachedEnd()
-            // Held items from this position on arrived again, so they are not behind the end (R14, R25).
-            let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
-            _ = try await commit(
-                [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
-            return
-        }
-        // Where an earlier run has found a loop, one answer of known items shows that it is still there. A sweep counts
-        // anew.
-        let hasLooped = belief.end.loops.contains(offset) && options.work != .sweep
-        let limit = hasLooped ? 1 : options.loopGuard
-        guard belief.repeats.pagesWithoutNews < limit, pass.walk.emptyAnswers < options.emptyPageLimit else {
-            // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
-            // repetition is no loop.
-            if pass.walk.mode != .whole, pass.walk.walkedTo == 0, pass.walk.unbrokenTo != offset, !hasLooped,
-                list.record.validatedAt != nil, !page.content.isEmpty
-            {
-                return walkAllAgain()
-            }
-            let count = max(belief.repeats.pagesWithoutNews, pass.walk.emptyAnswers)
-            return try await originLoops("\(count) consecutive pages had no new items", offset, list)
-        }
-        leases.keep(offset)
-        queue.add([.follow(next, offset: offset)])
+    /// Handles an origin that repeats itself from a position on, which this run has just stored (R24).
+    /// - Parameter message: the failure. `nil` means that too many pages had no new items. Defaults to nil.
+    func originLoops(_ message: String? = nil, at offset: Int) async throws(StorageError) {
+        guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
+        try await originLoops(message ?? belief.repeats.message, offset, list)
     }
 
+    /// Handles an origin that repeats itself (R24).
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
         let failure = FetchFailure(.loop, message, isRetryable: false)
         belief.isUnproven = true

@@ -42,13 +42,6 @@ extension SyncRun {
             known: list.record.total, source.access)
     }
 
-    /// Walks the list again after an answer has shown that it moved during the walk.
-    func movedDuringPositionWalk() {
-        counts.driftsSeen += 1
-        belief.drift.contradicted()
-        walkAllAgain()
-    }
-
     /// Requests pages by position again if a walk from page one to the end has found no page that lacks items (R53).
     func takeBackHiding(_ list: ListOutline) async throws(StorageError) {
         guard belief.hidden.isHiding, !belief.hidden.walk.sawHidden, belief.pageOne.count >= belief.hidden.walk.span,

@@ -35,6 +35,9 @@ struct RepeatBelief: Equatable {
     /// Whether so many consecutive answers had no new item that the origin ignores positions.
     var provesDeafness: Bool { pagesWithoutNews >= RepeatBelief.sameAnswers }
 
+    /// The failure of a list that has no more new items.
+    var message: String { "\(pagesWithoutNews) consecutive pages had no new items" }
+
     /// Records a page by position in a list with repeated ids. With nine in ten items known, it counts as a repetition.
     mutating func observe(known: Int, of count: Int) {
         repetitions = known * 10 >= count * 9 ? repetitions + 1 : 0
