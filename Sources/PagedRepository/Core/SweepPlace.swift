@@ -4,10 +4,10 @@ import PageModel
 enum SweepStep: Equatable {
     /// The page is verified or repaired, and the sweep continues behind it.
     case store(SweptPage)
-    /// The list ends at this position. The page before the end is stored, too, if there is one.
-    case end(at: Int, SweptPage?, edits: [ListEdit])
+    /// The sweep ends here with these edits. The list ends, or its result window does.
+    case end(SweptPage?, edits: [ListEdit], isWindow: Bool)
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
-    case doubtEnd(at: Int)
+    case doubtEnd(SweptPage?, at: Int)
     /// The list differs from the verified one, so page one is requested again. The items may show hidden ones.
     case moved(ObservedPage?)
 }
@@ -33,7 +33,8 @@ struct SweepPlace {
     /// Whether one held page is checked, and not the whole list (R54).
     var isRecheck = false
 
-    private var question: Range<Int> { grid.question(position) }
+    /// The request that verifies the positions from `position` on.
+    var question: Range<Int> { grid.question(position) }
     private var startedAt: Timestamp { list.record.sweep?.startedAt ?? list.readAt }
 
     /// Whether the total of an answer shows that the list has changed, or that the origin is failing: a total below the
@@ -68,7 +69,7 @@ struct SweepPlace {
         if sighting.repeatsItems { return .moved(nil) }
         if isEndAgain(sighting, page) {
             let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
-            return isProven ? end(at: position, nil, page) : .doubtEnd(at: position)
+            return isProven ? end(at: position, nil, page) : .doubtEnd(nil, at: position)
         }
         let overlap = position - question.lowerBound
         var content = sighting.content
@@ -90,7 +91,7 @@ struct SweepPlace {
         var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
         if isRecheck { return .store(swept) }
         // A reached total does not prove the end in a sweep. The next request shows it.
-        if page.hasMore == false || isShortAtEnd(page, after) && list.record.end == after {
+        if page.hasMore == false || isShortAtEnd(page, question) && list.record.end == after {
             return end(at: after, swept, page)
         }
         swept.edits += [.setEnd(merge.end(list)), .setSweep(SweepProgress(position: after, startedAt: startedAt))]
@@ -110,7 +111,7 @@ struct SweepPlace {
         }
         edits.append(.verify(range))
         var swept = SweptPage(range: position..<range.upperBound, edits: edits, isSame: isSame)
-        if page.hasMore == false || isShortAtEnd(page, range.upperBound) {
+        if page.hasMore == false || isShortAtEnd(page, grid.question(range.lowerBound)) {
             return end(at: range.upperBound, swept, page)
         }
         swept.edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
@@ -118,8 +119,8 @@ struct SweepPlace {
     }
 
     /// Whether only the length of an answer can show that the list ends behind it, and the answer is short.
-    private func isShortAtEnd(_ page: FetchedPage, _ after: Int) -> Bool {
-        page.total.exactCount == nil && page.hasMore == nil && page.content.count < question.count
+    private func isShortAtEnd(_ page: FetchedPage, _ requested: Range<Int>) -> Bool {
+        page.total.exactCount == nil && page.hasMore == nil && page.content.count < requested.count
     }
 
     /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has
@@ -142,14 +143,14 @@ struct SweepPlace {
         let edits = swept?.edits ?? []
         if let window = list.record.window, window <= end, list.length > end {
             // The origin returns no items behind its result window, so held items there are kept.
-            return .end(at: end, swept, edits: edits + [.setWindow(end), .setSweep(nil)])
+            return .end(swept, edits: edits + [.setWindow(end), .setSweep(nil)], isWindow: true)
         }
         let isCounted = page.total.exactCount == end && list.record.total.exactCount == end
         if list.heldEnd > end, !isCounted, !witness.confirms(question.lowerBound, end: end) {
-            return .doubtEnd(at: end)
+            return .doubtEnd(swept, at: end)
         }
         var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil)]
         if let window = list.record.window, window < end { ending.append(.setWindow(nil)) }
-        return .end(at: end, swept, edits: edits + ending)
+        return .end(swept, edits: edits + ending, isWindow: false)
     }
 }

@@ -89,20 +89,6 @@ extension SyncRun {
         }
     }
 
-    /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has
-    /// verified the list up to there.
-    func isEndAgain(_ page: FetchedPage, _ sighting: ObservedPage, _ list: ListOutline) -> Bool {
-        let (end, count) = (phase.sweep.position, page.content.count)
-        guard phase.recheck == nil, count > 0, count <= end, page.hasMore != true, page.next == nil,
-            [end - count, 0].contains(where: { first in
-                sighting.places.enumerated().allSatisfy { $1?.position == first + $0 }
-            })
-        else { return false }
-        if let total = page.total.exactCount { return total == end && list.record.total.exactCount == end }
-        // Page one alone, returned for every position, proves no end.
-        return count < end && list.record.end == end
-    }
-
     /// An answer of an origin that goes behind the end of its list.
     enum BehindEnd {
         /// The list continues in the answer for this position.

@@ -108,7 +108,7 @@ extension SyncRun {
         if let failure, try await !takesLease(of: failure, query) { return .drained }
         phase.sweep = PositionSweep(position: page.offset, version: list.record.version)
         while !phase.sweep.isDone, !pass.mustRestart {
-            queue.add([.sweep(question(phase.sweep.position))])
+            queue.add([.sweep(nextSweepRequest)])
             let ending = try await drive()
             phase.sweep.answers.removeAll()
             if ending != .drained || failures.head != nil || leases.isElsewhere { return ending }
@@ -127,16 +127,16 @@ extension SyncRun {
 
     /// Handles an answer for a page that is checked, and for an origin that accepts positions.
     func laid(
-        _ page: FetchedPage, _ sighting: ObservedPage, _ edits: [ListEdit], of range: Range<Int>, _ list: ListOutline
+        _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {
-        let after = sighting.range.upperBound
-        guard sighting.isInPlace, page.hasMore != false || list.record.end == after else {
+        let (range, after) = (recheck.range, swept.range.upperBound)
+        guard swept.isInPlace, page.hasMore != false || list.record.end == after else {
             return try await listMovedInSweep(list)
         }
-        var edits = edits
+        var edits = swept.edits
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
-        let failures = Set(places + [phase.recheck?.failure].compactMap(\.self)).sorted()
+        let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
         let ledger = failures.map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
             return phase.sweep.isDone = true

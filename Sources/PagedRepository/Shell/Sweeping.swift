@@ -23,11 +23,14 @@ extension SyncRun {
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
         phase = .sweeping(
-            PositionSweep(position: max(begun.position, aligned(belief.pageOne.count)), version: list.record.version))
+            PositionSweep(
+                position: max(begun.position, grid.aligned(belief.pageOne.count)), version: list.record.version))
         defer { phase = .loading }
         while !phase.sweep.isDone, !pass.mustRestart {
             // The doubted position is not requested again before page one is answered.
-            queue.add(pass.witness.isAwaited ? [.head] : sweepPositions(list).map { .sweep(question($0)) })
+            let questions = grid.questions(
+                from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount)
+            queue.add(pass.witness.isAwaited ? [.head] : questions.map { .sweep($0) })
             let ending = try await drive()
             phase.sweep.answers.removeAll()
             if ending != .drained { return ending }
@@ -37,31 +40,11 @@ extension SyncRun {
         return .drained
     }
 
-    /// Returns the nearest position at or before this one that can be requested.
-    private func aligned(_ position: Int) -> Int {
-        if case .grid(let size) = source.access { position / size * size } else { position }
-    }
+    /// The positions at which pages are requested.
+    private var grid: SweepGrid { SweepGrid(access: source.access, pageSize: belief.sizes.size) }
 
-    /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
-    private var sweepOverlap: Int { if case .offsets = source.access, belief.sizes.size > 1 { 1 } else { 0 } }
-    private var sweepStep: Int {
-        if case .grid(let size) = source.access { size } else { belief.sizes.size - sweepOverlap }
-    }
-
-    /// Returns the next positions to request, all at once. If the total is not passed yet, no position is greater than
-    /// it.
-    private func sweepPositions(_ list: ListOutline) -> [Int] {
-        let step = sweepStep
-        let positions = (0..<options.concurrency).map { phase.sweep.position + $0 * step }
-        guard let total = list.record.total.exactCount, total >= phase.sweep.position else { return positions }
-        return positions.prefix(1) + positions.dropFirst().filter { $0 <= total }
-    }
-
-    func question(_ position: Int) -> Range<Int> {
-        // On a grid, positions of the page that are already swept arrive again.
-        if case .grid(let size) = source.access { return aligned(position)..<aligned(position) + size }
-        return max(0, position - sweepOverlap)..<position + sweepStep
-    }
+    /// The request that verifies the next positions.
+    var nextSweepRequest: Range<Int> { grid.question(phase.sweep.position) }
 
     /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
@@ -71,7 +54,7 @@ extension SyncRun {
             phase.sweep.answers[range.lowerBound] = FetchedPage(content: PageContent())
         }
         while !phase.sweep.isDone, !pass.mustRestart,
-            let page = phase.sweep.answers.removeValue(forKey: question(phase.sweep.position).lowerBound)
+            let page = phase.sweep.answers.removeValue(forKey: nextSweepRequest.lowerBound)
         {
             try await lay(page)
         }
@@ -87,153 +70,70 @@ extension SyncRun {
             queue.clear()
             return phase.sweep.isDone = true
         }
-        let start = question(phase.sweep.position).lowerBound
         if list.record.version != phase.sweep.version {
             // Another process has changed the list. A later run checks the page.
             if phase.recheck != nil { return phase.sweep.isDone = true }
             return try await listMovedInSweep(list)
         }
-        if list.record.allowsDuplicates { return try await layUnaligned(page, list) }
-        if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
-            return try await listMovedInSweep(list)
-        }
-        if try await isShortInSweep(page, start, list) {
-            return lookAgain(at: page, from: start, .sweep(question(phase.sweep.position)))
-        }
-        var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
-        if sighting.repeatsItems { return try await listMovedInSweep(list) }
-        if isEndAgain(page, sighting, list) {
-            let question = question(phase.sweep.position)
-            guard page.total.exactCount != nil || pass.witness.confirms(question.lowerBound, end: phase.sweep.position)
-            else {
-                return askWitness(for: .sweep(question), end: phase.sweep.position)
-            }
-            return try await endSweep(at: phase.sweep.position, list, [], page)
-        }
-        var content = sighting.content
-        let overlap = phase.sweep.position - start
-        if overlap > 0, content.count > 0 {
-            // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
-            guard content.count >= overlap, sighting.places[overlap - 1]?.position == phase.sweep.position - 1 else {
-                return try await listMovedInSweep(list, sighting)
-            }
-            content = content.slice(overlap..<content.count)
-        }
-        if content.isEmpty {
-            if phase.recheck != nil { return try await listMovedInSweep(list) }
-            return try await endSweep(at: phase.sweep.position, list, [], page)
-        }
-        let places = sighting.placesByKey
-        sighting = ObservedPage(offset: phase.sweep.position, content: content, places: places, isEnd: false)
-        let walk = CursorMerge(sighting, at: phase.sweep.position, runs: list.coverage.runs, keepsHole: false)
-        guard walk.position == phase.sweep.position else { return try await listMovedInSweep(list) }
-        let after = phase.sweep.position + content.count
-        var edits: [ListEdit] = []
-        if !walk.isSame { edits = walk.edits(sighting, list) }
-        edits.append(.verify(phase.sweep.position - min(overlap, 1)..<after))
-        counts.count(isSame: walk.isSame)
-        if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
-        if let recheck = phase.recheck { return try await laid(page, sighting, edits, of: recheck.range, list) }
-        // A reached total does not prove the end in a sweep. The next request shows it.
-        let isShort =
-            page.total.exactCount == nil && page.hasMore == nil && list.record.end == after
-            && page.content.count < question(phase.sweep.position).count
-        if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
-        edits.append(.setEnd(walk.end(list)))
-        edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? list.readAt)))
-        guard try await commit(edits, [], list) else { return }
-        passes.sweep.isRecorded = true
-        announce(phase.sweep.position..<after, news: 0)
-        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
-        phase.sweep.position = after
-        if after != aligned(after) || content.count < sweepStep { queue.clear() }
+        let place = SweepPlace(
+            list: list, position: phase.sweep.position, grid: grid, witness: pass.witness,
+            isRecheck: phase.recheck != nil)
+        if list.record.allowsDuplicates { return try await carryOut(place.step(unaligned: page), page, at: place) }
+        if place.contradicts(page.total, belief.pageOne) { return try await listMovedInSweep(list) }
+        let start = place.question.lowerBound
+        if try await isShort(page, at: place) { return lookAgain(at: page, from: start, .sweep(place.question)) }
+        let sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
+        try await carryOut(place.step(sighting, page), page, at: place)
     }
 
-    /// Whether an answer is shorter than requested although the list continues behind it: the origin says or counts so,
-    /// or items are held or were returned behind it (R53).
-    private func isShortInSweep(
-        _ page: FetchedPage, _ start: Int, _ list: ListOutline
-    ) async throws(StorageError) -> Bool {
-        let after = start + page.content.count
-        guard page.content.count < question(phase.sweep.position).count, page.hasMore != false,
-            list.record.window ?? .max > after
-        else { return false }
-        if page.hasMore == true { return true }
-        if let total = page.knowing(list.record.total).total.exactCount { return after < total }
-        if list.heldPages.contains(where: { $0.range.upperBound > after && $0.offset > start }) { return true }
+    /// Whether an answer is shorter than requested although the list continues behind it (R53).
+    private func isShort(_ page: FetchedPage, at place: SweepPlace) async throws(StorageError) -> Bool {
+        if let isShort = place.isShort(page) { return isShort }
+        let start = place.question.lowerBound
         // Earlier items that come again show only that the origin repeats itself behind the end (R24).
         let behind = phase.sweep.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
         guard !behind.isEmpty else { return false }
-        let places = try await storage.locate(Set(behind), in: list.record.id)
-        return behind.contains { places[$0].map { $0.position >= after } ?? true }
+        let places = try await storage.locate(Set(behind), in: place.list.record.id)
+        return behind.contains { places[$0].map { $0.position >= start + page.content.count } ?? true }
+    }
+
+    private func carryOut(_ step: SweepStep, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
+        let list = place.list
+        switch step {
+        case .store(let swept):
+            counts.count(isSame: swept.isSame)
+            try await store(swept, page, at: place)
+        case .end(let swept, let edits, let isWindow):
+            if let swept { counts.count(isSame: swept.isSame) }
+            queue.clear()
+            guard try await commit(edits, [], list) else { return }
+            phase.sweep.isDone = true
+            if !isWindow { try await takeBackRepeats() }
+            reconciled(.swept, list)
+        case .doubtEnd(let swept, let end):
+            if let swept { counts.count(isSame: swept.isSame) }
+            askWitness(for: .sweep(place.question), end: end)
+        case .moved(let sighting):
+            try await listMovedInSweep(list, sighting)
+        }
+    }
+
+    /// Stores a verified page, and continues behind it.
+    private func store(_ swept: SweptPage, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
+        let (list, after) = (place.list, swept.range.upperBound)
+        let isAligned = !list.record.allowsDuplicates
+        if isAligned, let recheck = phase.recheck { return try await laid(swept, page, of: recheck, list) }
+        guard try await commit(swept.edits, [], list) else { return }
+        passes.sweep.isRecorded = true
+        if isAligned { announce(swept.range, news: 0) }
+        phase.sweep.position = after
+        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
+        if after != grid.aligned(after) || isAligned && swept.range.count < grid.step { queue.clear() }
     }
 
     /// Whether another process has finished the sweep that this run only continues (R31).
     func isSweptByOthers(_ list: ListOutline) -> Bool {
         options.onlyFinishesSweeps && passes.sweep.isRecorded && list.record.sweep == nil
-    }
-
-    /// Whether the total is smaller than the number of items of page one, from an origin whose total was not wrong
-    /// before. Such an origin is failing (R20).
-    private func contradictsPageOne(_ total: Int) -> Bool {
-        switch belief.pageOne.total {
-        case .exact(let count): total < belief.pageOne.count && count >= belief.pageOne.count
-        case .unknown: total < belief.pageOne.count
-        case .estimate: false
-        }
-    }
-
-    /// Ends the sweep at `position`. Held items behind it are removed only if the total confirms the end, or a second
-    /// answer repeats it (R20).
-    private func endSweep(
-        at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
-    ) async throws(StorageError) {
-        if let window = list.record.window, window <= position, list.length > position {
-            // The origin returns no items behind its result window, so held items there are kept.
-            queue.clear()
-            guard try await commit(edits + [.setWindow(position), .setSweep(nil)], [], list) else { return }
-            phase.sweep.isDone = true
-            return reconciled(.swept, list)
-        }
-        let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
-        let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
-        if lost > 0, !isCounted, !pass.witness.confirms(question(phase.sweep.position).lowerBound, end: position) {
-            return askWitness(for: .sweep(question(phase.sweep.position)), end: position)
-        }
-        queue.clear()
-        var ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
-        if let window = list.record.window, window < position { ending.append(.setWindow(nil)) }
-        guard try await commit(edits + ending, [], list) else { return }
-        phase.sweep.isDone = true
-        try await takeBackRepeats()
-        reconciled(.swept, list)
-    }
-
-    /// Applies an answer in a list with repeated ids. Each answer is stored at its position as it was sent (R25).
-    private func layUnaligned(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        let start = question(phase.sweep.position).lowerBound
-        let range = start..<start + page.content.count
-        if range.upperBound <= phase.sweep.position {
-            return try await endSweep(at: phase.sweep.position, list, [], page)
-        }
-        var edits: [ListEdit] = []
-        let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
-        counts.count(isSame: isSame)
-        if !isSame {
-            edits = [
-                .demote(range),
-                .put(PageWrite(offset: start, content: page.content, evidence: .inferred, validator: page.validator)),
-            ]
-        }
-        edits.append(.verify(range))
-        let isShort = page.total.exactCount == nil && page.hasMore == nil && range.count < question(start).count
-        if page.hasMore == false || isShort { return try await endSweep(at: range.upperBound, list, edits, page) }
-        let startedAt = list.record.sweep?.startedAt ?? list.readAt
-        edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
-        guard try await commit(edits, [], list) else { return }
-        passes.sweep.isRecorded = true
-        phase.sweep.position = range.upperBound
-        if range.upperBound != aligned(range.upperBound) { queue.clear() }
     }
 
     /// Removes the mark of repeated ids after a sweep. The storage refuses this while ids still repeat (R25).
