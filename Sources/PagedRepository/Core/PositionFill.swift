@@ -1,6 +1,6 @@
 import PageModel
 
-/// What one pass has learned from its requests by position.
+/// The knowledge of one pass from its requests by position.
 struct PositionFill: Equatable {
     /// A request behind a supposed end.
     struct Look: Equatable {
@@ -15,6 +15,8 @@ struct PositionFill: Equatable {
     private(set) var refused: Set<Int> = []
     /// The requests behind a supposed end, by position.
     var looks: [Int: Look] = [:]
+    /// Those that were planned, and have not been sent yet.
+    private var plannedLooks: [FetchTarget] = []
     /// Whether positions behind the supposed end were requested to see whether the origin hides items.
     var hasLookedBehind = false
     /// Positions that were requested, and whose answers contained only held items.
@@ -44,6 +46,18 @@ struct PositionFill: Equatable {
     mutating func observe(refusalOf place: Int) { refused.insert(place) }
 
     mutating func observe(notFound place: Int) { notFound.insert(place) }
+
+    /// Plans a request behind a supposed end.
+    mutating func look(at range: Range<Int>, _ look: Look) {
+        looks[range.lowerBound] = look
+        plannedLooks.append(.span(range, overlap: 0))
+    }
+
+    /// Returns the requests that were planned since the last call.
+    mutating func takeLooks() -> [FetchTarget] {
+        defer { plannedLooks = [] }
+        return plannedLooks
+    }
 
     /// The first of several positions that were answered with 404. A single page that is not found is a failure of its
     /// own, and the pages behind it are fetched.

@@ -149,7 +149,7 @@ extension SyncRun {
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
         let (targets, edits) = leases.giveBackReserved()
         for target in targets { queue.leftToOthers(target) }
-        if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.fill.emptyFrom ?? .max }) }
+        if !pass.mustRestart { queue.putBack(targets.filter { pass.fill.isBeforeEmpty($0.offset) }) }
         if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }

@@ -69,30 +69,6 @@ extension SyncRun {
 
     // MARK: Looks behind an end
 
-    /// Whether only the length of an answer says that the list ends behind it, and the list did not end there before.
-    func isEndByLength(_ page: FetchedPage, at position: Int, _ list: ListOutline) -> Bool {
-        source.access.isRandom && !page.content.isEmpty && page.hasMore == nil && page.total.exactCount == nil
-            && list.record.total.exactCount == nil && list.record.end != position && belief.end.proven != position
-    }
-
-    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide the
-    /// other items of the page. Positions of the next page are then not counted from this one.
-    func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>) -> Bool {
-        guard case .grid(let size) = source.access, access.isRandom, page.content.count < size, page.saysMore else {
-            return false
-        }
-        return belief.end.isBehindKnown(arrived.upperBound)
-    }
-
-    /// Requests the page behind an answer that is shorter than a page. The list ends at `end` only if that page is
-    /// empty (R53).
-    func lookBehind(end: Int, start: Int) {
-        var position = start + belief.sizes.size
-        if case .grid(let grid) = source.access { position = start / grid * grid + grid }
-        pass.fill.looks[position] = PositionFill.Look(end: end)
-        queue.add([.span(position..<position + belief.sizes.size, overlap: 0)])
-    }
-
     /// Returns requests behind positions that came back empty although the total counts them. Items behind them show
     /// that the origin hides items, and that the total is right.
     func looksBehind(_ list: ListOutline) -> [FetchTarget] {

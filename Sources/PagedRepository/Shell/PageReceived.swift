@@ -49,41 +49,14 @@ extension SyncRun {
             return try await originLoops(
                 "\(belief.repeats.repetitions) consecutive pages had no new items", range.lowerBound, list)
         }
-        var edits = page.writes(missing, from: start).map { write in
-            belief.recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
-            return ListEdit.put(write)
+        let place = SpanPlace(range: range, overlap: overlap, list: list, source: source.access)
+        var heldEnd = 0
+        if let end = place.end(of: page, belief) {
+            heldEnd = try await storage.excerpt(of: query, end..<Int.max)?.heldEnd ?? 0
         }
-        // Items that arrived together with held items prove the seams between them (R21).
-        edits.append(.verify(arrived))
-        let ending = EndOfList.decide(
-            page.knowing(list.record.total), at: start, full: belief.sizes.full(source.access), access: source.access)
-        if case .end(let position) = ending,
-            list.record.total.exactCount == nil || position == list.record.total.exactCount
-        {
-            // One short answer does not remove the items that are held behind it (R20).
-            let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
-            if last > position, !pass.fill.confirms(range.lowerBound) {
-                return queue.addFirst(.span(range, overlap: overlap))
-            }
-            if isEndByLength(page, at: position, list) {
-                lookBehind(end: position, start: start)
-                if list.record.end != nil { edits.append(.setEnd(nil)) }
-            } else {
-                edits.append(.setEnd(position))
-                if position < pass.check.oldEnd ?? 0 { pass.check.isDue = false }
-            }
-        } else if let end = list.record.end, arrived.upperBound > end {
-            edits.append(.setEnd(nil))
-        }
-        let isHidingEnd = ending == .more && isShortOnGrid(page, at: arrived)
-        if isHidingEnd { lookBehind(end: arrived.upperBound, start: start) }
-        if let total = list.record.total.count, arrived.upperBound > total {
-            // The answer has more items than the total (R20).
-            edits.append(.setTotal(.estimate(arrived.upperBound)))
-        } else if ending == .more, !isHidingEnd, page.saysMore, list.record.total.exactCount == arrived.upperBound {
-            // The origin says that more items follow, which takes precedence over a reached total (R24).
-            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
-        }
+        let step = place.step(page, missing, heldEnd: heldEnd, &pass, &belief)
+        queue.add(pass.fill.takeLooks())
+        guard case .store(let edits) = step else { return queue.addFirst(.span(range, overlap: overlap)) }
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
         case .stored: spanStored(page, arrived, of: range, missing, list)
         case .notStored: break
@@ -231,53 +204,22 @@ extension SyncRun {
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
         }
-        if let total = list.record.total.exactCount, range.lowerBound < total {
-            // A single bad answer proves nothing (R20).
-            guard pass.fill.confirms(range.lowerBound) else {
-                return queue.addFirst(.span(range, overlap: overlap))
-            }
-            if answer.refusesPosition {
-                belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
-            }
-            // Items behind the position were returned, so the origin hides those before them (R53).
-            if belief.end.furthest > range.lowerBound { return walkByPosition() }
-            pass.fill.observe(emptyFrom: range.lowerBound)
-            queue.clear(from: range.lowerBound)
-        } else if belief.end.furthest > range.lowerBound, access.isRandom, list.record.total.exactCount == nil {
-            return walkByPosition()
-        } else if list.record.total.exactCount == nil,
-            list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
-            !pass.witness.confirms(range.lowerBound, end: range.lowerBound)
-        {
-            return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
-        } else if list.record.total.exactCount == nil, source.access.isRandom,
-            list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
-        {
-            // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
-            // removed (G6), so the list is reconciled.
-            return listMoved(
-                FetchedPage(content: PageContent(), total: belief.pageOne.total), at: range.lowerBound, isEnd: true)
+        let place = SpanPlace(range: range, overlap: overlap, list: list, source: source.access)
+        let step = place.step(nothingIn: answer, &pass, &belief)
+        queue.add(pass.fill.takeLooks())
+        switch step {
+        case .again: queue.addFirst(.span(range, overlap: overlap))
+        case .walkByPosition: walkByPosition()
+        case .doubtEnd: askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
+        case .moved(let page, let isEnd): listMoved(page, at: range.lowerBound, isEnd: isEnd)
+        case .lookBehind: break
+        case .store(let edits), .forget(let edits):
+            // Positions behind an empty one that the total counts are not requested.
+            if range.lowerBound < list.record.total.exactCount ?? 0 { queue.clear(from: range.lowerBound) }
+            _ = try await apply(
+                CommitPlan(
+                    query: list.record.id, version: list.record.version, edits: edits,
+                    ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
         }
-        pass.fill.observe(fruitless: range.lowerBound)
-        if case .page(let page) = answer, list.coverage.headEnd == range.lowerBound,
-            isEndByLength(page, at: range.lowerBound, list)
-        {
-            // The known items before the position arrived alone, so the answer is no empty page.
-            lookBehind(end: range.lowerBound, start: range.lowerBound - overlap)
-            return
-        }
-        var edits: [ListEdit] = []
-        if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
-            edits = [.setEnd(range.lowerBound)]
-        } else if case .page(let page) = answer, let now = page.total.exactCount,
-            let then = list.record.total.exactCount,
-            now != then
-        {
-            return listMoved(page, at: range.lowerBound)
-        }
-        _ = try await apply(
-            CommitPlan(
-                query: list.record.id, version: list.record.version, edits: edits,
-                ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
     }
 }
