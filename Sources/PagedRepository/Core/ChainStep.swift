@@ -1,6 +1,6 @@
 import PageModel
 
-/// What the answer to a request by cursor means for the list, and what the run does about it (R22, R24, R25).
+/// The meaning of the answer to a request by cursor, and the consequence for the run (R22, R24, R25).
 enum ChainStep: Equatable {
     /// The page is stored, and the walk continues behind it.
     case store(ChainPage)

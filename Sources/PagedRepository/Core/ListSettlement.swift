@@ -1,6 +1,6 @@
 import PageModel
 
-/// What the end of a pass means, once no more pages can be fetched (R20, R24).
+/// The meaning of the end of a pass, once no more pages can be fetched (R20, R24).
 enum ListSettlement: Equatable {
     /// The list stays as it is: incomplete, or cut off by its result window.
     case unchanged

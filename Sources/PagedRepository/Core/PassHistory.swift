@@ -1,4 +1,4 @@
-/// What a run keeps from one pass to the next, apart from its belief about the list.
+/// The state that a run keeps from one pass to the next, apart from its belief about the list.
 struct PassHistory: Equatable {
     /// The number of passes that are over.
     var count = 0

@@ -1,4 +1,4 @@
-/// What a run counts for its report and its events.
+/// The numbers of a run for its report and its events.
 struct RunCounts: Equatable {
     /// The strongest result of page one.
     var reconciliation: SyncReport.Reconciliation = .none

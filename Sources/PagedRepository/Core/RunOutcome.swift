@@ -1,7 +1,7 @@
 import PageModel
 
 extension ListBelief {
-    /// What a run was to do, and how it ended.
+    /// The work of a run, and how the run ended.
     struct RunEnding: Equatable {
         var fetching: FetchQueue.Ending
         var work: SyncOptions.Work

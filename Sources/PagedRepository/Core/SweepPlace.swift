@@ -1,6 +1,6 @@
 import PageModel
 
-/// What an answer of a sweep means for the list, and what the run does about it (R23).
+/// The meaning of an answer of a sweep, and the consequence for the run (R23).
 enum SweepStep: Equatable {
     /// The page is verified or repaired, and the sweep continues behind it.
     case store(SweptPage)

@@ -2,8 +2,8 @@ import Logging
 import PageModel
 import Synchronization
 
-/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `FirstPageDiff`, `Reconciler`, `CursorMerge` and
-/// `LoadPlan`.
+/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `LoadPlan`, `FirstPageDiff`, `Reconciler`,
+/// `SpanPlace`, `ChainPlace`, `SweepPlace` and `ListBelief`.
 ///
 /// Owned by one task. Child tasks only fetch. All other work, including writes to the storage, is done here in order of
 /// arrival.
@@ -23,7 +23,7 @@ final class SyncRun {
     var leases: RunLeases
     var counts = RunCounts()
     var failures = RunFailures()
-    /// What the answers of this run have shown about the list at the origin.
+    /// The conclusions from the answers of this run about the list at the origin.
     var belief = ListBelief()
     /// How much of the cached list the run has read.
     var sight = Sight.whole

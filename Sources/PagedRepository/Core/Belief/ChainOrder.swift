@@ -1,6 +1,6 @@
 import PageModel
 
-/// What the walks of one run have shown about a chain: whether its pages are parts of one list, and how often a walk
+/// The conclusions from the walks of one run through a chain: whether its pages are parts of one list, and how often a walk
 /// has to be repeated before its end counts (R22, R24, R25).
 struct ChainOrder: Equatable {
     /// A walk from page one to the end of a chain in which no answer contradicted another.

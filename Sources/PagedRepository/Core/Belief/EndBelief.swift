@@ -1,6 +1,6 @@
 import PageModel
 
-/// What is known of the end of a list, from all passes of a run (R20, R24).
+/// The knowledge about the end of a list, from all passes of a run (R20, R24).
 struct EndBelief: Equatable {
     /// A total that is larger than the number of returned items. It counts as wrong once a second page one repeats it.
     struct Overcount: Equatable {

@@ -1,6 +1,6 @@
 import PageModel
 
-/// What the answers of one run have shown about the list at the origin, and what follows from them. A pure value: the
+/// The conclusions from the answers of one run about the list at the origin. A pure value: the
 /// run reports what it has received, and bases its decisions on the belief.
 ///
 /// The storage holds the list itself. A belief ends with its run, except for the facts that `restore` takes from the
@@ -14,7 +14,7 @@ struct ListBelief: Equatable {
     var totals = TotalSeries()
     /// Where the list ends.
     var end = EndBelief()
-    /// What the walks of a chain have shown.
+    /// Whether the pages of a chain are parts of one list.
     var order = ChainOrder()
     /// Items that arrived at several positions.
     var repeats = RepeatBelief()
