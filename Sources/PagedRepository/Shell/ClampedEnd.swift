@@ -19,11 +19,11 @@ extension SyncRun {
             let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
             list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
         else { return false }
-        guard isWitnessed(end, end: end) else {
+        guard pass.witness.confirms(end, end: end) else {
             askWitness(for: .span(range, overlap: 0), end: end)
             return true
         }
-        pass.rechecksEnd = false
+        pass.check.isDue = false
         if page.hasMore == true {
             try await originIgnoresOffsets(at: end)
         } else {
@@ -66,7 +66,7 @@ extension SyncRun {
         let first = end - known
         if source.access == .offsets, first < start - 1, known < positions.count,
             positions.enumerated().allSatisfy({ $1 == ($0 < known ? first + $0 : nil) }),
-            pass.realigned.insert(end).inserted
+            pass.fill.realigns(end)
         {
             return .elsewhere(.span(end..<end + positions.count - known, overlap: known))
         }
@@ -87,20 +87,6 @@ extension SyncRun {
         try await keepingBytes(of: content, at: places, in: query).identities.allSatisfy {
             places[$0.key].map { $0.content } ?? $0.content == $0.content
         }
-    }
-
-    /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has
-    /// verified the list up to there.
-    func isEndAgain(_ page: FetchedPage, _ sighting: ObservedPage, _ list: ListOutline) -> Bool {
-        let (end, count) = (sweeping.position, page.content.count)
-        guard rechecked == nil, count > 0, count <= end, page.hasMore != true, page.next == nil,
-            [end - count, 0].contains(where: { first in
-                sighting.places.enumerated().allSatisfy { $1?.position == first + $0 }
-            })
-        else { return false }
-        if let total = page.total.exactCount { return total == end && list.record.total.exactCount == end }
-        // Page one alone, returned for every position, proves no end.
-        return count < end && list.record.end == end
     }
 
     /// An answer of an origin that goes behind the end of its list.

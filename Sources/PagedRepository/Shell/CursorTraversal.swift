@@ -12,22 +12,21 @@ extension SyncRun {
         if let end { edits.append(.truncate(at: end)) }
         edits += [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end ?? walk.end(list))]
         guard try await commitHead(edits, page, list) else {
-            contradictions += 1
-            guard contradictions <= 2 else { return try await replace(with: page) }
+            guard belief.drift.contradicted() else { return try await replace(with: page) }
             return askAgain()
         }
         // Page one with the same items in the same places says no more than before if this run has received it already.
-        let isMoved = isMoved(page)
+        let isMoved = belief.pageOne.isMoved(page)
         // Without a proven end, no order was found in the list. Known items then do not show which items follow.
-        if list.hasNoProvenEnd { tailWalk = .whole }
+        if list.hasNoProvenEnd { pass.walk.mode = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
         // No exact total shows whether the list still ends where it did (R24).
-        if end == nil, page.total.exactCount == nil, walk.hasMet { pass.rechecksEnd = true }
+        if end == nil, page.total.exactCount == nil, walk.hasMet { pass.check.isDue = true }
         guard isMoved, let query, let next = page.next, end == nil,
             try await walksOn(walk, at: page.content.count, query)
         else { return }
-        pass.unbrokenTo = page.content.count
+        pass.walk.follow(pageOne: page.content.count)
         queue.add([.follow(next, offset: page.content.count)])
     }
 
@@ -40,203 +39,138 @@ extension SyncRun {
 
     /// Handles the answer for the cursor of the page before `offset`.
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
-        guard let query, var list = try await surroundings(of: offset, query) else { return }
-        if pass.rechecksEnd { list.record.end = nil }
-        guard asked.under == list.record.version else {
+        guard let query, let near = try await surroundings(of: offset, query) else { return }
+        let list = pass.check.opened(near)
+        guard leases.asked.under == list.record.version else {
             // Another writer has moved the position since the request (R4).
             pass.mustRestart = true
             return
         }
+        let place = ChainPlace(
+            cursor: cursor, offset: offset, list: list, phase: phase, remembersLoops: options.work != .sweep,
+            loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit)
+        try await carryOut(try await step(answer, at: place), at: place)
+    }
+
+    /// Returns what an answer means. Reads where the list holds its items.
+    private func step(_ answer: PageAnswer, at place: ChainPlace) async throws(StorageError) -> ChainStep {
+        let (list, query) = (place.list, place.list.record.id)
+        let position = PositionCursor(place.cursor)
         guard case .page(var page) = answer else {
-            let position = PositionCursor(cursor)?.offset(source.access) ?? offset
-            if let total = list.record.total.exactCount, position < total { refusedPlaces.insert(position) }
-            return try await chainEnded(at: offset, cursor, list, edits: [])
+            let refused = position?.offset(source.access) ?? place.offset
+            belief.end.observe(refusalOf: refused, total: list.record.total)
+            return place.step(withoutItems: nil, &pass, &belief)
         }
-        if hidesItems, let position = PositionCursor(cursor) {
-            guard let rest = try await newItems(of: page, behind: position, at: offset, list) else {
-                return movedDuringPositionWalk()
+        if belief.hidden.isHiding, let position {
+            guard let rest = try await newItems(of: page, behind: position, at: place.offset, list) else {
+                // The list moved during the walk.
+                counts.driftsSeen += 1
+                belief.drift.contradicted()
+                return .walkAgain
             }
             page = rest
         }
-        // An explicit `hasMore` takes precedence over a next cursor (R24).
-        if page.hasMore == false { page.next = nil }
-        if page.next == cursor {
-            // An empty page with the same cursor again is the end of the chain (R24). The items of any other such page are
-            // the last ones, and the total decides whether they are all.
-            page.next = nil
-            if !page.content.isEmpty { pass.selfLink = cursor }
-        }
-        guard !page.content.isEmpty else {
-            // A reached exact total and an empty page behind it are the end, even with a next cursor (R24).
-            if list.record.total.exactCount == offset, page.hasMore != true { page.next = nil }
-            if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
-            return try await nothingNew(page, at: offset, list)
-        }
-        let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
-        pass.emptyAnswers = 0
+        page = place.readable(page, &pass.walk)
+        guard !page.content.isEmpty else { return place.step(withoutItems: page, &pass, &belief) }
+        let sighting = try await sighting(
+            page, at: place.offset, query, isEnd: page.next == nil, asked: nil, cursor: place.cursor)
         page.content = sighting.content
-        guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
-            // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
-            // kind shows a list in another order.
-            if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
-            if !sighting.isPushed(to: offset) { pass.isDisordered = true }
-            return try await nothingNew(page, at: offset, list)
+        return place.step(sighting, page, &pass, &belief)
+    }
+
+    private func carryOut(_ step: ChainStep, at place: ChainPlace) async throws(StorageError) {
+        let (offset, list) = (place.offset, place.list)
+        switch step {
+        case .store(let page): try await store(page, at: place)
+        case .storeUnaligned(let page): try await store(page, at: place)
+        case .follow(let next):
+            leases.keep(offset)
+            queue.add([.follow(next, offset: offset)])
+        case .end(let end): try await endChain(end, list)
+        case .endBehindKnown:
+            phase.reachedEnd()
+            // Held items from this position on arrived again, so they are not behind the end (R14, R25).
+            let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
+            _ = try await commit(
+                [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
+        case .endInDisorder(let end): try await endInDisorder(end, list)
+        case .loopOnItself(let end):
+            let ledger = LedgerEdit.succeeded(offset: end.offset, lease: leases[end.offset])
+            guard try await commit(end.edits + [.setEnd(nil)], [ledger], list) else { return }
+            try await originLoops("the origin's next page is the same page again", at: end.position)
+        case .loop(let message): try await originLoops(message, offset, list)
+        case .doubtEnd(let end): askWitness(for: .follow(place.cursor, offset: offset), end: end)
+        case .repeatIDs:
+            // The list is read again from page one, and its pages are stored as they arrive (R25).
+            warn("the origin repeats item ids; repeated items are kept")
+            let ledger = LedgerEdit.forgotten(offset: offset, lease: leases[offset])
+            if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
+        case .walkAgain: walkAllAgain()
+        case .restart: pass.mustRestart = true
         }
-        if list.record.allowsDuplicates { return try await followUnaligned(page, cursor, at: offset, list) }
-        let repeats = repeats(in: sighting, at: offset)
-        if repeats.isEmpty { pass.pushes.add(sighting, at: offset, received: pass.received) }
-        if !repeats.isEmpty { pass.isDisordered = true }
-        pass.repeats.formUnion(repeats)
-        pass.received += page.content.count
-        // Two walks received the same items again at the same positions (R25).
-        if !repeats.isEmpty, hasRepeatedAlike(until: sighting.repeatsItems ? 1 : 3) {
-            return try await repeatsIDs(at: offset, list)
+    }
+
+    /// Stores a page of a chain, and continues behind it.
+    private func store(_ page: ChainPage, at place: ChainPlace) async throws(StorageError) {
+        let (offset, after) = (place.offset, page.range.upperBound)
+        let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
+        guard try await commit(page.edits, [ledger], place.list) else { return }
+        pass.walk.advance(from: offset, to: after)
+        counts.count(isSame: page.merge.isSame)
+        if !page.merge.isSame { pass.walk.newPages += 1 }
+        belief.repeats.observe(isNews: !page.isRepetition || phase.isChainSweep)
+        guard belief.repeats.pagesWithoutNews < options.loopGuard else { return try await originLoops(at: after) }
+        announce(page.range, news: page.merge.isSame ? 0 : page.range.count)
+        if page.merge.hasMet, !pass.walk.isThorough, counts.reconciliation != .firstLoad {
+            reconciled(.spliced, place.list)
         }
-        // An answer that repeats an id must also arrive twice.
-        if sighting.repeatsItems { return walkAllAgain() }
-        // A held page that was fetched with the cursor of this answer follows it.
-        let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
-        let walk = CursorMerge(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
-        let position = walk.position
-        if rechecked != nil, position != offset || !sighting.isInPlace { return pass.mustRestart = true }
-        let after = position + page.content.count
-        var edits = walk.edits(sighting, list)
-        if tailWalk == .checkingEnd, !sighting.isInPlace(before: pass.oldEnd ?? .max) { return walkAllAgain() }
-        // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
-        // `settle`.
-        if page.total != .unknown, page.total.count != list.record.total.count {
-            edits.append(.setTotal(page.total))
-            pass.hasChanged = true
-            // The validator of page one confirms the earlier total only.
-            asksUnconditionally = true
-        }
-        if page.next == nil {
-            return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame)
-        }
-        // The list keeps its end until the check of the end is over.
-        if tailWalk != .checkingEnd || after > pass.oldEnd ?? 0 { edits.append(.setEnd(walk.end(list))) }
-        if sweeping.isChain, let next = page.next {
-            let startedAt = list.record.sweep?.startedAt ?? list.readAt
-            edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
-        }
-        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
-        if pass.walkedTo == offset { pass.walkedTo = after }
-        if pass.unbrokenTo == offset { pass.unbrokenTo = after }
-        count(page, walk)
-        // A page with at least nine in ten items received before counts as a page without new items (R24).
-        let isRepetition = repeats.count * 10 >= page.content.count * 9
-        pagesWithoutNews = isRepetition && !sweeping.isChain ? pagesWithoutNews + 1 : 0
-        guard pagesWithoutNews < options.loopGuard else {
-            let message = "\(pagesWithoutNews) consecutive pages had no new items"
-            guard let list = try await storage.excerpt(of: query, after..<after) else { return }
-            return try await originLoops(message, after, list)
-        }
-        announce(position..<after, news: walk.isSame ? 0 : page.content.count)
-        if walk.hasMet, tailWalk != .whole, tailWalk != .checkingEnd, reconciliation != .firstLoad {
-            reconciled(.spliced, list)
-        }
-        guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
+        guard counts.pages < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
         }
-        guard let next = page.next, !isEnough(after), try await walksOn(walk, at: after, query) else { return }
-        queue.add([.follow(next, offset: after)])
+        guard !isEnough(after), try await walksOn(page.merge, at: after, place.list.record.id) else { return }
+        queue.add([.follow(page.next, offset: after)])
+    }
+
+    /// Stores a page of a list with repeated ids as it arrived (R25).
+    private func store(_ page: UnalignedChainPage, at place: ChainPlace) async throws(StorageError) {
+        let (offset, after) = (place.offset, page.range.upperBound)
+        if !page.isStored, case .put(let write) = page.edits.first {
+            let keys = Set(write.content.identities.map(\.key))
+            let known = try await storage.locate(keys, in: place.list.record.id).count
+            belief.repeats.observe(isNews: known < keys.count)
+            guard belief.repeats.pagesWithoutNews < options.loopGuard else {
+                return try await originLoops(belief.repeats.message, offset, place.list)
+            }
+        }
+        let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
+        guard try await commit(page.edits, [ledger], place.list) else { return }
+        if page.next == nil { phase.reachedEnd() }
+        counts.count(isSame: page.isSame)
+        announce(page.range, news: page.isStored ? 0 : page.range.count)
+        if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
     }
 
     /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them
     /// (R22). An incomplete list is continued at its first gap.
     private func walksOn(_ walk: CursorMerge, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
-        guard tailWalk != .whole, tailWalk != .checkingEnd else { return true }
+        guard !pass.walk.isThorough else { return true }
         guard walk.hasMet else {
             // The answer has not met the items that are held at this position. The walk continues through them.
             let there = try await storage.excerpt(of: query, position..<position + 1)
-            if there?.coverage.count ?? 0 > 0 { tailWalk = .untilExplained }
+            if there?.coverage.count ?? 0 > 0 { pass.walk.mode = .untilExplained }
             return true
         }
         guard let list = try await storage.outline(of: query) else { return false }
         guard list.record.end != nil, list.coverage.runs.count <= 1, !list.isExplained else { return false }
-        tailWalk = .untilExplained
+        pass.walk.mode = .untilExplained
         return true
-    }
-
-    private func count(_ page: FetchedPage, _ walk: CursorMerge) {
-        if walk.isSame {
-            pagesUnchanged += 1
-        } else {
-            pagesFetched += 1
-            pass.newPages += 1
-        }
     }
 
     /// Reads the pages at `offset` and the segment behind it, which may be far away.
     private func surroundings(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * pageSize)
+        let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * belief.sizes.size)
         if let near, near.coverage.runs.contains(where: { $0.upperBound > offset }) { return near }
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
-    }
-
-    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer. Items
-    /// that an insert has pushed into this page, or that an inclusive cursor returns again, do not count.
-    private func repeats(in sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
-        if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
-        var keys: Set<UInt64> = []
-        var repeats: Set<Repeat> = []
-        for (index, identity) in sighting.identities.enumerated() {
-            let isStoredBefore = sighting.places[index].map { $0.position < offset } ?? false
-            if !keys.insert(identity.key).inserted || isStoredBefore {
-                repeats.insert(Repeat(key: identity.key, received: pass.received + index))
-            }
-        }
-        return repeats
-    }
-
-    /// Whether at least `count` items of this walk are at the same positions as in the walk before.
-    /// - Parameter count: more than a few. A list without an order repeats single positions by chance.
-    private func hasRepeatedAlike(until count: Int) -> Bool {
-        pass.repeats.count >= count && pass.repeats == lastRepeats.filter { $0.received < pass.received }
-    }
-
-    /// Marks the list as one with repeated ids (R25). The list is read again from page one, and its pages are stored as
-    /// they arrive.
-    func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
-        warn("the origin repeats item ids; repeated items are kept")
-        let ledger: [LedgerEdit] = [.forgotten(offset: offset, lease: leases[offset])]
-        if try await commit([.setAllowsDuplicates(true)], ledger, list) { walkAllAgain() }
-    }
-
-    /// Stores a page of a list with repeated ids as it arrived (R25).
-    private func followUnaligned(
-        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline
-    ) async throws(StorageError) {
-        var edits: [ListEdit] = []
-        let after = offset + page.content.count
-        // A page that equals the stored one is kept (R6).
-        let isSame = list.heldPages.contains {
-            $0.range == offset..<after && $0.fingerprint == page.content.fingerprint
-        }
-        let isStored = list.coverage.runs.contains { $0.overlaps(offset..<after) }
-        if !isSame, isStored { edits.append(.demote(offset..<Int.max)) }
-        if !isStored {
-            let keys = Set(page.content.identities.map(\.key))
-            let known = try await storage.locate(keys, in: list.record.id).count
-            pagesWithoutNews = known == keys.count ? pagesWithoutNews + 1 : 0
-            guard pagesWithoutNews < options.loopGuard else {
-                let message = "\(pagesWithoutNews) consecutive pages had no new items"
-                return try await originLoops(message, offset, list)
-            }
-        }
-        edits.append(
-            .put(
-                PageWrite(
-                    offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
-                    validator: page.validator)))
-        if page.next == nil { edits.append(.setEnd(after)) }
-        let total = page.knowing(list.record.total).total.believed(reached: after)
-        if total.exactCount != nil, total != list.record.total { edits.append(.setTotal(total)) }
-        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
-        if page.next == nil { sweeping.isAtEnd = true }
-        if isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
-        announce(offset..<after, news: isStored ? 0 : page.content.count)
-        if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
     }
 
     func commit(
@@ -247,43 +181,5 @@ extension SyncRun {
         if case .committed = try await apply(plan) { return true }
         pass.mustRestart = true
         return false
-    }
-}
-
-extension ObservedPage {
-    /// Whether the repeated items of the answer are at its head, in order, and are the ones just before `offset`. An
-    /// insert during the walk pushes items into the next page like that. Items that arrive again in any other way show
-    /// that the pages are not parts of one list. True if no item arrives again.
-    func isPushed(to offset: Int) -> Bool {
-        let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
-        let count = again.count { $0 != nil }
-        return again.prefix(count).enumerated().allSatisfy { $1 == offset - count + $0 }
-    }
-}
-
-extension CursorMerge {
-    var isSame: Bool { step == .same }
-
-    /// Returns the edits that store the answer at its position, and mark its seams as verified.
-    func edits(_ sighting: ObservedPage, _ list: ListOutline) -> [ListEdit] {
-        let count = sighting.content.count
-        let range = position..<position + count
-        switch step {
-        case .same:
-            // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
-            // page.
-            let page = sighting.write(0..<count, at: position, evidence: .inferred)
-            let isPage = list.heldPages.contains { $0.range == range }
-            return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
-        case .changed(let rearrangement):
-            return [.rearrange(rearrangement), .verify(range)]
-        }
-    }
-
-    /// Returns the end of the list after this answer. Returns nil when the end was not known before.
-    func end(_ list: ListOutline) -> Int? {
-        guard case .changed(let rearrangement) = step else { return list.record.end }
-        guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }
-        return max(end, tail.range.lowerBound) + tail.distance
     }
 }

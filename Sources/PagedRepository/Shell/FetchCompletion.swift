@@ -5,14 +5,14 @@ extension SyncRun {
     /// The result of one request.
     struct FetchCompletion: Sendable {
         var target: FetchTarget
-        var asked: Asked
+        var asked: RunLeases.Asked
         var result: Result<PageAnswer, any Error>
     }
 
     /// Whether all answers are full pages at the requested positions, and none contradicts the known total. The planned
     /// requests are then still useful. The result affects only when they are sent.
     func areAsExpected(_ landings: [FetchCompletion]) -> Bool {
-        guard let total = vicinity?.list.record.total else { return false }
+        guard let total = leases.outline?.list.record.total else { return false }
         return landings.allSatisfy { landing in
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
             else { return false }
@@ -23,8 +23,7 @@ extension SyncRun {
     /// Returns the answer with its exact total as an estimate, if the origin's totals alternate between values (R25).
     private func believed(_ landing: FetchCompletion) -> FetchCompletion {
         guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
-        totals.note(total)
-        guard totals.areUnsteady else { return landing }
+        guard belief.observe(total: total) else { return landing }
         warn("the origin counts now more, now fewer items; its total is taken for an estimate")
         page.total = .estimate(total)
         var landing = landing
@@ -41,9 +40,9 @@ extension SyncRun {
             let together = try await storeTogether(rest)
             if together == 0 { try await handle(first) }
             for landing in rest.prefix(max(together, 1)) {
-                if landing.target.isPage, !keepsLease(at: landing.target.offset) { leases[landing.target.offset] = nil }
+                if landing.target.isPage, !leases.keeps(landing.target.offset) { leases.drop(landing.target.offset) }
             }
-            if !keepsLease(at: 0), !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases[0] = nil }
+            if !leases.keeps(0), !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases.drop(0) }
             rest.removeFirst(max(together, 1))
         }
     }
@@ -52,20 +51,22 @@ extension SyncRun {
     /// page one is handled alone (R53).
     /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
     private func storeTogether(_ landings: ArraySlice<FetchCompletion>) async throws(StorageError) -> Int {
-        guard let vicinity, !pass.mustRestart else { return 0 }
-        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
+        guard let outline = leases.outline, !pass.mustRestart else { return 0 }
+        var batch = SpanBatch(
+            outline, SpanBatch.Rules(access: source.access, fullPage: belief.sizes.full(source.access)), at: storageTime
+        )
         for landing in landings {
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page), page.content.count >= fullPage ?? 0,
+                mayStore(page), page.content.count >= belief.sizes.full(source.access) ?? 0,
                 batch.add(
                     page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
-                    &recent)
+                    &belief.recent)
             else { break }
         }
         let together = landings.prefix(batch.parts.count)
         guard !together.isEmpty else { return 0 }
         for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
-        if try await store(batch, vicinity.list) { return together.count }
+        if try await store(batch, outline.list) { return together.count }
         // The list has changed since it was read. Each answer is handled alone, with a new read.
         for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) {
             try await arrived(answer, landing)
@@ -74,15 +75,15 @@ extension SyncRun {
     }
 
     private func handle(_ landing: FetchCompletion) async throws(StorageError) {
-        if landing.target.offset == keptLease { keptLease = nil }
+        leases.answered(landing.target.offset)
         switch landing.result {
         case .success(let answer):
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
-                wasHeard = true
+                counts.wasHeard = true
                 return try await handle(failure, at: landing.target)
             }
             if let failure = try await failure(in: answer, to: landing.target) {
-                wasHeard = true
+                counts.wasHeard = true
                 return try await handle(failure, at: landing.target)
             }
             received(answer, landing)
@@ -93,34 +94,29 @@ extension SyncRun {
     }
 
     private func received(_ answer: PageAnswer, _ landing: FetchCompletion) {
-        wasHeard = true
+        counts.wasHeard = true
         queue.landed(landing.target)
-        attempts[landing.target.offset] = nil
-        failing.remove(landing.target.offset)
-        noteLength(answer, landing.target)
+        failures.answered(landing.target.offset)
+        belief.observeLength(of: answer, to: landing.target, source.access)
         tellAnswered(answer, landing.target)
     }
 
     private func arrived(_ answer: PageAnswer, _ landing: FetchCompletion) async throws(StorageError) {
-        hasEndedLease = false
-        asked = landing.asked
+        leases.beginAnswer(to: landing.asked)
         if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
         switch landing.target {
         case .head:
-            keepsHeadLease = false
+            leases.keepsHead = false
             try await headArrived(answer)
         case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
         case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
         case .probe(let range): return try await probeArrived(answer, range)
         case .sweep(let range): return try await sweepArrived(answer, range)
         }
-        if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
+        if landing.target == .head, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
         // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
-        if !hasEndedLease, !keepsLease(at: landing.target.offset) { try await release(landing.target) }
+        if !leases.hasEnded, !leases.keeps(landing.target.offset) { try await release(landing.target) }
     }
-
-    /// Whether the lease at this position outlives the answer that is being handled.
-    func keepsLease(at offset: Int) -> Bool { offset == 0 && keepsHeadLease || offset == keptLease }
 
     private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
         if Task.isCancelled {
@@ -129,24 +125,23 @@ extension SyncRun {
             return try await release(target)
         }
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
-        if !failure.isTransport { wasHeard = true }
+        if !failure.isTransport { counts.wasHeard = true }
         if try await isBehindWindow(failure, target) { return }
         // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of page one, a failed probe is recorded as a
         // failure of page one, unless this run retries it.
-        let checked = target.isPage ? nil : rechecked?.failure
-        let place: Int? = target.isPage ? target.offset : keepsHeadLease ? 0 : checked
-        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(place))
-        attempts[target.offset] = attempt
+        let checked = target.isPage ? nil : phase.recheck?.failure
+        let place: Int? = target.isPage ? target.offset : leases.keepsHead ? 0 : checked
+        let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
         queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
-        if next == nil { givenUp.insert(target.offset) }
-        if target == .head { headFailure = failure }
-        let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)
+        if next == nil { failures.givenUp.insert(target.offset) }
+        if target == .head { failures.head = failure }
+        let isLost = !target.isPage && (next == nil || leases.keepsHead && options.patience <= .zero)
         if isLost { questionFailed(failure) }
-        if target.isPage { meters.failed(nextAttemptAt: next) }
+        if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
-        progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
+        telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
         if let query, let place, target.isPage || isLost || checked != nil {
             var told = failure
             // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
@@ -159,8 +154,8 @@ extension SyncRun {
             let pause = isHead ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             try await record(
                 [.failed(offset: place, failure: told, nextAttemptIn: pause, lease: leases[place])], for: query)
-            if checked != nil { leases[place] = nil }
-            if isLost { keepsHeadLease = false }
+            if checked != nil { leases.drop(place) }
+            if isLost { leases.keepsHead = false }
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
             cursorWasRejected(failure, at: target.offset)

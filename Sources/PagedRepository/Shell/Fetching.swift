@@ -24,7 +24,7 @@ extension SyncRun {
                     guard try await startReserved(in: &group, landings) else { continue }
                     let (targets, action) = nextActions()
                     guard try await start(targets, in: &group, landings) else { continue }
-                    if !isAlarmSet, !Task.isCancelled, keepsHeadLease || queue.inFlight.contains(where: \.isPage) {
+                    if !isAlarmSet, !Task.isCancelled, leases.keepsHead || queue.inFlight.contains(where: \.isPage) {
                         isAlarmSet = true
                         setAlarm(in: &group)
                     }
@@ -32,7 +32,7 @@ extension SyncRun {
                     case .fetch:
                         continue
                     case .sleep(let moment):
-                        progress(.waiting(until: moment))
+                        telemetry.progress(.waiting(until: moment))
                         try? await clock.sleep(until: moment)
                     case .wait:
                         switch await group.next() {
@@ -61,10 +61,7 @@ extension SyncRun {
         }
         // All remaining leases are released, whatever the result. Otherwise other runs, and the next run of this
         // process, would wait for them.
-        let left = leases.sorted { $0.key < $1.key }.map { LedgerEdit.released(offset: $0.key, lease: $0.value) }
-        leases = [:]
-        keepsHeadLease = false
-        keptLease = nil
+        let left = leases.releaseAll()
         if let query, !left.isEmpty {
             do throws(StorageError) {
                 try await record(left, for: query)
@@ -106,16 +103,14 @@ extension SyncRun {
         if let query, !pages.isEmpty {
             // Leases are taken before the request, so that a crash leaves a record of the pages in flight (R31). This
             // run may hold a lease already.
-            granted = pages.filter {
-                $0 == .head ? keepsHeadLease : $0.offset == keptLease && leases[$0.offset] != nil
-            }
+            granted = pages.filter(leases.isKept)
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)
-                let looksAtHead = open == [.head] && glance != nil
+                let looksAtHead = open == [.head] && sight.glance != nil
                 if looksAtHead { request.surroundings = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
-                take(grant, request)
+                leases.take(grant, request, at: clock.now())
                 if looksAtHead { lookAtHead(grant.list) }
                 askedAt = grant.grantedAt
                 granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
@@ -126,7 +121,8 @@ extension SyncRun {
         } else {
             granted = pages
         }
-        try await ask(granted + targets.filter { !$0.isPage }, Asked(at: askedAt, under: version), in: &group, landings)
+        try await ask(
+            granted + targets.filter { !$0.isPage }, RunLeases.Asked(at: askedAt, under: version), in: &group, landings)
         return granted.count == pages.count
     }
 
@@ -136,41 +132,36 @@ extension SyncRun {
     private func startReserved(
         in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
-        guard let query, !reserved.targets.isEmpty else { return true }
+        guard let query, !leases.reserved.targets.isEmpty else { return true }
         let now = clock.now()
-        guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil,
-            let few = queue.startable(of: reserved.targets, besides: come, now: now)
+        guard !Task.isCancelled, !pass.mustRestart, pass.fill.emptyFrom == nil,
+            let few = queue.startable(of: leases.reserved.targets, besides: come, now: now)
         else { return try await giveBackReserved(query) }
-        let targets = Array(reserved.targets.prefix(few))
-        reserved.targets.removeFirst(few)
+        let started = leases.startReserved(few)
         var version: ListVersion?
-        let wanted = try await whatIsWanted(of: targets, reserved.granted, &version, query)
-        reserved.granted.subtract(targets.map(\.offset))
-        try await ask(wanted, Asked(at: storageTime, under: version), in: &group, landings)
-        return wanted.count == targets.count
+        let wanted = try await whatIsWanted(of: started.targets, started.granted, &version, query)
+        try await ask(wanted, RunLeases.Asked(at: storageTime, under: version), in: &group, landings)
+        return wanted.count == started.targets.count
     }
 
     /// Releases the leases of reserved targets that must not start now, because of a stop, a pause or a stored answer.
     /// The targets return to the front of the queue, unless the pass restarts.
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
-        let (targets, granted) = reserved
-        reserved = ([], [])
+        let (targets, edits) = leases.giveBackReserved()
         for target in targets { queue.leftToOthers(target) }
-        if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
-        let edits = granted.sorted().compactMap { offset in
-            leases.removeValue(forKey: offset).map { LedgerEdit.released(offset: offset, lease: $0) }
-        }
+        if !pass.mustRestart { queue.putBack(targets.filter { pass.fill.isBeforeEmpty($0.offset) }) }
         if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }
 
     private func ask(
-        _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>
+        _ targets: [FetchTarget], _ asked: RunLeases.Asked, in group: inout TaskGroup<Event>,
+        _ landings: Inbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
             let request = try await request(for: target)
-            let (source, meters) = (source, meters)
-            if attempts[target.offset] != nil || failing.contains(target.offset) { meters.retried() }
+            let (source, meters) = (source, telemetry.meters)
+            if failures.isRetry(target.offset) { meters.retried() }
             group.addTask {
                 // The duration is used for metrics only, and not for decisions.
                 let began = ContinuousClock.now
@@ -187,9 +178,9 @@ extension SyncRun {
         switch target {
         case .head:
             var validator: Validator?
-            if !asksUnconditionally, let glance, glance.head != nil {
+            if !belief.drift.asksUnconditionally, let glance = sight.glance, glance.head != nil {
                 validator = glance.validator
-            } else if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
+            } else if !belief.drift.asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
                 // A page with damaged bytes is requested without its validator, so that the origin sends its items
                 // again.
@@ -203,11 +194,12 @@ extension SyncRun {
             // (R21).
             return PageRequest(.offset(range.lowerBound - overlap), size: options.pageSize)
         case .probe(let range):
-            return PageRequest(.offset(range.lowerBound), size: range.count < pageSize ? range.count : options.pageSize)
+            return PageRequest(
+                .offset(range.lowerBound), size: range.count < belief.sizes.size ? range.count : options.pageSize)
         case .sweep(let range):
             return PageRequest(.offset(range.lowerBound), size: options.pageSize)
         case .follow(let cursor, _):
-            if hidesItems, let position = PositionCursor(cursor)?.offset(source.access) {
+            if belief.hidden.isHiding, let position = PositionCursor(cursor)?.offset(source.access) {
                 return PageRequest(.offset(position), size: options.pageSize)
             }
             return PageRequest(.cursor(cursor), size: options.pageSize)

@@ -3,25 +3,26 @@ import PageModel
 extension SyncRun {
     /// Handles the answer for page one, and derives what it says about the whole list.
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
-        headFailure = nil
+        failures.head = nil
         // The walk has just come to the end of the list.
-        let confirmsWalk = !walkedFrom.isEmpty
+        let confirmsWalk = belief.order.awaitsConfirmation
         defer {
-            if confirmsWalk { pass.rechecksEnd = false }
-            walkedFrom = []
+            if confirmsWalk { pass.check.isDue = false }
+            belief.order.endConfirmation()
         }
         switch answer {
         case .pastEnd, .notFound:
-            headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+            failures.head = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
         case .page(let answer):
             let page = withPositionCursor(answer)
-            asksUnconditionally = false
-            if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
-            isPageSizeSure = true
+            belief.drift.asksUnconditionally = false
+            belief.sizes.observe(
+                pageOne: page.content.isEmpty ? nil : page.content.count, requested: options.pageSize,
+                isWhole: end(of: page) != nil, isSure: true)
             // Later answers are compared with these items, if the page is stored as received.
-            recent.keep(page.content.identities)
+            belief.recent.keep(page.content.identities)
             if let lesson = page.lesson { lesson.warnings.forEach(warn) }
             try await judge(page)
         }
@@ -31,16 +32,17 @@ extension SyncRun {
     /// contains the total (R16).
     private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
         if try await isConfirmedAtAGlance(total, validator) { return }
-        guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
+        guard !belief.drift.isSuspicious, let query, let list = try await storage.outline(of: query),
+            !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
         guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
 
         adopt(head, list)
-        pagesUnchanged += 1
+        counts.pagesUnchanged += 1
         // Without an exact total, an unchanged page one says nothing about the end of the list (R24).
-        if known.exactCount == nil { pass.rechecksEnd = true }
+        if known.exactCount == nil { pass.check.isDue = true }
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version,
@@ -55,34 +57,21 @@ extension SyncRun {
     func adopt(_ head: PageSummary, _ list: ListOutline) {
         // Page one from another run may be longer than the page size that this run requests.
         let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
-        pageSize = fullPage(size, isWhole: list.record.end == head.count)
-        isPageSizeSure = head.validator != nil
-        pageOne = (head.count, head.cursorOut, list.record.total)
-    }
-
-    /// Returns the number of items of a full page: the length of page one, whatever size was requested (R24). An origin
-    /// may clamp or ignore the requested size. If the list ends with page one, a full page may be as long as the
-    /// requested size.
-    func fullPage(_ received: Int, isWhole: Bool) -> Int {
-        max(received, isWhole ? options.pageSize ?? 1 : 1)
+        belief.sizes.observe(
+            pageOne: size, requested: options.pageSize, isWhole: list.record.end == head.count,
+            isSure: head.validator != nil)
+        belief.pageOne.adopt(count: head.count, next: head.cursorOut, total: list.record.total)
     }
 
     /// Requests page one once more, without its validator.
     func askAgain() {
-        asksUnconditionally = true
+        belief.drift.asksUnconditionally = true
         queue.add([.head])
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
-        pageOneKeys = page.content.identities.map(\.key)
-        if hasLostItems(pageOneKeys) {
-            walksAgain += 1
-            tailWalk = .whole
-        } else if walkedFrom == pageOneKeys, !walksForPushes, !lastPushes.isInclusive || lastPushes.hasOthers {
-            // No insert explains the items that arrived again, so a second walk has to.
-            walksForPushes = true
-            tailWalk = .whole
-        }
+        belief.pageOne.received = page.content.identities.map(\.key)
+        if belief.order.isWalkAgainNeeded(after: belief.pageOne.received) { pass.walk.mode = .whole }
         if try await isUnchangedAtAGlance(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
@@ -94,46 +83,33 @@ extension SyncRun {
             // Another owner may have begun the list while page one was in flight.
             guard isOurs(list.record) else { return }
             // Another total shows a change that page one need not show.
-            if hidesItems, list.record.validatedAt != nil, positionWalk.countsOtherwise(than: list.record.total) {
-                tailWalk = .whole
+            if belief.hidden.isHiding, list.record.validatedAt != nil,
+                belief.hidden.walk.countsOtherwise(than: list.record.total)
+            {
+                pass.walk.mode = .whole
             }
             var page = page.trusted(against: list)
-            if access.isRandom, list.contradictsItself { isSuspicious = true }
-            if repeatsForTheFirstTime(page, list) { return askAgain() }
-            isShrinkConfirmed = doubt(page, list) == .isOver
+            if access.isRandom, list.contradictsItself { belief.drift.suspect() }
+            if !list.record.allowsDuplicates, belief.pageOne.repeats(page.repeatedKeys) { return askAgain() }
+            belief.drift.isShrinkConfirmed = doubt(page, list) == .isOver
             let cached = try await cached(for: &page, list)
-            switch FirstPageDiff.decide(page, end: end(of: page), cached: cached, isConfirmed: isShrinkConfirmed) {
+            switch FirstPageDiff.decide(
+                page, end: end(of: page), cached: cached, isConfirmed: belief.drift.isShrinkConfirmed)
+            {
             case .doubtful:
                 return try await setAside(page, list)
             case .firstLoad:
                 guard try await store([.put(write(page))], of: page, list) else { continue }
                 return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
-            case .unchanged where !isSuspicious:
+            case .unchanged where !belief.drift.isSuspicious:
                 guard try await confirm(page, list) else { continue }
-                pagesUnchanged += 1
+                counts.pagesUnchanged += 1
                 return try await settled(page, .unchanged, list, isNews: false)
             case .unchanged, .changed:
                 return try await reconcile(page, list)
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
-    }
-
-    /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
-    /// then deleted or moved, and the walk may have passed over another item.
-    private func hasLostItems(_ keys: [UInt64]) -> Bool {
-        guard let first = walkedFrom.first else { return false }
-        guard let start = keys.firstIndex(of: first) else { return true }
-        return !walkedFrom.starts(with: keys[start...])
-    }
-
-    /// Whether page one repeats ids that its previous answer did not repeat (R25). The same repetition in two answers
-    /// is proof.
-    private func repeatsForTheFirstTime(_ page: FetchedPage, _ list: ListOutline) -> Bool {
-        guard !list.record.allowsDuplicates else { return false }
-        let repeated = page.repeatedKeys
-        defer { repeatedInHead = repeated }
-        return !repeated.isEmpty && repeated != repeatedInHead
     }
 
     /// Returns the facts about the cached list. Items of `page` that equal stored ones as JSON get the stored bytes.
@@ -175,7 +151,7 @@ extension SyncRun {
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
             // The page is stored again, so that it has the newest validator and cursor.
             edits = [.put(write(page))]
-        } else if hidesItems, page.next != nil, page.content.count > 0 {
+        } else if belief.hidden.isHiding, page.next != nil, page.content.count > 0 {
             // The cursor of page one shows later runs that the origin hides items (R53).
             edits = [.splice(all, write(page))]
         }
@@ -184,7 +160,7 @@ extension SyncRun {
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
             // The end is looked at when the origin counts fewer items than before.
-            if count < known, access.isRandom { pass.rechecksEnd = true }
+            if count < known, access.isRandom { pass.check.isDue = true }
         }
         var end = end(of: page)
         if end == nil {
@@ -194,9 +170,9 @@ extension SyncRun {
             } else {
                 end = list.record.end
                 if page.total.exactCount == nil || list.record.total.exactCount == nil,
-                    !positionWalk.countsAlike(list.record.total)
+                    !belief.hidden.walk.countsAlike(list.record.total)
                 {
-                    pass.rechecksEnd = true
+                    pass.check.isDue = true
                 }
             }
         }

@@ -6,28 +6,18 @@ extension SyncRun {
     func settled(
         _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
     ) async throws(StorageError) {
-        if isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
+        if belief.drift.isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        let isMoved = isNews && isMoved(page)
-        witness(isSame: !isMoved && !page.total.contradicts(pageOne.total))
-        if page.content.identities != lastHead || page.total.contradicts(pageOne.total) { misplaced = 0 }
-        lastHead = page.content.identities
-        // Page one has explained the drift, or there was none.
-        evidence = []
-        pageOne = (page.content.count, page.next, page.total)
+        let isMoved = isNews && belief.pageOne.isMoved(page)
+        witness(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))
+        if belief.pageOne.settle(page) { belief.hidden.forgetMisplaced() }
+        belief.drift.explained()
         if access == .chain { walkBegins(behind: page, isNews: isMoved) }
-        isSuspicious = false
-        if isNews { pagesFetched += 1 }
+        if isNews { counts.pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         if isNews { announce(0..<page.content.count, news: 0) }
-    }
-
-    /// Whether page one has other items than its last answer in this run, or the same ones in another order. An item that
-    /// was edited in its place moves no other item. Some members change with every answer, such as an age.
-    func isMoved(_ page: FetchedPage) -> Bool {
-        page.content.identities.map(\.key) != lastHead.map(\.key)
     }
 
     /// Records the result for page one. The report contains the strongest result of a run.
@@ -36,30 +26,12 @@ extension SyncRun {
     }
 
     func reconciled(_ finding: SyncReport.Reconciliation, held: Int, length: Int?) {
-        if finding.weight > reconciliation.weight { reconciliation = finding }
-        heldItems = held
-        knownLength = length
-        progress(.reconciled(reconciliation))
+        counts.reconciled(finding, held: held, length: length)
+        telemetry.progress(.reconciled(counts.reconciliation))
     }
 }
 
 extension SyncReport.Reconciliation {
-    /// The rank of the result. A higher rank replaces a lower one in the report.
-    fileprivate var weight: Int {
-        switch self {
-        case .none: 0
-        case .unchanged: 1
-        case .resumed: 2
-        case .shifted: 3
-        case .spliced: 4
-        case .repaired: 5
-        case .staleTail: 6
-        case .replaced: 7
-        case .firstLoad: 8
-        case .swept: 9
-        }
-    }
-
     /// Whether page one showed that the held list had changed.
     var isChange: Bool {
         switch self {

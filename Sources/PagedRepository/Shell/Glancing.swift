@@ -3,6 +3,40 @@ import PageModel
 /// A refresh that finds no change uses the list's state and page one, and reads no other page. Its cost does not depend
 /// on the length of the list. If page one shows any change, the whole list is read.
 extension SyncRun {
+    /// How much of the list a run has read.
+    enum Sight {
+        /// The run has read the list, or has to.
+        case whole
+        /// The run knows the list's state, and page one is not answered yet.
+        case before(Glance)
+        /// The last commit of the run confirmed page one from the list's state alone.
+        case confirmed
+        /// No position is missing. The report needs no read of the pages.
+        case settled(ListState)
+
+        /// The facts about the list without its pages, until page one is answered.
+        var glance: Glance? { if case .before(let glance) = self { glance } else { nil } }
+
+        /// Whether no position is missing, as the list's state alone shows.
+        var isSettled: Bool { if case .settled = self { true } else { false } }
+
+        /// Whether the last commit of the run confirmed page one from the list's state alone.
+        var isConfirmed: Bool {
+            switch self {
+            case .confirmed, .settled: true
+            case .whole, .before: false
+            }
+        }
+
+        /// Records a commit, which may have changed more than page one.
+        mutating func committed() {
+            switch self {
+            case .confirmed, .settled: self = .whole
+            case .whole, .before: break
+            }
+        }
+    }
+
     /// The known facts about a list whose pages have not been read.
     struct Glance {
         var state: ListState
@@ -35,25 +69,27 @@ extension SyncRun {
 
     /// Begins the run with the facts in the state.
     func begin(with state: ListState) {
-        glance = Glance(state: state)
-        storedSince = state.readAt
-        restoreHiding(state.pageOne.map { [$0.summary] } ?? [])
-        skew = state.readAt - clock.now()
+        sight = .before(Glance(state: state))
+        start.storedSince = state.readAt
+        belief.hidden.restore(state.pageOne.map { [$0.summary] } ?? [])
+        leases.synchronize(state.readAt, at: clock.now())
         let isLoaded = state.record.validatedAt != nil
-        progress(.opened(held: state.holdings?.held.count ?? 0, length: isLoaded ? state.length : nil))
-        if isLoaded, state.isComplete == false { reconciliation = .resumed }
-        failing = Set(state.failures?.map(\.offset) ?? [])
-        restoreRefusals(state.failures ?? [])
+        telemetry.progress(.opened(held: state.holdings?.held.count ?? 0, length: isLoaded ? state.length : nil))
+        if isLoaded, state.isComplete == false { counts.reconciliation = .resumed }
+        failures.restore(state.failures ?? [])
+        belief.end.restore(state.failures ?? [])
     }
 
     /// Stores page one as of its lease. Discards the glance if the list has changed since it was taken.
     /// - Parameter list: page one, as of the lease.
     func lookAtHead(_ list: ListOutline?) {
-        vicinity = nil
-        glance?.head = list
-        if list?.record.id != glance?.state.record.id || list?.contentVersion != glance?.state.record.contentVersion {
-            glance = nil
-        }
+        leases.forgetOutline()
+        guard var glance = sight.glance else { return }
+        glance.head = list
+        let isSame =
+            list?.record.id == glance.state.record.id
+            && list?.contentVersion == glance.state.record.contentVersion
+        sight = isSame ? .before(glance) : .whole
     }
 
     /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
@@ -61,8 +97,10 @@ extension SyncRun {
     private func takeGlance() -> (
         state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePrecondition
     )? {
-        defer { glance = nil }
-        guard let glance, !isSuspicious, !hidesItems || !positionWalk.countsOtherwise(than: glance.state.record.total),
+        guard let glance = sight.glance else { return nil }
+        sight = .whole
+        guard !belief.drift.isSuspicious,
+            !belief.hidden.isHiding || !belief.hidden.walk.countsOtherwise(than: glance.state.record.total),
             let list = glance.head, !list.contradictsItself, let premise = glance.premise,
             let holdings = glance.state.holdings, holdings.olderPages == 0,
             list.ledger.allSatisfy({ $0.failure == nil })
@@ -107,39 +145,39 @@ extension SyncRun {
                     readableEnd: holdings.end, headIdentities: Array(identities.prefix(compared))),
                 isConfirmed: false) == .unchanged
         else { return false }
-        isShrinkConfirmed = false
+        belief.drift.isShrinkConfirmed = false
         guard try await confirm(page, list, restingOn: premise) else { return false }
-        witness(isSame: !page.total.contradicts(pageOne.total))
-        pageOne = (page.content.count, page.next, page.total)
+        witness(isSame: !page.total.contradicts(belief.pageOne.total))
+        belief.pageOne.adopt(count: page.content.count, next: page.next, total: page.total)
         unchanged(list, holdings)
         return true
     }
 
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {
-        pagesUnchanged += 1
-        evidence = []
-        isConfirmedAtAGlance = true
+        counts.pagesUnchanged += 1
+        belief.drift.forgetEvidence()
+        sight = .confirmed
         reconciled(.unchanged, held: holdings.held.count, length: list.record.end ?? list.record.total.count)
     }
 
     /// Whether no position is missing and no clean-up is needed, after page one was confirmed without reading other
     /// pages.
     func hasNothingLeft() async throws(StorageError) -> Bool {
-        guard options.work == .everything, isConfirmedAtAGlance, passCount == 0, !pass.mustRestart, !pass.rechecksEnd,
-            pass.newItems == 0, pass.awaitsWitness == nil, tailWalk == nil, givenUp.isEmpty,
+        guard options.work == .everything, sight.isConfirmed, passes.count == 0, !pass.mustRestart, !pass.check.isDue,
+            pass.newItems == 0, !pass.witness.isAwaited, pass.walk.mode == nil, failures.givenUp.isEmpty,
             let state = try await stateToReport(), state.isSettled, let holdings = state.holdings,
             holdings.pages < options.pagesPerQuery
         else { return false }
-        settledState = state
+        sight = .settled(state)
         return true
     }
 
     /// Returns the current state of the list. Returns nil when the report requires a read of the pages.
     func stateToReport() async throws(StorageError) -> ListState? {
-        guard isConfirmedAtAGlance, !options.checksStoredBytes, !options.reportsOutline, headFailure == nil,
+        guard sight.isConfirmed, !options.checksStoredBytes, !options.reportsOutline, failures.head == nil,
             options.work == .refresh || options.work == .everything
         else { return nil }
-        if let settledState { return settledState }
+        if case .settled(let state) = sight { return state }
         guard let state = try await storage.state(of: key), state.record.id == query, state.holdings != nil,
             state.failures != nil
         else { return nil }

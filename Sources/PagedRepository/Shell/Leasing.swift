@@ -10,26 +10,24 @@ extension SyncRun {
     ///   - leasingNext: whether the next planned pages get their leases in the same transaction. Only for callers that
     ///     do not change the planned requests after the commit. Defaults to false.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
-        vicinity = nil
-        isConfirmedAtAGlance = false
+        leases.forgetOutline()
+        sight.committed()
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
         let request = next.isEmpty ? nil : leaseRequest(next)
         // The duration is used for metrics only, and not for decisions. An injected clock is not precise enough.
         let began = ContinuousClock.now
         let receipt = try await storage.commit(plan, claiming: request)
-        meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
+        telemetry.meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
         note(lost: receipt.lostLeases)
         if let request, let grant = receipt.grant {
-            take(grant, request)
-            reserved.targets += next
-            reserved.granted.formUnion(grant.offsets)
+            leases.take(grant, request, at: clock.now())
+            leases.reserve(next, grant.offsets)
         } else {
             queue.putBack(next)
         }
         if case .committed(let version) = receipt.outcome {
-            if !plan.ledger.isEmpty { hasEndedLease = true }
-            if plan.ledger.contains(where: { $0.offset == 0 }) { keepsHeadLease = false }
-            if sweeping.version == plan.version { sweeping.version = version }
+            leases.committed(plan.ledger)
+            phase.sweep.committed(plan.version, version)
         }
         return receipt.outcome
     }
@@ -37,24 +35,15 @@ extension SyncRun {
     /// Returns a request for leases on `targets`, and for the outline that their answers are compared with.
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
-            targets.map(\.offset), for: options.lease, by: owner,
-            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: pageSize))
-    }
-
-    /// Records the granted leases, and the outline that came with them.
-    func take(_ grant: LeaseGrant, _ request: LeaseRequest) {
-        for lease in grant.leases { leases[lease.offset] = lease.token }
-        skew = grant.grantedAt - clock.now()
-        // An earlier outline is older than these leases, so it must not decide which pages are left to others.
-        vicinity = nil
-        if let range = request.surroundings, let list = grant.list { vicinity = OutlineCache(range: range, list: list) }
+            targets.map(\.offset), for: options.lease, by: leases.owner,
+            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: belief.sizes.size))
     }
 
     /// Renews the leases of this run, because an origin may take longer to answer than a lease lasts (R30).
     func renewLeases() async throws(StorageError) {
         guard !leases.isEmpty, !Task.isCancelled else { return }
-        let held = try await storage.heartbeat(owner, for: options.lease)
-        note(lost: Set(leases.values).subtracting(held))
+        let held = try await storage.heartbeat(leases.owner, for: options.lease)
+        note(lost: leases.lost(besides: held))
     }
 
     /// Changes the ledger. Edits under a lost lease change no record.
@@ -67,11 +56,11 @@ extension SyncRun {
     /// edits (R30).
     private func note(lost: Set<LeaseToken>) {
         guard !lost.isEmpty else { return }
-        logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
+        telemetry.logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
     }
 
     /// The storage's time: this run's clock, plus the difference at the last grant.
-    var storageTime: Timestamp { clock.now() + skew }
+    var storageTime: Timestamp { clock.now() + leases.skew }
 
     /// Returns those of `targets` that this run must fetch: the lease was granted, and no other writer has stored the
     /// page since. The others are left to other owners.
@@ -96,7 +85,7 @@ extension SyncRun {
             guard isHeld(target, in: list) else { continue }
             // Another writer stored the page between the plan and the lease.
             try await record([.succeeded(offset: target.offset, lease: leases[target.offset])], for: query)
-            leases[target.offset] = nil
+            leases.drop(target.offset)
             wanted.removeLast()
             leaveToOthers(target)
         }
@@ -105,8 +94,8 @@ extension SyncRun {
 
     private func leaveToOthers(_ target: FetchTarget) {
         queue.leftToOthers(target)
-        isElsewhere = true
-        meters.leftToOthers()
+        leases.leaveToOthers()
+        telemetry.meters.leftToOthers()
         tellLeftToOthers(target)
     }
 
@@ -114,9 +103,9 @@ extension SyncRun {
     /// stores them. Returns nil when held positions are no reason to skip the target.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // A walk through held pages, and a check of one, request them again on purpose.
-        if case .follow = target, tailWalk != nil || rechecked != nil { return nil }
-        guard let range = target.surroundings(pageSize: pageSize) else { return nil }
-        if let told = vicinity?.list(at: range) { return told }
+        if case .follow = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
+        guard let range = target.surroundings(pageSize: belief.sizes.size) else { return nil }
+        if let told = leases.outline?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)
     }
 
@@ -130,9 +119,9 @@ extension SyncRun {
             case .span(let span, _): span
             default: target.offset..<target.offset + 1
             }
-        if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
+        if pass.check.isDue, let end = list.record.end, range.upperBound > end { return false }
         // The last page is requested again on purpose.
-        if pass.hasReadLastPage, range.upperBound == pass.oldEnd { return false }
+        if pass.check.hasReadLastPage, range.upperBound == pass.check.oldEnd { return false }
         // Positions behind the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty

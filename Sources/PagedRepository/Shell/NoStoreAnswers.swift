@@ -8,27 +8,27 @@ extension SyncRun {
     /// Reports the page, and ends the run. Pages behind it could not be stored in the list. The run waits for answers
     /// in flight, and stores those that may be stored.
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
-        pagesNotStored += 1
+        counts.pagesNotStored += 1
         for warning in page.lesson?.warnings ?? [] { warn(warning) }
         warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
         queue.stop()
         switch target {
         case .head:
-            headFailure = nil
-            keepsHeadLease = false
-            progress(.notStored(offset: 0, page))
+            failures.head = nil
+            leases.keepsHead = false
+            telemetry.progress(.notStored(offset: 0, page))
             try await noteAsked(target)
         case .span(let range, let overlap):
-            progress(.notStored(offset: range.lowerBound - overlap, page))
+            telemetry.progress(.notStored(offset: range.lowerBound - overlap, page))
             try await noteAsked(target)
         case .follow(_, let offset):
-            progress(.notStored(offset: offset, page))
+            telemetry.progress(.notStored(offset: offset, page))
             try await noteAsked(target)
         case .probe:
             try await cannotReconcile()
         case .sweep:
             // The positions of the answer stay unverified. The progress of the sweep is kept.
-            sweeping.answers.removeAll()
+            phase.sweep.answers.removeAll()
         }
     }
 
@@ -46,13 +46,13 @@ extension SyncRun {
 
     /// Fails the refresh, because the answer to a probe must not become part of the list (R14).
     private func cannotReconcile() async throws(StorageError) {
-        guard reconciliationUnderWay != nil else { return }
+        guard reconciliation != nil else { return }
         questionFailed(
             FetchFailure(
                 .refused, "what has changed cannot be found out: the origin forbids storing its answers",
                 isRetryable: false))
-        guard keepsHeadLease, let query else { return }
-        keepsHeadLease = false
+        guard leases.keepsHead, let query else { return }
+        leases.keepsHead = false
         if let lease = leases[0] { try await record([.released(offset: 0, lease: lease)], for: query) }
     }
 }

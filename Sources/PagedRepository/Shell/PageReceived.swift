@@ -16,13 +16,13 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, overlap: Int, isCut: Bool = false, looks: Int = 0
     ) async throws(StorageError) {
         guard let query else { return }
-        guard !pass.mustRestart else { return keepAsEvidence(answer, at: range.lowerBound - overlap) }
+        guard !pass.mustRestart else { return belief.drift.keep(answer, at: range.lowerBound - overlap) }
         let start = range.lowerBound - overlap
-        if let look = pass.looks[start] { return try await looked(answer, at: start, look, query) }
+        if let look = pass.fill.looks[start] { return try await looked(answer, at: start, look, query) }
         if case .page(let page) = answer {
             // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
             if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
-            if !isCut, isShort(page, at: start) {
+            if !isCut, belief.isShort(page, at: start, source.access) {
                 return lookAgain(at: page, from: start, .span(range, overlap: overlap))
             }
         }
@@ -46,43 +46,17 @@ extension SyncRun {
             return try await disagrees(page, at: start, of: range, query)
         }
         if try await isEndlessRepetition(page.content, arrived, missing, list) {
-            return try await originLoops("\(repetitions) consecutive pages had no new items", range.lowerBound, list)
+            return try await originLoops(
+                "\(belief.repeats.repetitions) consecutive pages had no new items", range.lowerBound, list)
         }
-        var edits = page.writes(missing, from: start).map { write in
-            recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
-            return ListEdit.put(write)
+        let place = SpanPlace(range: range, overlap: overlap, list: list, source: source.access)
+        var heldEnd = 0
+        if let end = place.end(of: page, belief) {
+            heldEnd = try await storage.excerpt(of: query, end..<Int.max)?.heldEnd ?? 0
         }
-        // Items that arrived together with held items prove the seams between them (R21).
-        edits.append(.verify(arrived))
-        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: fullPage, access: source.access)
-        if case .end(let position) = ending,
-            list.record.total.exactCount == nil || position == list.record.total.exactCount
-        {
-            // One short answer does not remove the items that are held behind it (R20).
-            let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
-            if last > position, !pass.doubtful.contains(range.lowerBound) {
-                pass.doubtful.insert(range.lowerBound)
-                return queue.addFirst(.span(range, overlap: overlap))
-            }
-            if isEndByLength(page, at: position, list) {
-                lookBehind(end: position, start: start)
-                if list.record.end != nil { edits.append(.setEnd(nil)) }
-            } else {
-                edits.append(.setEnd(position))
-                if position < pass.oldEnd ?? 0 { pass.rechecksEnd = false }
-            }
-        } else if let end = list.record.end, arrived.upperBound > end {
-            edits.append(.setEnd(nil))
-        }
-        let isHidingEnd = ending == .more && isShortOnGrid(page, at: arrived)
-        if isHidingEnd { lookBehind(end: arrived.upperBound, start: start) }
-        if let total = list.record.total.count, arrived.upperBound > total {
-            // The answer has more items than the total (R20).
-            edits.append(.setTotal(.estimate(arrived.upperBound)))
-        } else if ending == .more, !isHidingEnd, page.saysMore, list.record.total.exactCount == arrived.upperBound {
-            // The origin says that more items follow, which takes precedence over a reached total (R24).
-            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
-        }
+        let step = place.step(page, missing, heldEnd: heldEnd, &pass, &belief)
+        queue.add(pass.fill.takeLooks())
+        guard case .store(let edits) = step else { return queue.addFirst(.span(range, overlap: overlap)) }
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
         case .stored: spanStored(page, arrived, of: range, missing, list)
         case .notStored: break
@@ -94,7 +68,7 @@ extension SyncRun {
     /// when the storage refuses the commit; no change has then been made (R1).
     func store(_ batch: SpanBatch, _ list: ListOutline) async throws(StorageError) -> Bool {
         guard case .committed = try await apply(batch.commit, leasingNext: true) else { return false }
-        pagesWithoutNews = 0
+        belief.repeats.restart()
         for part in batch.parts { spanStored(part.page, part.arrived, of: part.range, part.missing, list) }
         return true
     }
@@ -102,43 +76,36 @@ extension SyncRun {
     private func spanStored(
         _ page: FetchedPage, _ arrived: Range<Int>, of range: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) {
-        pagesFetched += 1
+        counts.pagesFetched += 1
         if missing.isEmpty {
-            pass.fruitless.insert(range.lowerBound)
+            pass.fill.observe(fruitless: range.lowerBound)
         } else {
-            furthest = max(furthest, arrived.upperBound)
+            belief.end.observe(itemsBefore: arrived.upperBound)
         }
         if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size,
             list.record.total.exactCount ?? 0 > arrived.upperBound
         {
             // The total counts the missing rest of this page, but two answers lacked it (R20).
-            pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
+            pass.fill.observe(emptyFrom: arrived.upperBound)
         }
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
-    }
-
-    /// The number of items of a page that is not the last, or nil if it is not known for sure. On a grid it is the size
-    /// of the grid.
-    var fullPage: Int? {
-        if case .grid(let size) = source.access { return size }
-        return isPageSizeSure ? pageSize : nil
     }
 
     /// Whether the list still has the version under which the position was chosen. Otherwise the answer is dropped, and
     /// the missing positions are planned again (R4).
     private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
-        guard asked.under != nil else { return true }
+        guard leases.asked.under != nil else { return true }
         return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
     }
 
-    func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
+    func isStillThere(_ list: ListOutline) -> Bool { leases.asked.under.map { $0 == list.record.version } ?? true }
 
     /// Whether the items that arrived again equal the held ones. If not, the list moved between the two answers.
     func agrees(
         _ identities: [ItemIdentity], _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         guard missing != [arrived] else { return true }
-        if let answer = recent.agree(with: identities, at: arrived, pages: list.heldPages) { return answer }
+        if let answer = belief.recent.agree(with: identities, at: arrived, pages: list.heldPages) { return answer }
         guard let window = try await storage.window(of: list.record.id, arrived) else { return false }
         return window.parts.allSatisfy { part in
             !part.isHeld
@@ -174,12 +141,13 @@ extension SyncRun {
         case nil: break
         }
         let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
-        pagesWithoutNews = isKnownWhole ? pagesWithoutNews + 1 : 0
-        guard pagesWithoutNews < SyncRun.sameAnswers else {
+        belief.repeats.observe(isNews: !isKnownWhole)
+        if belief.repeats.provesDeafness {
             return try await originIgnoresOffsets(at: range.lowerBound)
         }
         // Other items with the ids of held ones are not moved items (R25).
-        if try await areHeldAlike(page.content, places, query), isShiftedAgain(page.content.shifts(at: offset, places))
+        if try await areHeldAlike(page.content, places, query),
+            belief.isShiftedAgain(page.content.shifts(at: offset, places), source.access)
         {
             return walkByPosition()
         }
@@ -197,8 +165,8 @@ extension SyncRun {
         let keys = content.identities.map(\.key)
         let held = try await storage.locate(Set(keys), in: list.record.id)
         let known = keys.count { held[$0] != nil }
-        repetitions = known * 10 >= keys.count * 9 ? repetitions + 1 : 0
-        return repetitions >= options.loopGuard
+        belief.repeats.observe(known: known, of: keys.count)
+        return belief.repeats.repetitions >= options.loopGuard
     }
 
     /// Handles an origin that returns the same items for every position (R24). No held item is removed.
@@ -207,7 +175,7 @@ extension SyncRun {
         queue.clear()
         try await originLoops("the origin answers different positions with the same items", offset, list)
         // Positions behind it would return the same items.
-        pass.emptyFrom = min(offset, pass.emptyFrom ?? .max)
+        pass.fill.observe(emptyFrom: offset)
     }
 
     /// Restarts the pass, because the total or an item shows that the list changed during the run. Held items are kept,
@@ -219,21 +187,11 @@ extension SyncRun {
     ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
     ///     not in doubt. Defaults to false.
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
-        evidence = page.content.isEmpty && !isEnd ? [] : [DriftEvidence(offset: offset, page: page, isEnd: isEnd)]
+        belief.drift.moved(page, at: offset, isEnd: isEnd, isCounted: isCounted)
         pass.mustRestart = true
-        if !isCounted { isSuspicious = true }
-        driftsSeen += 1
+        counts.driftsSeen += 1
         queue.clear()
-        logger.debug("the list moved while it was read")
-    }
-
-    /// Keeps an answer that was requested before the list was seen to have moved. If its total equals that of the next
-    /// page one, both show the same state. Its items are then stored with the repair (R21).
-    private func keepAsEvidence(_ answer: PageAnswer, at offset: Int) {
-        guard case .page(let page) = answer, !page.content.isEmpty, page.total.exactCount != nil, !evidence.isEmpty,
-            evidence.count < SyncRun.mostEvidence
-        else { return }
-        evidence.append(DriftEvidence(offset: offset, page: page, isEnd: false))
+        telemetry.logger.debug("the list moved while it was read")
     }
 
     /// Handles an empty answer, or a refusal behind the end. Without other evidence, it is the end of the list (R24).
@@ -246,52 +204,22 @@ extension SyncRun {
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
         }
-        if let total = list.record.total.exactCount, range.lowerBound < total {
-            // A single bad answer proves nothing (R20).
-            guard pass.doubtful.contains(range.lowerBound) else {
-                pass.doubtful.insert(range.lowerBound)
-                return queue.addFirst(.span(range, overlap: overlap))
-            }
-            if answer.refusesPosition { refusedPlaces.insert(range.lowerBound) }
-            // Items behind the position were returned, so the origin hides those before them (R53).
-            if furthest > range.lowerBound { return walkByPosition() }
-            pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
-            queue.clear(from: range.lowerBound)
-        } else if furthest > range.lowerBound, access.isRandom, list.record.total.exactCount == nil {
-            return walkByPosition()
-        } else if list.record.total.exactCount == nil,
-            list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
-            !isWitnessed(range.lowerBound, end: range.lowerBound)
-        {
-            return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
-        } else if list.record.total.exactCount == nil, source.access.isRandom,
-            list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
-        {
-            // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
-            // removed (G6), so the list is reconciled.
-            return listMoved(
-                FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
+        let place = SpanPlace(range: range, overlap: overlap, list: list, source: source.access)
+        let step = place.step(nothingIn: answer, &pass, &belief)
+        queue.add(pass.fill.takeLooks())
+        switch step {
+        case .again: queue.addFirst(.span(range, overlap: overlap))
+        case .walkByPosition: walkByPosition()
+        case .doubtEnd: askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
+        case .moved(let page, let isEnd): listMoved(page, at: range.lowerBound, isEnd: isEnd)
+        case .lookBehind: break
+        case .store(let edits), .forget(let edits):
+            // Positions behind an empty one that the total counts are not requested.
+            if range.lowerBound < list.record.total.exactCount ?? 0 { queue.clear(from: range.lowerBound) }
+            _ = try await apply(
+                CommitPlan(
+                    query: list.record.id, version: list.record.version, edits: edits,
+                    ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
         }
-        pass.fruitless.insert(range.lowerBound)
-        if case .page(let page) = answer, list.coverage.headEnd == range.lowerBound,
-            isEndByLength(page, at: range.lowerBound, list)
-        {
-            // The known items before the position arrived alone, so the answer is no empty page.
-            lookBehind(end: range.lowerBound, start: range.lowerBound - overlap)
-            return
-        }
-        var edits: [ListEdit] = []
-        if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
-            edits = [.setEnd(range.lowerBound)]
-        } else if case .page(let page) = answer, let now = page.total.exactCount,
-            let then = list.record.total.exactCount,
-            now != then
-        {
-            return listMoved(page, at: range.lowerBound)
-        }
-        _ = try await apply(
-            CommitPlan(
-                query: list.record.id, version: list.record.version, edits: edits,
-                ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
     }
 }

@@ -38,15 +38,15 @@ extension SyncRun {
                 return .notStored
             case nil: break
             }
-            let arrivals = note(identities, at: start, places)
+            let arrivals = belief.repeats.observe(identities, at: start, places)
             var isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
             if isKnownWhole, try await isClamped(page, places, of: range, query) { return .notStored }
             let isAlike = try await areHeldAlike(page.content, places, query)
             // Items with the ids of held ones and other content, the same in each answer, are other items (R25).
             let areOthers = !isAlike && arrivals.alike > 1
             if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
-                pagesWithoutNews += 1
-                guard pagesWithoutNews < SyncRun.sameAnswers else {
+                belief.repeats.observe(isNews: false)
+                if belief.repeats.provesDeafness {
                     try await originIgnoresOffsets(at: range.lowerBound)
                     return .notStored
                 }
@@ -57,11 +57,15 @@ extension SyncRun {
             // some items must arrive twice (R25).
             let times = areOthers ? arrivals.alike : arrivals.count
             if isKnownWhole || times < 2 {
-                if mayBeShifted, isShiftedAgain(shifts) { walkByPosition() } else { listMoved(page, at: start) }
+                if mayBeShifted, belief.isShiftedAgain(shifts, source.access) {
+                    walkByPosition()
+                } else {
+                    listMoved(page, at: start)
+                }
                 return .notStored
             }
             // Where pages lack items, positions do not count the items before them (R53).
-            if times > 3, mayBeShifted, isShiftedAgain(shifts) {
+            if times > 3, mayBeShifted, belief.isShiftedAgain(shifts, source.access) {
                 walkByPosition()
                 return .notStored
             }
@@ -74,7 +78,7 @@ extension SyncRun {
             }
             outcome = try await apply(plan)
         } else {
-            pagesWithoutNews = 0
+            belief.repeats.restart()
         }
         switch outcome {
         case .committed: return .stored
@@ -83,26 +87,6 @@ extension SyncRun {
             pass.mustRestart = true
             return .notStored
         }
-    }
-
-    /// Counts how often these items arrived at one position while they are stored at another.
-    /// - Returns: the highest counts of these items.
-    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Collisions {
-        var most = Collisions()
-        var received: [UInt64: Int] = [:]
-        for (index, identity) in identities.enumerated() {
-            let earlier = received.updateValue(start + index, forKey: identity.key)
-            guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
-            let collision = Collision(key: identity.key, places: [place, start + index])
-            var known = collisions[collision] ?? Collisions()
-            known.count += 1
-            known.alike = known.content == identity.content ? known.alike + 1 : 1
-            known.content = identity.content
-            collisions[collision] = known
-            most.count = max(most.count, known.count)
-            most.alike = max(most.alike, known.alike)
-        }
-        return most
     }
 }
 

@@ -1,15 +1,24 @@
 import PageModel
 
+/// The state of a run that fetches a part of a list.
+struct PartialWork: Equatable {
+    /// The position behind which the next page begins (`Work.next`).
+    var goal = 0
+    /// Whether the requested part of the list is held.
+    var isDone = false
+}
+
 /// Runs that fetch a part of a list without a refresh of page one: the next page, or some positions.
 extension SyncRun {
     /// Uses page one as it is held, for work that does not refresh it. Returns false when page one must be requested,
     /// because no page one is held or the list has moved.
     func adoptsHead() async throws(StorageError) -> Bool {
-        guard !options.work.refreshesHead, passCount == 0, let query, let list = try await storage.outline(of: query),
+        guard !options.work.refreshesHead, passes.count == 0, let query,
+            let list = try await storage.outline(of: query),
             list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
         else { return false }
         adopt(head, list)
-        goal = list.coverage.headEnd
+        part.goal = list.coverage.headEnd
         return true
     }
 
@@ -20,7 +29,7 @@ extension SyncRun {
         case .everything, .refresh, .sweep:
             return false
         case .next:
-            return coverage.headEnd > goal
+            return coverage.headEnd > part.goal
         case .positions(let range):
             let known = range.clamped(
                 to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
@@ -32,7 +41,7 @@ extension SyncRun {
     func isEnough(_ end: Int) -> Bool {
         switch options.work {
         case .everything, .refresh, .sweep: false
-        case .next: end > goal
+        case .next: end > part.goal
         case .positions(let range): end >= range.upperBound
         }
     }
@@ -56,10 +65,10 @@ extension SyncRun {
 
     /// Ends such a run. Cleans up a list that has become complete.
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
-        isPartDone = isDone(list) || list.isComplete
+        part.isDone = isDone(list) || list.isComplete
         if case .positions(let range) = options.work {
             try await forgetWhatIsMoot(in: range, list)
-            if options.honorsLedger, list.hasUncheckedFailure(in: range) { isPartDone = false }
+            if options.honorsLedger, list.hasUncheckedFailure(in: range) { part.isDone = false }
         }
         if list.isComplete { _ = try await finish([], list) }
         return ending
@@ -75,7 +84,7 @@ extension SyncRun {
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         let moot = list.ledger.filter { entry in
-            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil, entry.awaitsRetry
+            guard range.contains(entry.offset), entry.offset > 0, !failures.hasFailed(entry.offset), entry.awaitsRetry
             else {
                 return false
             }

@@ -6,26 +6,23 @@ extension SyncRun {
     /// that stores new items is progress. At most `options.restarts` consecutive passes may have none.
     func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
-            pass = Pass()
-            positionWalk.restart()
-            if tailWalk != .whole { tailWalk = nil }
+            pass.begin()
+            belief.hidden.walk.restart()
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
-            guard ending == .drained, headFailure == nil, let query else { return ending }
+            guard ending == .drained, failures.head == nil, let query else { return ending }
             // A page that a repair has moved, or that is fetched again, does not count as the next page.
-            if passCount > 0 {
-                goal = max(goal, try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0)
+            if passes.count > 0 {
+                part.goal = max(part.goal, try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0)
             }
             if options.work == .refresh { return ending }
             if try await hasNothingLeft() {
                 ending = try await recheck()
                 if ending != .drained || !pass.mustRestart { return ending }
             }
-            while !pass.mustRestart, var list = try await storage.outline(of: query) {
-                pass.oldEnd = pass.rechecksEnd ? list.record.end : nil
-                if pass.rechecksEnd { list.record.end = nil }
-                heldEnd = list.coverage.runs.last?.upperBound ?? 0
-                loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
+            while !pass.mustRestart, let stored = try await storage.outline(of: query) {
+                let list = pass.check.begin(stored)
+                belief.end.observe(list)
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
@@ -37,12 +34,14 @@ extension SyncRun {
                     return try await partlyDone(now, ending)
                 }
                 // The doubted position is not requested again before page one is answered.
-                var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
-                if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
-                if targets.isEmpty { targets = shortAgain() }
+                var targets: [FetchTarget] = pass.witness.isAwaited ? [.head] : []
+                if targets.isEmpty, options.work.refreshesHead || pass.walk.mode == .whole {
+                    targets = rewalk(of: list)
+                }
+                if targets.isEmpty { targets = belief.hidden.shortAgain(furthest: belief.end.furthest) }
                 if targets.isEmpty { targets = lastPageAgain(of: list) }
                 if targets.isEmpty {
-                    targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
+                    targets = wanted(missingTargets(of: list).filter { !failures.givenUp.contains($0.offset) }, list)
                 }
                 if targets.isEmpty { targets = looksBehind(list) }
                 if targets.isEmpty { targets = tail(of: list) }
@@ -52,11 +51,11 @@ extension SyncRun {
                 }
                 queue.add(targets)
                 ending = try await drive()
-                if tailWalk == .whole || tailWalk == .checkingEnd, !pass.mustRestart { tailWalk = nil }
-                if ending != .drained || headFailure != nil { return ending }
+                if pass.walk.isThorough, !pass.mustRestart { pass.walk.mode = nil }
+                if ending != .drained || failures.head != nil { return ending }
                 // The origin repeats itself, so another pass would prove no more.
-                if isUnproven { return ending }
-                if isElsewhere { await waitForOthers() }
+                if belief.isUnproven { return ending }
+                if leases.isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
                 if options.work == .sweep {
@@ -67,38 +66,33 @@ extension SyncRun {
                 }
                 if ending != .drained || !pass.mustRestart { return ending }
             }
-            passCount += 1
-            lastRepeats = pass.repeats
-            if !pass.pushes.counts.isEmpty { lastPushes = pass.pushes }
-            suspectedEnd = pass.emptyFrom
+            passes.count += 1
+            belief.order.ended(pass.walk)
+            belief.end.suspected = pass.fill.emptyFrom
             // New items are progress. So a list that changes faster than one pass is still fetched.
-            restarts = try await hasProgressed(query) ? 0 : restarts + 1
-            guard restarts <= options.restarts else {
-                keptChanging = true
+            passes.ended(isProgress: try await hasProgressed(query))
+            guard passes.restarts <= options.restarts else {
+                belief.isUnproven = true
                 warn("the list kept changing while it was read; it may have holes")
                 return ending
             }
         }
     }
 
-    /// Whether the pass has stored more items than any pass before. Items that only moved or changed are no progress: an
-    /// origin may return other content with every answer.
+    /// Whether the pass has stored more items than any pass before.
     private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
-        if pass.hasReplaced { mostHeld = 0 }
+        if pass.hasReplaced { passes.replaced() }
         guard pass.newItems > 0, !pass.hasReplaced else { return false }
         guard let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else { return true }
-        defer { mostHeld = max(mostHeld, held) }
-        return held > mostHeld
+        return passes.isProgress(held: held)
     }
 
     /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
     /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
-        guard access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
-            let target = LoadPlan.tailWithoutCursor(of: list)
+        guard access == .chain, !list.isComplete, failures.givenUp.isEmpty,
+            let target = LoadPlan.tailWithoutCursor(of: list), pass.walk.reopens()
         else { return [] }
-        pass.reopenings += 1
-        if tailWalk == nil { tailWalk = .untilExplained }
         return [target]
     }
 
@@ -106,17 +100,18 @@ extension SyncRun {
     /// cursor. The next page is empty, and shows no deletion before it (R24).
     private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
         // Later passes of a run have read the page themselves.
-        if case .grid(let size) = access, let end = pass.oldEnd, end > size, end % size == 0, !pass.hasReadLastPage,
-            list.coverage.headEnd == end, passCount == 0
+        if case .grid(let size) = access, let end = pass.check.oldEnd, end > size, end % size == 0,
+            !pass.check.hasReadLastPage,
+            list.coverage.headEnd == end, passes.count == 0
         {
-            pass.hasReadLastPage = true
+            pass.check.hasReadLastPage = true
             return [.span(end - size..<end, overlap: 0)]
         }
-        guard access == .chain, pass.oldEnd != nil, !pass.hasReadLastPage, tailWalk == nil,
-            let target = LoadPlan.lastPage(of: list, pageOne: (pageOne.count, pageOne.next))
+        guard access == .chain, pass.check.oldEnd != nil, !pass.check.hasReadLastPage, pass.walk.mode == nil,
+            let target = LoadPlan.lastPage(of: list, pageOne: (belief.pageOne.count, belief.pageOne.next))
         else { return [] }
-        pass.hasReadLastPage = true
-        tailWalk = .checkingEnd
+        pass.check.hasReadLastPage = true
+        pass.walk.mode = .checkingEnd
         return [target]
     }
 
@@ -125,11 +120,9 @@ extension SyncRun {
         let barred = barredPlaces(of: list)
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(
-            for: list, access: access, size: pageSize, overlap: overlap, isCheck: pass.oldEnd != nil
+            for: list, access: access, size: belief.sizes.size, overlap: overlap, isCheck: pass.check.oldEnd != nil
         ).filter {
-            !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
-                && $0.offset <= suspectedEnd ?? .max
-                && (pass.notFound.count < 2 || $0.offset < pass.notFound.min() ?? .max)
+            !barred.contains($0.offset) && pass.fill.admits($0.offset, suspected: belief.end.suspected)
         }
     }
 
@@ -145,7 +138,7 @@ extension SyncRun {
         while true {
             queue.add([.head])
             let ending = try await drive()
-            guard isElsewhere, ending == .drained else { return ending }
+            guard leases.isElsewhere, ending == .drained else { return ending }
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
@@ -153,7 +146,7 @@ extension SyncRun {
             guard isOurs(list.record) else { return ending }
             // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
             // run must know its length. An answer from before an invalidation does not suffice.
-            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
+            if let validatedAt = list.record.validatedAt, validatedAt >= start.storedSince ?? validatedAt,
                 !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || access == .chain, access != .single || list.isComplete
             {

@@ -3,27 +3,19 @@ import PageModel
 /// Requests held pages again, some of them in each run. So changes are found that leave page one and the total as they
 /// were (R54).
 extension SyncRun {
-    /// The check of one held page.
-    struct Recheck {
-        var range: Range<Int>
-        /// The position of the failure, if the last request for the page failed. A cursor that the origin refuses again
-        /// then starts no new walk.
-        var failure: Int?
-        var isRetry: Bool { failure != nil }
-    }
-
     /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
     /// stored restarts the pass, and the run then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
-        guard options.work == .everything, !hasRechecked, !isUnproven, givenUp.isEmpty, options.maxPages == nil,
+        guard options.work == .everything, !passes.hasRechecked, !belief.isUnproven, failures.givenUp.isEmpty,
+            options.maxPages == nil,
             let query
         else { return .drained }
-        hasRechecked = true
-        defer { rechecked = nil }
+        passes.hasRechecked = true
+        defer { phase = .loading }
         let failed = try await failedPages(query)
         let due = try await duePages(query)
         let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
-        if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+        if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
         try await reopenWindow(query)
         return .drained
     }
@@ -31,11 +23,11 @@ extension SyncRun {
     /// Requests the held pages again whose failure is due, in a run for some positions (R54). Returns nil when no page is
     /// requested.
     func recheckFailures() async throws(StorageError) -> FetchQueue.Ending? {
-        guard case .positions(let range) = options.work, options.honorsLedger, !hasRechecked, !isUnproven,
+        guard case .positions(let range) = options.work, options.honorsLedger, !passes.hasRechecked, !belief.isUnproven,
             options.maxPages == nil, let query
         else { return nil }
-        hasRechecked = true
-        defer { rechecked = nil }
+        passes.hasRechecked = true
+        defer { phase = .loading }
         let failed = try await failedPages(query, in: range)
         return failed.isEmpty ? nil : try await recheck(failed, query)
     }
@@ -46,7 +38,7 @@ extension SyncRun {
         for (page, failure) in pages {
             let ending = try await recheck(page, failure, query)
             if pass.mustRestart { verifyEveryPage(because: page) }
-            if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+            if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
         }
         return .drained
     }
@@ -54,7 +46,8 @@ extension SyncRun {
     /// Opens a list that ends at a result window again, once in each period. The positions behind the window are
     /// requested, and a refusal stores the window again (R24).
     private func reopenWindow(_ query: QueryID) async throws(StorageError) {
-        guard let period = options.recheckEvery, let earlier, (storageTime - earlier.registered) * 4 >= period,
+        guard let period = options.recheckEvery, let earlier = start.earlier,
+            (storageTime - earlier.registered) * 4 >= period,
             let list = try await storage.outline(of: query), list.isAtWindow, let end = list.record.window,
             RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
                 .contains(where: { $0.upperBound == end })
@@ -68,12 +61,12 @@ extension SyncRun {
     private func failedPages(
         _ query: QueryID, in range: Range<Int>? = nil
     ) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
-        guard settledState == nil, let list = try await storage.outline(of: query), range != nil || list.isComplete,
+        guard !sight.isSettled, let list = try await storage.outline(of: query), range != nil || list.isComplete,
             !list.record.allowsDuplicates
         else { return [] }
         let barred = barredPlaces(of: list)
         let places = list.uncheckedFailures.map(\.offset).filter {
-            attempts[$0] == nil && !barred.contains($0) && range?.contains($0) ?? true
+            !failures.hasFailed($0) && !barred.contains($0) && range?.contains($0) ?? true
         }
         return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
@@ -81,7 +74,7 @@ extension SyncRun {
     /// Returns the pages that are due by their age.
     private func duePages(_ query: QueryID) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
         // No page of a younger list can be due. Such a list costs no read.
-        guard let period = options.recheckEvery, let earlier,
+        guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
             let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
             !record.allowsDuplicates
@@ -101,25 +94,24 @@ extension SyncRun {
         guard let list = try await storage.excerpt(of: query, around),
             list.heldPages.contains(where: { $0.range == page.range })
         else { return .drained }
-        rechecked = Recheck(range: page.range, failure: failure)
+        phase = .rechecking(RunPhase.Recheck(range: page.range, failure: failure))
         if access == .chain {
             guard let cursor = list.heldPages.first(where: { $0.range.upperBound == page.offset })?.cursorOut else {
                 return .drained
             }
             // The failed request was a step of a walk, which continues here.
-            if failure != nil { tailWalk = .whole }
-            defer { tailWalk = nil }
+            if failure != nil { pass.walk.mode = .whole }
+            defer { pass.walk.mode = nil }
             queue.add([.follow(cursor, offset: page.offset)])
             return try await drive()
         }
         if let failure, try await !takesLease(of: failure, query) { return .drained }
-        sweeping.answers.removeAll()
-        (sweeping.position, sweeping.isDone, sweeping.version) = (page.offset, false, list.record.version)
-        while !sweeping.isDone, !pass.mustRestart {
-            queue.add([.sweep(question(sweeping.position))])
+        phase.sweep = PositionSweep(position: page.offset, version: list.record.version)
+        while !phase.sweep.isDone, !pass.mustRestart {
+            queue.add([.sweep(nextSweepRequest)])
             let ending = try await drive()
-            sweeping.answers.removeAll()
-            if ending != .drained || headFailure != nil || isElsewhere { return ending }
+            phase.sweep.answers.removeAll()
+            if ending != .drained || failures.head != nil || leases.isElsewhere { return ending }
         }
         return .drained
     }
@@ -127,40 +119,41 @@ extension SyncRun {
     /// Takes the lease of a failed page before its request, so that the ledger counts the attempt (R30). Returns false
     /// when another owner has the page in flight.
     private func takesLease(of place: Int, _ query: QueryID) async throws(StorageError) -> Bool {
-        let request = LeaseRequest([place], for: options.lease, by: owner)
+        let request = LeaseRequest([place], for: options.lease, by: leases.owner)
         let grant = try await storage.claim(request, of: query)
-        take(grant, request)
+        leases.take(grant, request, at: clock.now())
         return grant.offsets.contains(place)
     }
 
     /// Handles an answer for a page that is checked, and for an origin that accepts positions.
     func laid(
-        _ page: FetchedPage, _ sighting: ObservedPage, _ edits: [ListEdit], of range: Range<Int>, _ list: ListOutline
+        _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {
-        let after = sighting.range.upperBound
-        guard sighting.isInPlace, page.hasMore != false || list.record.end == after else {
+        let (range, after) = (recheck.range, swept.range.upperBound)
+        guard swept.isInPlace, page.hasMore != false || list.record.end == after else {
             return try await listMovedInSweep(list)
         }
-        var edits = edits
+        var edits = swept.edits
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
-        let failures = Set(places + [rechecked?.failure].compactMap(\.self)).sorted()
+        let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
         let ledger = failures.map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
-            return sweeping.isDone = true
+            return phase.sweep.isDone = true
         }
-        if after >= range.upperBound { for place in failures { leases[place] = nil } }
-        sweeping.position = after
-        sweeping.isDone = after >= range.upperBound
+        if after >= range.upperBound { for place in failures { leases.drop(place) } }
+        phase.sweep.position = after
+        phase.sweep.isDone = after >= range.upperBound
     }
 
     private func verifyEveryPage(because page: PageSummary) {
         warn("the items from \(page.offset) on have changed although page one has not; every page is checked")
         options.work = .sweep
         // Background work starts no sweep of its own accord. This one has a reason.
-        sweeping.isBegun = true
-        (asksUnconditionally, isConfirmedAtAGlance, settledState) = (true, false, nil)
-        isSuspicious = true
+        passes.sweep.isBegun = true
+        belief.drift.asksUnconditionally = true
+        sight = .whole
+        belief.drift.suspect()
         queue.clear()
     }
 }

@@ -23,7 +23,7 @@ extension SyncRun {
         }
         let isChain = access == .chain
         var isGrid = false
-        var size = pageSize
+        var size = belief.sizes.size
         if case .grid(let grid) = access {
             isGrid = true
             size = grid
@@ -36,14 +36,13 @@ extension SyncRun {
             reach: Reconciler.Reach(
                 pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain,
                 window: list.record.window ?? .max),
-            isSuspicious: isSuspicious)
+            isSuspicious: belief.drift.isSuspicious)
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
-        let clues = evidence.filter { $0.page.total.count == page.total.count }
-        evidence = []
-        if !isSuspicious, machine.isExplained, !clues.isEmpty, clues.allSatisfy({ !$0.isEnd }) {
-            reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
+        let clues = belief.drift.takeEvidence(total: page.total)
+        if !belief.drift.isSuspicious, machine.isExplained, !clues.isEmpty, clues.allSatisfy({ !$0.isEnd }) {
+            reconciliation = Reconciliation(machine: machine, page: page, list: list)
             try await carryOn()
             return try await store(clues, list.record.id)
         }
@@ -52,19 +51,19 @@ extension SyncRun {
                 clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
             sighting.isWitnessed = clue.isEnd
             machine.learn(clue: sighting, total: clue.page.total)
-            pagesFetched += 1
+            counts.pagesFetched += 1
         }
-        reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
+        reconciliation = Reconciliation(machine: machine, page: page, list: list)
         try await carryOn()
     }
 
     /// Stores answers from the same state of the list as page one, at the positions that were requested (R21).
     private func store(_ clues: [DriftEvidence], _ query: QueryID) async throws(StorageError) {
-        for clue in clues where !pass.mustRestart && reconciliationUnderWay == nil {
+        for clue in clues where !pass.mustRestart && reconciliation == nil {
             guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == clue.page.total else {
                 return
             }
-            asked.under = list.record.version
+            leases.asked.under = list.record.version
             let range = clue.offset..<clue.offset + clue.page.content.count
             try await spanArrived(.page(clue.page), range, overlap: 0)
         }
@@ -72,20 +71,22 @@ extension SyncRun {
 
     /// Carries out the next action of the machine.
     private func carryOn() async throws(StorageError) {
-        guard var work = reconciliationUnderWay else { return }
+        guard var work = reconciliation else { return }
         let action = work.machine.next()
-        reconciliationUnderWay = nil
+        reconciliation = nil
         switch action {
         case .ask(let questions):
             work.open = questions.count
-            reconciliationUnderWay = work
+            reconciliation = work
             queue.add(questions.map { .probe($0) })
         case .startOver:
-            contradictions += 1
             // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
             // meanwhile.
-            guard contradictions <= 2 else {
-                if isIrregular, misplaced > 0, access.isRandom { return walkByPosition() }
+            guard belief.drift.contradicted() else {
+                if belief.hidden.isIrregular(belief.sizes, source.access), belief.hidden.misplaced > 0, access.isRandom
+                {
+                    return walkByPosition()
+                }
                 return try await replace(with: work.page)
             }
             askAgain()
@@ -100,10 +101,10 @@ extension SyncRun {
         let page = work.page
         // Pages that other writers stored during the probes are not part of the decision. Page one is fetched again
         // (R4), at most twice.
-        if repair.isChange || !repair.demoted.isEmpty, secondLooks < 2,
+        if repair.isChange || !repair.demoted.isEmpty, belief.drift.mayLookAgain,
             let now = try await storage.outline(of: work.list.record.id), now.coverage.runs != work.list.coverage.runs
         {
-            secondLooks += 1
+            belief.drift.lookedAgain()
             return askAgain()
         }
         var edits = repair.edits
@@ -114,12 +115,11 @@ extension SyncRun {
         edits += [.setTotal(repair.total), .setEnd(endAfter(repair, work))]
         if try await commitHead(edits, page, work.list) {
             // An active list contradicts itself now and then. The count starts over after a successful commit.
-            contradictions = 0
+            belief.drift.repaired()
             return try await settled(page, repair.finding, work.list, isNews: repair.isChange)
         }
         // Another writer has changed the list, or an item is at an impossible position. Page one is fetched again (R4).
-        contradictions += 1
-        guard contradictions <= 2 else { return try await replace(with: page) }
+        guard belief.drift.contradicted() else { return try await replace(with: page) }
         askAgain()
     }
 
@@ -132,7 +132,7 @@ extension SyncRun {
 
     /// Handles the answer to a probe.
     func probeArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
-        guard var work = reconciliationUnderWay else { return }
+        guard var work = reconciliation else { return }
         work.open -= 1
         switch answer {
         case .page(let page):
@@ -149,14 +149,14 @@ extension SyncRun {
                 ObservedPage(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true),
                 total: .unknown)
         }
-        reconciliationUnderWay = work
+        reconciliation = work
         if work.open == 0 { try await carryOn() }
     }
 
     /// Handles a probe that could not be answered. The refresh fails, and the cached list stays unchanged (R14).
     func questionFailed(_ failure: FetchFailure) {
-        reconciliationUnderWay = nil
-        headFailure = failure
+        reconciliation = nil
+        failures.head = failure
         queue.clear()
     }
 

@@ -8,11 +8,11 @@ import PageModel
 
 extension SyncRun {
     func tellBegun() {
-        logger.debug("a run begins", metadata: ["work": "\(options.work.word)"])
+        telemetry.logger.debug("a run begins", metadata: ["work": "\(options.work.word)"])
     }
 
     func tellEnded(_ report: SyncReport) {
-        logger.debug(
+        telemetry.logger.debug(
             "a run ends",
             metadata: [
                 "work": "\(options.work.word)", "outcome": "\(report.outcome.rawValue)",
@@ -22,14 +22,14 @@ extension SyncRun {
     }
 
     func tellAnswered(_ answer: PageAnswer, _ target: FetchTarget) {
-        logger.trace(
+        telemetry.logger.trace(
             "the origin answered",
             metadata: ["offset": "\(target.offset)", "outcome": "\(Metric.Request(answer).rawValue)"])
     }
 
     func tellFailed(_ failure: FetchFailure, _ target: FetchTarget, attempt: Int, nextAttemptAt: Timestamp?) {
         let retry: Metric.Retry = nextAttemptAt == nil ? .none : .scheduled
-        logger.debug(
+        telemetry.logger.debug(
             "fetch failed",
             metadata: [
                 "offset": "\(target.offset)", "class": "\(failure.word)", "attempt": "\(attempt)",
@@ -38,12 +38,12 @@ extension SyncRun {
     }
 
     func tellLeftToOthers(_ target: FetchTarget) {
-        logger.trace("left to others", metadata: ["offset": "\(target.offset)"])
+        telemetry.logger.trace("left to others", metadata: ["offset": "\(target.offset)"])
     }
 
     /// Logs that the cached list could not be repaired, and is read again (R18, R19, R25).
     func tellReplaced() {
-        logger.debug("the list is read anew", metadata: ["contradictions": "\(contradictions)"])
+        telemetry.logger.debug("the list is read anew", metadata: ["contradictions": "\(belief.drift.contradictions)"])
     }
 }
 

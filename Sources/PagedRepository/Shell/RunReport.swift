@@ -5,63 +5,22 @@ extension SyncRun {
     /// when the list must be read again from page one.
     func settle() async throws(StorageError) -> Bool {
         guard let query, let list = try await storage.outline(of: query) else { return true }
-        let record = list.record
-        let reached = list.coverage.headEnd
-        // Observations of this run about the end say nothing about a total that another writer has stored since.
-        let isOwnTotal = record.total.count == pageOne.total.count
-        if access.isRandom, let total = record.total.exactCount, reached < total,
-            list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
-        {
-            // The total is larger than the number of returned items, and the remaining positions are empty. The origin
-            // may have lost the items just now, so page one is requested once more (R20).
-            let overcount = Overcount(reached: reached, total: total)
-            guard overcount == self.overcount, isOwnTotal else {
-                self.overcount = overcount
-                return false
-            }
-            if isWindow(list, end: reached, total: total) { return try await end(atWindow: reached, total, list) }
-            warn("the origin counts \(total) items but gives \(reached)")
-            return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
+        let end = ListBelief.PassEnd(
+            list: list, access: source.access, isFirstPass: passes.count == 0,
+            hasMissing: !missingTargets(of: list).isEmpty, hasGivenUp: !failures.givenUp.isEmpty)
+        switch belief.settle(end, &pass) {
+        case .unchanged: return true
+        case .again: return false
+        case .window(let end, let total): return try await self.end(atWindow: end, total, list)
+        case .miscounted(let total, let end):
+            warn("the origin counts \(total) items but gives \(end)")
+            let ending: [ListEdit] = access == .chain ? [] : [.setEnd(end)]
+            return try await finish([.setTotal(.estimate(total))] + ending, list)
+        case .whole(let isConfirmed):
+            try await forgetWhatIsMoot(in: 0..<Int.max, list)
+            guard isConfirmed else { return false }
+            return try await finish(list.record.end == list.length ? [] : [.setEnd(list.length)], list)
         }
-        if access.isRandom, record.total.exactCount == nil, let refused = pass.refused.min(), refused <= reached,
-            missingTargets(of: list).isEmpty
-        {
-            guard passCount > 0 else { return false }
-            return try await end(atWindow: reached, nil, list)
-        }
-        if access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
-            total != end
-        {
-            // The walk and the total disagree: the list has changed, or the total is wrong. Page one is requested once
-            // more. A chain walked from its first to its last page, with the same total as before, is complete (R24).
-            if list.isAtWindow, isOwnTotal { return true }
-            if passCount == 0 { return false }
-            if isWalkedWhole(to: end), isOwnTotal {
-                if end > total, !hasConfirmedExcess {
-                    // An item that was deleted behind the walk looks like one that the total does not count.
-                    hasConfirmedExcess = true
-                    tailWalk = .whole
-                    return false
-                }
-                if end < total, isWindow(list, end: end, total: total) {
-                    return try await self.end(atWindow: end, total, list)
-                }
-                warn("the origin counts \(total) items but gives \(end)")
-                return try await finish([.setTotal(.estimate(total))], list)
-            }
-            return false
-        }
-        guard list.isComplete else { return true }
-        try await forgetWhatIsMoot(in: 0..<Int.max, list)
-        // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
-        // it is the same as before the other pages were read.
-        if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
-        // A deletion during a walk moves an item past the position of the walk. Page one can show it.
-        if access == .chain, record.total.exactCount == nil, pass.newPages > 1, walksAgain < 2 {
-            walkedFrom = pageOneKeys
-            return false
-        }
-        return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 
     /// Cleans up a complete list. Pages of older generations and items behind its end are removed (R19, R20).
@@ -70,7 +29,7 @@ extension SyncRun {
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
         var edits = edits
-        if case .estimate(end) = list.record.total, pageOne.total == .exact(end), edits.isEmpty {
+        if case .estimate(end) = list.record.total, belief.pageOne.total == .exact(end), edits.isEmpty {
             // The origin's total was wrong once, and is right again. It serves as a check as before (R17).
             edits.append(.setTotal(.exact(end)))
         }
@@ -92,7 +51,7 @@ extension SyncRun {
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         // Pages that did not exist when the run began were stored since.
-        let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
+        let kept = start.storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
         if query != nil, list == nil { found = .purged }
@@ -106,7 +65,7 @@ extension SyncRun {
     /// Returns the report of a list whose pages were not read.
     private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
         let held = state.holdings?.pages ?? 0
-        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= storedSince ?? startedAt } ?? false
+        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= start.storedSince ?? start.at } ?? false
         return report(outcome(ending, state), nil, state, kept: isHeadNew ? held - 1 : held)
     }
 
@@ -114,43 +73,27 @@ extension SyncRun {
         _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
     ) -> SyncReport {
         var report = SyncReport(
-            outcome: outcome, reconciliation: reconciliation, list: list, usage: source.usage,
-            pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
-            headFailure: headFailure, duration: clock.now() - startedAt)
+            outcome: outcome, reconciliation: counts.reconciliation, list: list, usage: source.usage,
+            pagesFetched: counts.pagesFetched, pagesUnchanged: counts.pagesUnchanged, pagesKept: kept,
+            warnings: counts.warnings,
+            headFailure: failures.head, duration: clock.now() - start.at)
         report.state = state
-        report.driftsSeen = driftsSeen
-        report.pagesNotStored = pagesNotStored
-        if hidesItems, state?.isComplete == true, let end = state?.record.end, let total = state?.record.total.count {
+        report.driftsSeen = counts.driftsSeen
+        report.pagesNotStored = counts.pagesNotStored
+        if belief.hidden.isHiding, state?.isComplete == true, let end = state?.record.end,
+            let total = state?.record.total.count
+        {
             report.hiddenItems = max(0, total - end)
         }
-        report.wasHeard = wasHeard
+        report.wasHeard = counts.wasHeard
         return report
     }
 
     private func outcome(_ ending: FetchQueue.Ending, _ state: ListState?) -> SyncReport.Outcome {
-        // An origin that counts items and returns none hides them, or is failing.
-        let isVoid = state?.holdings?.held.count == 0 && (state?.record.total.count ?? 0) > 0
-        let isWhole = state?.isComplete == true && !isUnproven && !keptChanging && !isVoid
-        switch ending {
-        case .offline:
-            // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
-            return wasHeard ? .incomplete : .offline
-        case .limited:
-            // The last answers may have shown a change, so that page one would be requested once more.
-            return isWhole && !asksUnconditionally && !isSuspicious && evidence.isEmpty ? .complete : .limited
-        case .retryLater, .stopped:
-            return .incomplete
-        case .drained:
-            if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
-            if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
-            if isUnproven || keptChanging || state?.isComplete == true && isVoid { return .unproven }
-            // The answer shows more items, and no request can fetch them.
-            if source.access == .single, state?.isComplete == false { return .unproven }
-            // A refresh alone does not locate changes behind page one (R22).
-            if options.work == .refresh, access == .chain, state?.contradictsItself == true { return .incomplete }
-            let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
-            if state?.isAtWindow == true, !hasFailures { return .limited }
-            return isWhole && !hasFailures ? .complete : .incomplete
-        }
+        belief.outcome(
+            state,
+            ListBelief.RunEnding(
+                fetching: ending, work: options.work, isPartDone: part.isDone, headFailure: failures.head,
+                wasHeard: counts.wasHeard, access: source.access))
     }
 }

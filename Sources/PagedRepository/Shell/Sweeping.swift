@@ -4,16 +4,15 @@ import PageModel
 /// later run can continue.
 extension SyncRun {
     /// Whether a sweep was requested, and has not ended in this run.
-    var sweepOutstanding: Bool { reconciliation != .swept }
+    var sweepOutstanding: Bool { counts.reconciliation != .swept }
 
     /// Sweeps from where the last sweep stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
         // Otherwise two processes that continue each other's sweep would never stop.
-        guard list.record.sweep != nil || sweeping.isBegun || !options.onlyFinishesSweeps else { return .drained }
-        sweeping.isBegun = true
-        sweeping.isRecorded = list.record.sweep != nil
-        sweeping.answers.removeAll()
+        guard list.record.sweep != nil || passes.sweep.isBegun || !options.onlyFinishesSweeps else { return .drained }
+        passes.sweep.isBegun = true
+        passes.sweep.isRecorded = list.record.sweep != nil
         switch access {
         case .single:
             return .drained
@@ -23,54 +22,39 @@ extension SyncRun {
             break
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
-        sweeping.position = max(begun.position, aligned(pageOne.count))
-        sweeping.isDone = false
-        sweeping.version = list.record.version
-        while !sweeping.isDone, !pass.mustRestart {
+        phase = .sweeping(
+            PositionSweep(
+                position: max(begun.position, grid.aligned(belief.pageOne.count)), version: list.record.version))
+        defer { phase = .loading }
+        while !phase.sweep.isDone, !pass.mustRestart {
             // The doubted position is not requested again before page one is answered.
-            queue.add(pass.awaitsWitness == nil ? sweepPositions(list).map { .sweep(question($0)) } : [.head])
+            let questions = grid.questions(
+                from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount)
+            queue.add(pass.witness.isAwaited ? [.head] : questions.map { .sweep($0) })
             let ending = try await drive()
-            sweeping.answers.removeAll()
+            phase.sweep.answers.removeAll()
             if ending != .drained { return ending }
-            if isElsewhere { await waitForOthers() }
-            if headFailure != nil { return .drained }
+            if leases.isElsewhere { await waitForOthers() }
+            if failures.head != nil { return .drained }
         }
         return .drained
     }
 
-    /// Returns the nearest position at or before this one that can be requested.
-    private func aligned(_ position: Int) -> Int {
-        if case .grid(let size) = source.access { position / size * size } else { position }
-    }
+    /// The positions at which pages are requested.
+    private var grid: SweepGrid { SweepGrid(access: source.access, pageSize: belief.sizes.size) }
 
-    /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
-    private var sweepOverlap: Int { if case .offsets = source.access, pageSize > 1 { 1 } else { 0 } }
-    private var sweepStep: Int { if case .grid(let size) = source.access { size } else { pageSize - sweepOverlap } }
-
-    /// Returns the next positions to request, all at once. If the total is not passed yet, no position is greater than
-    /// it.
-    private func sweepPositions(_ list: ListOutline) -> [Int] {
-        let step = sweepStep
-        let positions = (0..<options.concurrency).map { sweeping.position + $0 * step }
-        guard let total = list.record.total.exactCount, total >= sweeping.position else { return positions }
-        return positions.prefix(1) + positions.dropFirst().filter { $0 <= total }
-    }
-
-    func question(_ position: Int) -> Range<Int> {
-        // On a grid, positions of the page that are already swept arrive again.
-        if case .grid(let size) = source.access { return aligned(position)..<aligned(position) + size }
-        return max(0, position - sweepOverlap)..<position + sweepStep
-    }
+    /// The request that verifies the next positions.
+    var nextSweepRequest: Range<Int> { grid.question(phase.sweep.position) }
 
     /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
         if case .page(let page) = answer {
-            sweeping.answers[range.lowerBound] = page
+            phase.sweep.answers[range.lowerBound] = page
         } else {
-            sweeping.answers[range.lowerBound] = FetchedPage(content: PageContent())
+            phase.sweep.answers[range.lowerBound] = FetchedPage(content: PageContent())
         }
-        while !sweeping.isDone, !pass.mustRestart,
-            let page = sweeping.answers.removeValue(forKey: question(sweeping.position).lowerBound)
+        while !phase.sweep.isDone, !pass.mustRestart,
+            let page = phase.sweep.answers.removeValue(forKey: nextSweepRequest.lowerBound)
         {
             try await lay(page)
         }
@@ -84,154 +68,72 @@ extension SyncRun {
         }
         if isSweptByOthers(list) {
             queue.clear()
-            return sweeping.isDone = true
+            return phase.sweep.isDone = true
         }
-        let start = question(sweeping.position).lowerBound
-        if list.record.version != sweeping.version {
+        if list.record.version != phase.sweep.version {
             // Another process has changed the list. A later run checks the page.
-            if rechecked != nil { return sweeping.isDone = true }
+            if phase.recheck != nil { return phase.sweep.isDone = true }
             return try await listMovedInSweep(list)
         }
-        if list.record.allowsDuplicates { return try await layUnaligned(page, list) }
-        if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
-            return try await listMovedInSweep(list)
-        }
-        if try await isShortInSweep(page, start, list) {
-            return lookAgain(at: page, from: start, .sweep(question(sweeping.position)))
-        }
-        var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
-        if sighting.repeatsItems { return try await listMovedInSweep(list) }
-        if isEndAgain(page, sighting, list) {
-            let question = question(sweeping.position)
-            guard page.total.exactCount != nil || isWitnessed(question.lowerBound, end: sweeping.position) else {
-                return askWitness(for: .sweep(question), end: sweeping.position)
-            }
-            return try await endSweep(at: sweeping.position, list, [], page)
-        }
-        var content = sighting.content
-        let overlap = sweeping.position - start
-        if overlap > 0, content.count > 0 {
-            // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
-            guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweeping.position - 1 else {
-                return try await listMovedInSweep(list, sighting)
-            }
-            content = content.slice(overlap..<content.count)
-        }
-        if content.isEmpty {
-            if rechecked != nil { return try await listMovedInSweep(list) }
-            return try await endSweep(at: sweeping.position, list, [], page)
-        }
-        let places = sighting.placesByKey
-        sighting = ObservedPage(offset: sweeping.position, content: content, places: places, isEnd: false)
-        let walk = CursorMerge(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
-        guard walk.position == sweeping.position else { return try await listMovedInSweep(list) }
-        let after = sweeping.position + content.count
-        var edits: [ListEdit] = []
-        if !walk.isSame { edits = walk.edits(sighting, list) }
-        edits.append(.verify(sweeping.position - min(overlap, 1)..<after))
-        if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
-        if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
-        if let rechecked { return try await laid(page, sighting, edits, of: rechecked.range, list) }
-        // A reached total does not prove the end in a sweep. The next request shows it.
-        let isShort =
-            page.total.exactCount == nil && page.hasMore == nil && list.record.end == after
-            && page.content.count < question(sweeping.position).count
-        if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
-        edits.append(.setEnd(walk.end(list)))
-        edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? list.readAt)))
-        guard try await commit(edits, [], list) else { return }
-        sweeping.isRecorded = true
-        announce(sweeping.position..<after, news: 0)
-        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
-        sweeping.position = after
-        if after != aligned(after) || content.count < sweepStep { queue.clear() }
+        let place = SweepPlace(
+            list: list, position: phase.sweep.position, grid: grid, witness: pass.witness,
+            isRecheck: phase.recheck != nil)
+        if list.record.allowsDuplicates { return try await carryOut(place.step(unaligned: page), page, at: place) }
+        if place.contradicts(page.total, belief.pageOne) { return try await listMovedInSweep(list) }
+        let start = place.question.lowerBound
+        if try await isShort(page, at: place) { return lookAgain(at: page, from: start, .sweep(place.question)) }
+        let sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
+        try await carryOut(place.step(sighting, page), page, at: place)
     }
 
-    /// Whether an answer is shorter than requested although the list continues behind it: the origin says or counts so,
-    /// or items are held or were returned behind it (R53).
-    private func isShortInSweep(
-        _ page: FetchedPage, _ start: Int, _ list: ListOutline
-    ) async throws(StorageError) -> Bool {
-        let after = start + page.content.count
-        guard page.content.count < question(sweeping.position).count, page.hasMore != false,
-            list.record.window ?? .max > after
-        else { return false }
-        if page.hasMore == true { return true }
-        if let total = page.knowing(list.record.total).total.exactCount { return after < total }
-        if list.heldPages.contains(where: { $0.range.upperBound > after && $0.offset > start }) { return true }
+    /// Whether an answer is shorter than requested although the list continues behind it (R53).
+    private func isShort(_ page: FetchedPage, at place: SweepPlace) async throws(StorageError) -> Bool {
+        if let isShort = place.isShort(page) { return isShort }
+        let start = place.question.lowerBound
         // Earlier items that come again show only that the origin repeats itself behind the end (R24).
-        let behind = sweeping.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
+        let behind = phase.sweep.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
         guard !behind.isEmpty else { return false }
-        let places = try await storage.locate(Set(behind), in: list.record.id)
-        return behind.contains { places[$0].map { $0.position >= after } ?? true }
+        let places = try await storage.locate(Set(behind), in: place.list.record.id)
+        return behind.contains { places[$0].map { $0.position >= start + page.content.count } ?? true }
+    }
+
+    private func carryOut(_ step: SweepStep, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
+        let list = place.list
+        switch step {
+        case .store(let swept):
+            counts.count(isSame: swept.isSame)
+            try await store(swept, page, at: place)
+        case .end(let swept, let edits, let isWindow):
+            if let swept { counts.count(isSame: swept.isSame) }
+            queue.clear()
+            guard try await commit(edits, [], list) else { return }
+            phase.sweep.isDone = true
+            if !isWindow { try await takeBackRepeats() }
+            reconciled(.swept, list)
+        case .doubtEnd(let swept, let end):
+            if let swept { counts.count(isSame: swept.isSame) }
+            askWitness(for: .sweep(place.question), end: end)
+        case .moved(let sighting):
+            try await listMovedInSweep(list, sighting)
+        }
+    }
+
+    /// Stores a verified page, and continues behind it.
+    private func store(_ swept: SweptPage, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
+        let (list, after) = (place.list, swept.range.upperBound)
+        let isAligned = !list.record.allowsDuplicates
+        if isAligned, let recheck = phase.recheck { return try await laid(swept, page, of: recheck, list) }
+        guard try await commit(swept.edits, [], list) else { return }
+        passes.sweep.isRecorded = true
+        if isAligned { announce(swept.range, news: 0) }
+        phase.sweep.position = after
+        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
+        if after != grid.aligned(after) || isAligned && swept.range.count < grid.step { queue.clear() }
     }
 
     /// Whether another process has finished the sweep that this run only continues (R31).
     func isSweptByOthers(_ list: ListOutline) -> Bool {
-        options.onlyFinishesSweeps && sweeping.isRecorded && list.record.sweep == nil
-    }
-
-    /// Whether the total is smaller than the number of items of page one, from an origin whose total was not wrong
-    /// before. Such an origin is failing (R20).
-    private func contradictsPageOne(_ total: Int) -> Bool {
-        switch pageOne.total {
-        case .exact(let count): total < pageOne.count && count >= pageOne.count
-        case .unknown: total < pageOne.count
-        case .estimate: false
-        }
-    }
-
-    /// Ends the sweep at `position`. Held items behind it are removed only if the total confirms the end, or a second
-    /// answer repeats it (R20).
-    private func endSweep(
-        at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
-    ) async throws(StorageError) {
-        if let window = list.record.window, window <= position, list.length > position {
-            // The origin returns no items behind its result window, so held items there are kept.
-            queue.clear()
-            guard try await commit(edits + [.setWindow(position), .setSweep(nil)], [], list) else { return }
-            sweeping.isDone = true
-            return reconciled(.swept, list)
-        }
-        let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
-        let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
-        if lost > 0, !isCounted, !isWitnessed(question(sweeping.position).lowerBound, end: position) {
-            return askWitness(for: .sweep(question(sweeping.position)), end: position)
-        }
-        queue.clear()
-        var ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
-        if let window = list.record.window, window < position { ending.append(.setWindow(nil)) }
-        guard try await commit(edits + ending, [], list) else { return }
-        sweeping.isDone = true
-        try await takeBackRepeats()
-        reconciled(.swept, list)
-    }
-
-    /// Applies an answer in a list with repeated ids. Each answer is stored at its position as it was sent (R25).
-    private func layUnaligned(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        let start = question(sweeping.position).lowerBound
-        let range = start..<start + page.content.count
-        if range.upperBound <= sweeping.position { return try await endSweep(at: sweeping.position, list, [], page) }
-        var edits: [ListEdit] = []
-        let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
-        if isSame {
-            pagesUnchanged += 1
-        } else {
-            pagesFetched += 1
-            edits = [
-                .demote(range),
-                .put(PageWrite(offset: start, content: page.content, evidence: .inferred, validator: page.validator)),
-            ]
-        }
-        edits.append(.verify(range))
-        let isShort = page.total.exactCount == nil && page.hasMore == nil && range.count < question(start).count
-        if page.hasMore == false || isShort { return try await endSweep(at: range.upperBound, list, edits, page) }
-        let startedAt = list.record.sweep?.startedAt ?? list.readAt
-        edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
-        guard try await commit(edits, [], list) else { return }
-        sweeping.isRecorded = true
-        sweeping.position = range.upperBound
-        if range.upperBound != aligned(range.upperBound) { queue.clear() }
+        options.onlyFinishesSweeps && passes.sweep.isRecorded && list.record.sweep == nil
     }
 
     /// Removes the mark of repeated ids after a sweep. The storage refuses this while ids still repeat (R25).
@@ -245,31 +147,30 @@ extension SyncRun {
     /// continues at the position that the storage has set it back to. After two failures at one position, it starts
     /// again (R31).
     func listMovedInSweep(_ list: ListOutline, _ sighting: ObservedPage? = nil) async throws(StorageError) {
-        sweeping.failures[sweeping.position, default: 0] += 1
-        if sweeping.failures[sweeping.position, default: 0] >= 2 {
-            sweeping.failures = [:]
+        if passes.sweep.failed(at: phase.sweep.position) {
             _ = try await commit([.setSweep(nil)], [], list)
         }
-        if let sighting, isShiftedAgain(sighting.content.shifts(at: sighting.offset, sighting.placesByKey)) {
+        if let sighting,
+            belief.isShiftedAgain(sighting.content.shifts(at: sighting.offset, sighting.placesByKey), source.access)
+        {
             return walkByPosition()
         }
         pass.mustRestart = true
-        isSuspicious = true
+        belief.drift.suspect()
         queue.clear()
     }
 
     private func sweepChain(_ list: ListOutline) async throws(StorageError) -> FetchQueue.Ending {
-        var start = (position: pageOne.count, cursor: pageOne.next)
+        var start = (position: belief.pageOne.count, cursor: belief.pageOne.next)
         if let progress = list.record.sweep, let cursor = progress.cursor, list.coverage.headEnd >= progress.position {
             start = (progress.position, cursor)
         }
-        tailWalk = .whole
-        positionWalk.restart()
-        sweeping.isChain = true
-        sweeping.isAtEnd = pageOne.next == nil
+        pass.walk.mode = .whole
+        belief.hidden.walk.restart()
+        phase = .sweepingChain(isAtEnd: belief.pageOne.next == nil)
         defer {
-            sweeping.isChain = false
-            tailWalk = nil
+            phase = .loading
+            pass.walk.mode = nil
         }
         if let cursor = start.cursor {
             queue.add([.follow(cursor, offset: start.position)])
@@ -277,7 +178,7 @@ extension SyncRun {
             if ending != .drained || pass.mustRestart { return ending }
         }
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        guard sweeping.isAtEnd, list.isComplete || list.isAtWindow else {
+        guard phase == .sweepingChain(isAtEnd: true), list.isComplete || list.isAtWindow else {
             // A chain is swept only once the walk has reached its end (R23).
             return .drained
         }

@@ -4,7 +4,7 @@ import PageModel
 extension SyncRun {
     func doubt(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Verdict {
         ShrinkGuard(page).verdict(
-            list.ledger.first { $0.offset == 0 }, askedAt: asked.at, now: list.readAt,
+            list.ledger.first { $0.offset == 0 }, askedAt: leases.asked.at, now: list.readAt,
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 
@@ -13,15 +13,15 @@ extension SyncRun {
     func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         guard case .until(let moment) = doubt(page, list) else { return }
         let failure = ShrinkGuard(page).failure
-        headFailure = failure
-        asksUnconditionally = true
+        failures.head = failure
+        belief.drift.asksUnconditionally = true
         let pause = max(moment - list.readAt, .zero)
-        progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
+        telemetry.progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
         try await record(
             ShrinkGuard(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]),
             for: list.record.id
         )
-        hasEndedLease = true
+        leases.end()
         // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
         // recorded.
         queue.add(.head, at: clock.now() + pause)
@@ -33,23 +33,15 @@ extension SyncRun {
     func askWitness(for target: FetchTarget, end: Int) {
         // Page one is already in flight. A second request for it would be refused because of this run's own lease. This
         // position has its turn later.
-        guard pass.awaitsWitness == nil else { return }
-        pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
-        pass.awaitsWitness = target
+        guard pass.witness.ask(for: target, end: end) else { return }
         queue.clear()
         askAgain()
-    }
-
-    /// Whether this position was requested before with the same result, and page one has been answered since.
-    func isWitnessed(_ place: Int, end: Int) -> Bool {
-        pass.witnessed.contains(Pass.Claim(place: place, end: end)) && pass.awaitsWitness == nil
     }
 
     /// Requests the doubted position again after page one has arrived unchanged. If page one has changed, the pass
     /// restarts.
     func witness(isSame: Bool) {
-        guard let target = pass.awaitsWitness else { return }
-        pass.awaitsWitness = nil
+        guard let target = pass.witness.take() else { return }
         if isSame { queue.add([target]) } else { pass.mustRestart = true }
     }
 }
@@ -67,7 +59,7 @@ extension FetchedPage {
     /// Returns the page with its total as an estimate, if the known total was wrong and the new one is below the held
     /// end (R20). `hasMore` takes precedence over a total (R24).
     func trusted(against list: ListOutline) -> FetchedPage {
-        trusted(against: list.record.total, heldEnd: list.coverage.runs.last?.upperBound ?? 0)
+        trusted(against: list.record.total, heldEnd: list.heldEnd)
     }
 
     /// - Parameters:

@@ -2,8 +2,8 @@ import Logging
 import PageModel
 import Synchronization
 
-/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `FirstPageDiff`, `Reconciler`, `CursorMerge` and
-/// `LoadPlan`.
+/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `LoadPlan`, `FirstPageDiff`, `Reconciler`,
+/// `SpanPlace`, `ChainPlace`, `SweepPlace` and `ListBelief`.
 ///
 /// Owned by one task. Child tasks only fetch. All other work, including writes to the storage, is done here in order of
 /// arrival.
@@ -14,178 +14,28 @@ final class SyncRun {
     var options: SyncOptions
     let clock: any SyncClock
     let chance: @Sendable () -> Double
-    let logger: Logger
-    let meters = Meters.Run()
-    let progress: @Sendable (SyncEvent) -> Void
+    let telemetry: RunTelemetry
 
-    var queue: FetchQueue
+    var start: RunStart
     /// The query in the storage. `nil` until an unknown query is registered.
     var query: QueryID?
-    /// The number of items of a full page of this origin; see `fullPage`.
-    var pageSize = 1
-    /// Whether `pageSize` is certain, so that a page with fewer items counts as short. False if it comes from a stored
-    /// page that may have been joined with others.
-    var isPageSizeSure = true
-    var pass = Pass()
-    var sweeping = SweepState()
-    /// The recently arrived pages that were requested by position.
-    var recent = RecentPages()
-    /// The outline around the requested positions, as of this run's last commit or lease.
-    var vicinity: OutlineCache?
-    /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
-    /// fetched as soon as other answers arrive.
-    var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
-    /// The last known page one of the origin.
-    var pageOne = (count: 0, next: PageCursor?.none, total: ListTotal.unknown)
-    var reconciliation: SyncReport.Reconciliation = .none
-    var headFailure: FetchFailure?
-    /// For progress events only. The storage has the true values.
-    var heldItems = 0
-    var knownLength: Int?
-    var pagesFetched = 0
-    var pagesUnchanged = 0
-    /// The number of answers that the origin forbids storing.
-    var pagesNotStored = 0
-    var warnings: [String] = []
-    /// Failed attempts in this run, by position.
-    var attempts: [Int: Int] = [:]
-    /// Positions with a failure in the ledger when this run began that have not been fetched since.
-    var failing: Set<Int> = []
-    /// Positions that this run does not request again, because they failed permanently.
-    var givenUp: Set<Int> = []
-    /// Whether another owner has a page in flight that this run wanted (R30).
-    var isElsewhere = false
-    /// How often this run has waited for pages that other owners have in flight.
-    var waitsForOthers = 0
-    /// The state at the time of the request whose answer is being handled.
-    var asked: Asked
-    /// Whether a commit has ended the lease of the answer that is being handled.
-    var hasEndedLease = false
-    /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one
-    /// (R30).
-    var keepsHeadLease = false
-    /// The position whose lease the run keeps from an answer without items to the next request, which has the same
-    /// position. Another owner would otherwise begin the same requests between two of them (R30).
-    var keptLease: Int?
-    /// The leases that were granted to this run and have not ended as far as it knows, by position.
-    var leases: [Int: LeaseToken] = [:]
-    /// The owner of this run's leases. A lease that this run does not renew ends, even if its process lives on.
-    let owner: LeaseOwner
+    var queue: FetchQueue
+    var leases: RunLeases
+    var counts = RunCounts()
+    var failures = RunFailures()
+    /// The conclusions from the answers of this run about the list at the origin.
+    var belief = ListBelief()
+    /// How much of the cached list the run has read.
+    var sight = Sight.whole
+    /// The kind of work that the run does.
+    var phase = RunPhase.loading
+    /// The reconciliation in progress, after page one has changed. It may begin in any phase.
+    var reconciliation: Reconciliation?
+    var pass = RunPass()
+    var passes = PassHistory()
+    var part = PartialWork()
+
     private static let runs = Atomic(0)
-    /// How far the storage's clock is ahead of this run's clock, as of the last grant.
-    var skew = Duration.zero
-    /// The storage's time when this run began. `nil` means that the list was not known then.
-    var storedSince: Timestamp?
-    /// The time when the list was registered, and when page one was last confirmed before this run. `nil` for a new
-    /// list.
-    var earlier: (registered: Timestamp, confirmed: Timestamp)?
-    /// Whether this run has checked the pages that were due (R54).
-    var hasRechecked = false
-    /// The page that is checked. `nil` outside of such a check.
-    var rechecked: Recheck?
-    var restarts = 0
-    var passCount = 0
-    var driftsSeen = 0
-    /// Whether the origin answered any request, possibly with an error status.
-    var wasHeard = false
-    /// The position behind which the next page begins (`Work.next`).
-    var goal = 0
-    /// Whether the requested part of the list is held.
-    var isPartDone = false
-    /// Whether the list kept changing while it was read. The list is then not reported as complete.
-    var keptChanging = false
-    /// The number of consecutive answers without a new item that prove that the origin ignores positions (R24).
-    static let sameAnswers = 3
-    var collisions: [Collision: Collisions] = [:]
-    /// Keys that page one repeated in its last answer (R25).
-    var repeatedInHead: Set<UInt64> = []
-    /// The items that the last walk from page one to the end of the chain received again at the head of answers.
-    var lastPushes = Pushes()
-    /// Whether the list is walked again because that walk alone does not explain them.
-    var walksForPushes = false
-    /// Whether a second walk has confirmed that more items follow one another than the total counts.
-    var hasConfirmedExcess = false
-    /// The repeats of the last walk from page one to the end of the chain (R25).
-    var lastRepeats: Set<Repeat> = []
-    /// The last such walk in which no answer contradicted another. `nil` once page one has changed.
-    var wholeWalk: WholeWalk?
-    /// The number of walks to the end of the chain in which items arrived again in disorder.
-    var disorderedWalks = 0
-    /// The number of such walks in one run that prove that the list has no order.
-    static let disorderedWalks = 3
-    /// Whether the origin repeats itself, so that the end of its list cannot be proven.
-    var isUnproven = false
-    /// Positions that the exact total counts, and that the origin refused (R24).
-    var refusedPlaces: Set<Int> = []
-    /// The positions that the origin did not find in earlier runs, with the time of the first such answer (R24).
-    var notFoundSince: [Int: Timestamp] = [:]
-    /// The positions at which an earlier run has found a loop (R24).
-    var loops: Set<Int> = []
-    /// The items of page one as it was received last, by key.
-    var pageOneKeys: [UInt64] = []
-    /// The items of page one before the walk that has just ended. Empty when no such walk needs a confirmation.
-    var walkedFrom: [UInt64] = []
-    /// The number of walks that were repeated because page one had lost an item meanwhile.
-    var walksAgain = 0
-    /// The exact totals of this run's answers.
-    var totals = TotalSeries()
-    var pagesWithoutNews = 0
-    /// The number of consecutive pages by position that repeat received items, in a list with repeated ids.
-    var repetitions = 0
-    /// The position at which the last pass found no items, although the total is larger. One request checks whether
-    /// this is still so.
-    var suspectedEnd: Int?
-    /// The mismatch at the end of the pass before; see `settle`.
-    var overcount: Overcount?
-    /// How a walk of a chain passes through held items (R22, R23). `nil` means that the chain is only continued.
-    var tailWalk: TailWalk?
-    /// The reconciliation in progress, after page one has changed.
-    var reconciliationUnderWay: Reconciliation?
-    /// How often answers of one reconciliation contradicted each other, in this run (R18).
-    var contradictions = 0
-    /// How often other writers stored pages during a reconciliation.
-    var secondLooks = 0
-    /// Whether evidence other than page one shows that the cached list is wrong.
-    var isSuspicious = false
-    /// Answers that showed that the list had moved. They show the `Reconciler` where (R21).
-    var evidence: [DriftEvidence] = []
-    /// The maximum number of answers that are kept as evidence.
-    static let mostEvidence = 16
-    /// Whether page one makes the list shrink a lot, and a second answer has confirmed it (R20).
-    var isShrinkConfirmed = false
-    /// Whether page one is requested without its validator, because a "not modified" would not be sufficient (R16).
-    var asksUnconditionally = false
-    /// The facts about the list without its pages, until page one is answered.
-    var glance: Glance?
-    /// Whether the last commit of this run confirmed page one from the list's state alone.
-    var isConfirmedAtAGlance = false
-    /// The final state of the list, if its pages were not read.
-    var settledState: ListState?
-    /// Whether the origin leaves items out of its pages, so that they are requested one after the other (R53).
-    var hidesItems = false
-    /// The requests one after the other to an origin that hides items.
-    var positionWalk = PositionWalk()
-    /// The position behind the last item that was returned in this run.
-    var furthest = 0
-    /// The end of the list that an empty page behind it has proven in this run.
-    var provenEnd: Int?
-    /// The largest number of items held at the end of a pass, since the list was last replaced.
-    var mostHeld = 0
-    /// The largest number of items that an answer to a request for a whole page had, page one excepted.
-    var longest = 0
-    /// The position behind the last held item, as of the last plan.
-    var heldEnd = 0
-    /// The positions of answers that had fewer items than page one, although the list continues behind them.
-    var shortPlaces: Set<Int> = []
-    /// The items of these answers, by position, until they are requested again (R53).
-    var shortAnswers: [Int: [ItemIdentity]] = [:]
-    /// The requests of short answers behind which nothing had arrived yet, by the position behind the answer.
-    var undecided: [Int: FetchTarget] = [:]
-    /// How often answers did not fit the held items, while page one stayed as it was.
-    var misplaced = 0
-    /// The items of page one in its last answer.
-    var lastHead: [ItemIdentity] = []
-    let startedAt: Timestamp
 
     init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions, clock: any SyncClock,
@@ -198,13 +48,12 @@ final class SyncRun {
         self.options = options.bounded
         self.clock = clock
         self.chance = chance
-        self.logger = logger.about(key)
-        self.progress = progress
-        startedAt = clock.now()
-        asked = Asked(at: startedAt)
-        owner = LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue))
+        telemetry = RunTelemetry(logger: logger.about(key), progress: progress)
+        start = RunStart(at: clock.now())
+        leases = RunLeases(
+            owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)), now: start.at)
         // A sweep requests page one itself.
-        asksUnconditionally = options.work == .sweep
+        belief.drift.asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: self.options.concurrency, transportFailures: options.transportFailuresUntilOffline,
@@ -217,20 +66,21 @@ final class SyncRun {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
-            earlier = record.validatedAt.map { (record.createdAt, $0) }
+            start.earlier = record.validatedAt.map { RunStart.Earlier(registered: record.createdAt, confirmed: $0) }
             if sufficesToBegin(state) {
                 begin(with: state)
                 return try await ended(try await passes())
             }
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
-                storedSince = list.readAt
-                skew = list.readAt - clock.now()
-                restoreHiding(list.pages)
-                progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
-                if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
-                failing = Set(list.failures.map(\.offset))
-                restoreRefusals(list.failures)
+                start.storedSince = list.readAt
+                leases.synchronize(list.readAt, at: clock.now())
+                belief.hidden.restore(list.pages)
+                telemetry.progress(
+                    .opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
+                if list.record.validatedAt != nil, !list.isComplete { counts.reconciliation = .resumed }
+                failures.restore(list.failures)
+                belief.end.restore(list.failures)
             }
         }
         // The list was removed since the run was planned, or the run was cancelled meanwhile.
@@ -263,32 +113,27 @@ final class SyncRun {
             try source.takeUp(record)
             return true
         } catch {
-            headFailure = error
+            failures.head = error
             return false
         }
     }
 
     /// Waits before the next look. Leases end with their owner or after their duration, so no run waits forever.
     func waitForOthers() async {
-        isElsewhere = false
-        waitsForOthers += 1
-        // The pause starts at 50 ms, doubles after every eight waits, and ends at 5 s. A lease may last for hours.
-        let pause = min(Duration.milliseconds(50) * (1 << min(waitsForOthers / 8, 10)), .seconds(5))
+        let pause = leases.pauseForOthers()
         try? await clock.sleep(until: clock.now() + pause)
     }
 
     // MARK: Progress
 
     func warn(_ text: String) {
-        guard !warnings.contains(text) else { return }
-        warnings.append(text)
-        progress(.warning(text))
+        if counts.warn(text) { telemetry.progress(.warning(text)) }
     }
 
     /// Reports a stored page with `news` new items.
     func announce(_ range: Range<Int>, news: Int) {
-        heldItems += news
+        counts.heldItems += news
         pass.newItems += news
-        progress(.stored(range, held: heldItems, length: knownLength))
+        telemetry.progress(.stored(range, held: counts.heldItems, length: counts.knownLength))
     }
 }

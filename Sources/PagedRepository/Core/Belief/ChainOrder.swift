@@ -1,0 +1,137 @@
+import PageModel
+
+/// The conclusions from the walks of one run through a chain: whether its pages are parts of one list, and how often a walk
+/// has to be repeated before its end counts (R22, R24, R25).
+struct ChainOrder: Equatable {
+    /// A walk from page one to the end of a chain in which no answer contradicted another.
+    struct WholeWalk: Equatable {
+        /// The end of the chain.
+        var end: Int
+        /// The total of page one. `nil` means unknown.
+        var total: Int?
+    }
+
+    /// The number of walks in disorder in one run that prove that the list has no order.
+    private static let mostDisorderedWalks = 3
+    /// The number of walks that are repeated because page one had lost an item meanwhile.
+    private static let mostWalksAgain = 2
+
+    /// The items that the last walk from page one to the end of the chain received again at the head of answers.
+    private(set) var lastPushes = ChainWalk.Pushes()
+    /// The repeats of the last walk from page one to the end of the chain (R25).
+    private(set) var lastRepeats: Set<ChainWalk.Repeat> = []
+    /// The last walk in which no answer contradicted another. `nil` once page one has changed.
+    private(set) var wholeWalk: WholeWalk?
+    /// The keys of the items of page one before the walk that has just ended. Empty when no such walk needs a
+    /// confirmation.
+    private var walkedFrom: [UInt64] = []
+    /// The number of walks that were repeated because page one had lost an item meanwhile.
+    private var walksAgain = 0
+    /// Whether the list is walked again because one walk does not explain its pushes.
+    private var walksForPushes = false
+    /// Whether a second walk has confirmed that more items follow one another than the total counts.
+    private var hasConfirmedExcess = false
+    /// The number of walks to the end of the chain in which items arrived again in disorder.
+    private var disorderedWalks = 0
+
+    // MARK: The end of a walk
+
+    /// Records the walk of a pass that is over.
+    mutating func ended(_ walk: ChainWalk) {
+        lastRepeats = walk.repeats
+        if !walk.pushes.counts.isEmpty { lastPushes = walk.pushes }
+    }
+
+    /// Records page one, with which a walk begins.
+    /// - Parameters:
+    ///   - isNews: whether page one has other items than before.
+    ///   - end: the end of the list, if it ends with page one.
+    mutating func begins(isNews: Bool, end: Int?, total: ListTotal) {
+        if isNews { wholeWalk = nil }
+        if let end { wholeWalk = WholeWalk(end: end, total: total.count) }
+    }
+
+    /// Records a walk to the end of the chain.
+    /// - Parameter isWhole: whether the walk began with page one, and no answer contradicted another.
+    mutating func reached(end: Int, isWhole: Bool, total: ListTotal) {
+        wholeWalk = isWhole ? WholeWalk(end: end, total: total.count) : nil
+    }
+
+    /// Whether the chain was walked completely to `end`, and the total of page one is the same as then.
+    func isWalkedWhole(to end: Int, total: ListTotal) -> Bool { wholeWalk == WholeWalk(end: end, total: total.count) }
+
+    /// Whether items moved during the walk, so that it may have missed some. Such a walk does not disprove a total (R20).
+    func hasMoved(_ walk: ChainWalk) -> Bool {
+        walk.hasChanged || !walk.pushes.isEmpty && !walk.pushes.hasKeys(of: lastPushes)
+    }
+
+    /// Counts a walk to the end in which items arrived again in disorder. If an earlier run has left the list without a
+    /// proven end, that run has made its walks.
+    /// - Returns: whether the list counts as one without an order.
+    mutating func disordered(hadNoProvenEnd: Bool) -> Bool {
+        let most = ChainOrder.mostDisorderedWalks
+        disorderedWalks = disorderedWalks == 0 && hadNoProvenEnd ? most : disorderedWalks + 1
+        return disorderedWalks >= most
+    }
+
+    /// Asks for the second walk that confirms more items than the total counts. An item that was deleted behind the
+    /// first walk looks like one that the total does not count.
+    /// - Returns: whether that walk is still to be made.
+    mutating func confirmsExcess() -> Bool {
+        defer { hasConfirmedExcess = true }
+        return !hasConfirmedExcess
+    }
+
+    // MARK: Repeated ids
+
+    /// Whether the list repeats items at the heads of answers (R25): two walks received the same ones there. Their
+    /// content differs from the items before, or only some answers begin with them, or the total counts them.
+    func areItemsRepeated(_ walk: ChainWalk, total: Int?, end: Int) -> Bool {
+        let pushes = walk.pushes
+        guard !pushes.isEmpty, total != end, pushes.hasKeys(of: lastPushes) else { return false }
+        return pushes.hasOthers && pushes == lastPushes || !pushes.isInclusive || total == walk.received
+    }
+
+    /// Whether two walks received the same items again at the same positions (R25).
+    /// - Parameter count: the least number of items. A list without an order repeats single positions by chance.
+    func hasRepeatedAlike(_ walk: ChainWalk, atLeast count: Int) -> Bool {
+        walk.repeats.count >= count && walk.repeats == lastRepeats.filter { $0.received < walk.received }
+    }
+
+    /// Whether the walk that has ended, and the one before, received the same items again at the same positions.
+    func hasRepeatedAlike(_ walk: ChainWalk) -> Bool { !walk.repeats.isEmpty && walk.repeats == lastRepeats }
+
+    // MARK: Page one after a walk
+
+    /// Whether page one is requested to confirm a walk that has just ended.
+    var awaitsConfirmation: Bool { !walkedFrom.isEmpty }
+    /// Whether a walk without totals may be confirmed by page one.
+    var mayConfirm: Bool { walksAgain < ChainOrder.mostWalksAgain }
+
+    /// Asks for page one, which confirms a walk that began with these items. A deletion during the walk moves an item
+    /// past the position of the walk, and page one can show it.
+    mutating func awaitConfirmation(of keys: [UInt64]) { walkedFrom = keys }
+
+    mutating func endConfirmation() { walkedFrom = [] }
+
+    /// Records page one.
+    /// - Returns: whether the list must be walked again: page one has lost an item since the walk began, or no insert
+    ///   explains the items that arrived again.
+    mutating func isWalkAgainNeeded(after keys: [UInt64]) -> Bool {
+        if hasLostItems(keys) {
+            walksAgain += 1
+            return true
+        }
+        guard walkedFrom == keys, !walksForPushes, !lastPushes.isInclusive || lastPushes.hasOthers else { return false }
+        walksForPushes = true
+        return true
+    }
+
+    /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
+    /// then deleted or moved, and the walk may have passed over another item.
+    private func hasLostItems(_ keys: [UInt64]) -> Bool {
+        guard let first = walkedFrom.first else { return false }
+        guard let start = keys.firstIndex(of: first) else { return true }
+        return !walkedFrom.starts(with: keys[start...])
+    }
+}

@@ -1,0 +1,69 @@
+import PageModel
+
+/// The knowledge about the end of a list, from all passes of a run (R20, R24).
+struct EndBelief: Equatable {
+    /// A total that is larger than the number of returned items. It counts as wrong once a second page one repeats it.
+    struct Overcount: Equatable {
+        var reached: Int
+        var total: Int
+    }
+
+    /// The position at which the last pass found no items, although the total is larger. One request checks whether
+    /// this is still so.
+    var suspected: Int?
+    /// The mismatch at the end of the pass before; see `ListSettlement`.
+    var overcount: Overcount?
+    /// The end that an empty page behind it has proven in this run.
+    var proven: Int?
+    /// The position behind the last item that was returned in this run.
+    private(set) var furthest = 0
+    /// The position behind the last held item, as of the last plan.
+    private(set) var heldEnd = 0
+    /// The positions at which an earlier run has found a loop (R24).
+    private(set) var loops: Set<Int> = []
+    /// Positions that the exact total counts, and that the origin refused (R24).
+    private var refused: Set<Int> = []
+    /// The positions that the origin did not find in earlier runs, with the time of the first such answer (R24).
+    private var notFoundSince: [Int: Timestamp] = [:]
+
+    /// Restores what the ledger says about positions that the origin did not find in earlier runs.
+    mutating func restore(_ failures: [LedgerEntry]) {
+        for entry in failures where entry.failure?.httpStatus == 404 {
+            notFoundSince[entry.offset] = entry.firstFailureAt
+        }
+    }
+
+    /// Records the list before a plan.
+    mutating func observe(_ list: ListOutline) {
+        heldEnd = list.heldEnd
+        loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
+    }
+
+    /// Records that items before `position` were returned.
+    mutating func observe(itemsBefore position: Int) { furthest = max(furthest, position) }
+
+    /// Records a refusal, if the exact total counts the position.
+    mutating func observe(refusalOf place: Int, total: ListTotal) {
+        if place < total.exactCount ?? 0 { refused.insert(place) }
+    }
+
+    /// Whether no item is held or was returned behind a position.
+    func isBehindKnown(_ position: Int) -> Bool { max(furthest, heldEnd) <= position }
+
+    /// Whether the origin has refused a position from `end` on that `total` counts.
+    func hasRefusal(from end: Int, before total: Int) -> Bool { refused.contains { end <= $0 && $0 < total } }
+
+    /// Whether the origin has not found a position for an hour, and no item is held behind it. The positions behind it
+    /// share its answer.
+    func isRefusedForLong(_ place: Int, now: Timestamp) -> Bool {
+        place >= heldEnd
+            && notFoundSince.contains {
+                $0.key <= place && $0.key >= heldEnd && now - $0.value >= .seconds(3_600)
+            }
+    }
+}
+
+extension ListOutline {
+    /// The position behind the last held item.
+    var heldEnd: Int { coverage.runs.last?.upperBound ?? 0 }
+}

@@ -1,0 +1,112 @@
+import PageModel
+
+/// The conclusions from the answers of one run about the list at the origin. A pure value: the
+/// run reports what it has received, and bases its decisions on the belief.
+///
+/// The storage holds the list itself. A belief ends with its run, except for the facts that `restore` takes from the
+/// ledger and from the stored page one.
+struct ListBelief: Equatable {
+    /// Page one, as it was received or confirmed last.
+    var pageOne = PageOneBelief()
+    /// How many items a page has.
+    var sizes = PageSizes()
+    /// The exact totals of this run's answers.
+    var totals = TotalSeries()
+    /// Where the list ends.
+    var end = EndBelief()
+    /// Whether the pages of a chain are parts of one list.
+    var order = ChainOrder()
+    /// Items that arrived at several positions.
+    var repeats = RepeatBelief()
+    /// Whether and how the list differs from the cached one.
+    var drift = DriftBelief()
+    /// Whether the origin leaves items out of its pages (R53).
+    var hidden = HiddenBelief()
+    /// The recently arrived pages that were requested by position.
+    var recent = RecentPages()
+    /// Whether no answer can prove that the list is whole: the origin repeats itself, its list has no order, or the
+    /// list kept changing.
+    var isUnproven = false
+
+    /// Records an exact total of an answer.
+    /// - Returns: whether the origin's totals alternate between values, so that they count as estimates (R25).
+    mutating func observe(total: Int) -> Bool {
+        totals.note(total)
+        return totals.areUnsteady
+    }
+}
+
+/// Page one of the list, as this run knows it.
+struct PageOneBelief: Equatable {
+    /// The number of its items.
+    var count = 0
+    var next: PageCursor?
+    var total = ListTotal.unknown
+    /// The keys of its items in the last answer.
+    var received: [UInt64] = []
+    /// Its items in the last answer that was stored or confirmed from the whole list.
+    private(set) var settled: [ItemIdentity] = []
+    /// Keys that it repeated in its last answer (R25).
+    private var repeated: Set<UInt64> = []
+
+    /// Whether an answer has other items than the last settled one, or the same ones in another order. An item that was
+    /// edited in its place moves no other item. Some members change with every answer, such as an age.
+    func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != settled.map(\.key) }
+
+    /// Records page one as the storage holds it.
+    mutating func adopt(count: Int, next: PageCursor?, total: ListTotal) {
+        (self.count, self.next, self.total) = (count, next, total)
+    }
+
+    /// Records an answer that is stored or confirmed.
+    /// - Returns: whether the answer differs from the one before, in an item or in its total.
+    mutating func settle(_ page: FetchedPage) -> Bool {
+        let isOther = page.content.identities != settled || page.total.contradicts(total)
+        settled = page.content.identities
+        adopt(count: page.content.count, next: page.next, total: page.total)
+        return isOther
+    }
+
+    /// Records the keys that page one repeats. The same repetition in two answers is proof (R25).
+    /// - Returns: whether the answer before did not repeat the same keys.
+    mutating func repeats(_ keys: Set<UInt64>) -> Bool {
+        defer { repeated = keys }
+        return !keys.isEmpty && keys != repeated
+    }
+}
+
+/// How many items a page of the origin has.
+struct PageSizes: Equatable {
+    /// The number of items of a full page: the length of page one, whatever size was requested (R24). An origin may
+    /// clamp or ignore the requested size.
+    private(set) var size = 1
+    /// Whether `size` is certain, so that a page with fewer items counts as short. False if it comes from a stored page
+    /// that may have been joined with others.
+    private(set) var isSure = true
+    /// The largest number of items that an answer to a request for a whole page had, page one excepted.
+    private(set) var longest = 0
+
+    /// Records the number of items of page one.
+    /// - Parameters:
+    ///   - count: the number of its items. `nil` means that an answer without items says nothing about the size.
+    ///   - requested: the requested size. `nil` means that the origin decides.
+    ///   - isWhole: whether the list ends with page one. A full page may then be as long as the requested size.
+    ///   - isSure: whether the page was received, or stored as it was received.
+    mutating func observe(pageOne count: Int?, requested: Int?, isWhole: Bool, isSure: Bool) {
+        if let count { size = max(count, isWhole ? requested ?? 1 : 1) }
+        self.isSure = isSure
+    }
+
+    mutating func observe(page count: Int) { longest = max(longest, count) }
+
+    /// Returns the number of items of a page that is not the last. Returns nil if it is not known for sure. On a grid it
+    /// is the size of the grid.
+    func full(_ access: PagingAccess) -> Int? {
+        if case .grid(let size) = access { return size }
+        return isSure ? size : nil
+    }
+
+    /// Returns the number of items of a page that lacks none, as far as the answers show it. Page one itself may lack
+    /// items. Returns nil if it is not known for sure.
+    func whole(_ access: PagingAccess) -> Int? { full(access).map { max($0, longest) } }
+}

@@ -1,0 +1,214 @@
+import PageModel
+
+/// The place of a walk at which an answer arrived. Decides what the answer means. A pure decision.
+struct ChainPlace {
+    /// The cursor of the request.
+    var cursor: PageCursor
+    /// The planned position of the first item of the answer.
+    var offset: Int
+    /// The list around that position.
+    var list: ListOutline
+    /// The kind of work that sent the request.
+    var phase = RunPhase.loading
+    /// Whether a loop of an earlier run counts. A sweep counts anew.
+    var remembersLoops = true
+    /// The number of consecutive pages without new items that are a loop (R24).
+    var loopGuard: Int
+    /// The number of consecutive pages without items that are a loop.
+    var emptyPageLimit: Int
+
+    private var total: Int? { list.record.total.exactCount }
+
+    // MARK: Answers with items
+
+    /// Returns the answer with the next cursor that counts: none if the answer says that the list ends, or if it names
+    /// itself as the next page (R24).
+    func readable(_ answer: FetchedPage, _ walk: inout ChainWalk) -> FetchedPage {
+        var page = answer
+        // An explicit `hasMore` takes precedence over a next cursor.
+        if page.hasMore == false { page.next = nil }
+        if page.next == cursor {
+            // An empty page with the same cursor again is the end of the chain. The items of any other such page are the
+            // last ones, and the total decides whether they are all.
+            page.next = nil
+            if !page.content.isEmpty { walk.selfLink = cursor }
+        }
+        // A reached exact total and an empty page behind it are the end, even with a next cursor.
+        if page.content.isEmpty, total == offset, page.hasMore != true { page.next = nil }
+        return page
+    }
+
+    /// Decides about an answer with items.
+    /// - Parameters:
+    ///   - sighting: the items, with their places in the cached list.
+    ///   - page: the answer, as `readable` returned it.
+    func step(
+        _ sighting: ObservedPage, _ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief
+    ) -> ChainStep {
+        pass.walk.emptyAnswers = 0
+        guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
+            // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
+            // kind shows a list in another order.
+            if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return .walkAgain }
+            if !sighting.isPushed(to: offset) { pass.walk.isDisordered = true }
+            return nothingNew(page, &pass, &belief)
+        }
+        if list.record.allowsDuplicates { return unaligned(page) }
+        let repeats = pass.walk.receive(sighting, at: offset)
+        // Two walks received the same items again at the same positions (R25).
+        if !repeats.isEmpty, belief.order.hasRepeatedAlike(pass.walk, atLeast: sighting.repeatsItems ? 1 : 3) {
+            return .repeatIDs
+        }
+        // An answer that repeats an id must also arrive twice.
+        if sighting.repeatsItems { return .walkAgain }
+        // A held page that was fetched with the cursor of this answer follows it.
+        let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
+        let merge = CursorMerge(
+            sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
+        if phase.recheck != nil, merge.position != offset || !sighting.isInPlace { return .restart }
+        let isChecking = pass.walk.mode == .checkingEnd
+        if isChecking, !sighting.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }
+        let range = merge.position..<merge.position + page.content.count
+        var edits = merge.edits(sighting, list)
+        // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
+        // `ListSettlement`.
+        if page.total != .unknown, page.total.count != list.record.total.count {
+            edits.append(.setTotal(page.total))
+            pass.walk.hasChanged = true
+            // The validator of page one confirms the earlier total only.
+            belief.drift.asksUnconditionally = true
+        }
+        guard let next = page.next else {
+            let end = ChainEnd(position: range.upperBound, offset: offset, edits: edits, isNews: !merge.isSame)
+            return self.end(end, &pass, &belief)
+        }
+        // The list keeps its end until the check of the end is over.
+        if !isChecking || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.end(list))) }
+        if phase.isChainSweep {
+            edits.append(
+                .setSweep(
+                    SweepProgress(
+                        position: range.upperBound, cursor: next,
+                        startedAt: list.record.sweep?.startedAt ?? list.readAt)))
+        }
+        return .store(
+            ChainPage(
+                merge: merge, range: range, edits: edits, next: next,
+                isRepetition: repeats.count * 10 >= page.content.count * 9))
+    }
+
+    /// Returns the step for a page of a list with repeated ids, which is stored as it arrived (R25).
+    private func unaligned(_ page: FetchedPage) -> ChainStep {
+        let range = offset..<offset + page.content.count
+        // A page that equals the stored one is kept (R6).
+        let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
+        let isStored = list.coverage.runs.contains { $0.overlaps(range) }
+        var edits: [ListEdit] = !isSame && isStored ? [.demote(offset..<Int.max)] : []
+        edits.append(
+            .put(
+                PageWrite(
+                    offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
+                    validator: page.validator)))
+        if page.next == nil { edits.append(.setEnd(range.upperBound)) }
+        let total = page.knowing(list.record.total).total.believed(reached: range.upperBound)
+        if total.exactCount != nil, total != list.record.total { edits.append(.setTotal(total)) }
+        return .storeUnaligned(
+            UnalignedChainPage(range: range, edits: edits, next: page.next, isSame: isSame, isStored: isStored))
+    }
+
+    // MARK: Answers without new items
+
+    /// Decides about an answer without items, or without an answer at this position.
+    /// - Parameter page: the answer. `nil` if the origin refuses the position.
+    func step(withoutItems page: FetchedPage?, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
+        guard let page, page.next != nil else { return end(ChainEnd(position: offset, offset: offset), &pass, &belief) }
+        return nothingNew(page, &pass, &belief)
+    }
+
+    /// Decides about an answer without new items. Empty pages with a next cursor are valid, and so are pages of known
+    /// items. Too many consecutive ones are a loop (R24).
+    private func nothingNew(_ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
+        guard phase.recheck == nil else { return .restart }
+        if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(isNews: false) }
+        // An exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
+        guard let next = page.next, total != offset || page.hasMore == true else {
+            pass.check.isDue = false
+            guard pass.walk.isDisordered, total != offset else { return .endBehindKnown }
+            return disorder(ChainEnd(position: offset, offset: offset), pass, belief)
+        }
+        // Where an earlier run has found a loop, one answer of known items shows that it is still there.
+        let hasLooped = remembersLoops && belief.end.loops.contains(offset)
+        let (known, empty) = (belief.repeats.pagesWithoutNews, pass.walk.emptyAnswers)
+        guard known < (hasLooped ? 1 : loopGuard), empty < emptyPageLimit else {
+            // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
+            // repetition is no loop.
+            if pass.walk.mode != .whole, pass.walk.walkedTo == 0, pass.walk.unbrokenTo != offset, !hasLooped,
+                list.record.validatedAt != nil, !page.content.isEmpty
+            {
+                return .walkAgain
+            }
+            return .loop("\(max(known, empty)) consecutive pages had no new items")
+        }
+        return .follow(next)
+    }
+
+    // MARK: Ends
+
+    /// Decides about a chain that ends (R24). Held items behind the end are removed only after a second answer has
+    /// repeated it (R20).
+    private func end(_ end: ChainEnd, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
+        if pass.walk.selfLink == cursor, total != end.position { return .loopOnItself(end) }
+        // A stored cursor may belong to an earlier state of the list, so only a walk from page one proves the end. This
+        // walk is one if it came here without a break and the total matches.
+        let isWalk = pass.walk.isFromPageOne(to: offset)
+        if isWalk, belief.order.areItemsRepeated(pass.walk, total: total, end: end.position) { return .repeatIDs }
+        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
+        let hasMoved = belief.order.hasMoved(pass.walk)
+        let isProven = pass.walk.unbrokenTo == offset && !hasMoved && total == end.position
+        let isConfirmed = pass.witness.confirms(offset, end: end.position)
+        if list.pages.contains(where: { $0.range.upperBound > end.position }) {
+            if pass.walk.mode != .whole, !isProven { return .walkAgain }
+            if !isConfirmed { return .doubtEnd(at: end.position) }
+        } else if !end.isWithPage, total != end.position, pass.check.oldEnd != end.position, !isConfirmed {
+            // The cursor of the page before led to no items. A single such answer does not prove a new end.
+            return .doubtEnd(at: end.position)
+        }
+        pass.check.isDue = false
+        if pass.walk.isDisordered, total != end.position { return disorder(end, pass, belief) }
+        belief.order.reached(end: end.position, isWhole: isWalk && !hasMoved, total: belief.pageOne.total)
+        return .end(end)
+    }
+
+    /// Decides about the end of a walk in which items arrived again that no insert can have moved there (R24). Such a
+    /// walk does not prove that it has received every item.
+    private func disorder(_ end: ChainEnd, _ pass: RunPass, _ belief: ListBelief) -> ChainStep {
+        belief.order.hasRepeatedAlike(pass.walk) ? .repeatIDs : .endInDisorder(end)
+    }
+}
+
+extension CursorMerge {
+    var isSame: Bool { step == .same }
+
+    /// Returns the edits that store the answer at its position, and mark its seams as verified.
+    func edits(_ sighting: ObservedPage, _ list: ListOutline) -> [ListEdit] {
+        let count = sighting.content.count
+        let range = position..<position + count
+        switch step {
+        case .same:
+            // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
+            // page.
+            let page = sighting.write(0..<count, at: position, evidence: .inferred)
+            let isPage = list.heldPages.contains { $0.range == range }
+            return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
+        case .changed(let rearrangement):
+            return [.rearrange(rearrangement), .verify(range)]
+        }
+    }
+
+    /// Returns the end of the list after this answer. Returns nil when the end was not known before.
+    func end(_ list: ListOutline) -> Int? {
+        guard case .changed(let rearrangement) = step else { return list.record.end }
+        guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }
+        return max(end, tail.range.lowerBound) + tail.distance
+    }
+}

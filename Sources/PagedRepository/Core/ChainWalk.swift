@@ -1,0 +1,157 @@
+import PageModel
+
+/// The walk of one pass through a chain: how far it has come, and what it has received (R22, R23, R24).
+struct ChainWalk: Equatable {
+    /// How the walk passes through held items.
+    enum Mode: Equatable {
+        /// The walk continues until the list is as long as the origin's total.
+        case untilExplained
+        /// The walk continues to the end.
+        case whole
+        /// The walk begins at the last page, and checks whether the list still ends there. An item at another position
+        /// starts a walk from page one.
+        case checkingEnd
+    }
+
+    /// An item that arrived at two positions in one walk.
+    struct Repeat: Hashable {
+        var key: UInt64
+        /// The number of items that the walk had received before the item arrived again.
+        var received: Int
+    }
+
+    /// Items at the head of answers of one walk that are the last items before the answer. An insert during the walk
+    /// pushes them there, an inclusive cursor returns them again, and a list may repeat an item at that place.
+    struct Pushes: Equatable {
+        /// The number of such items in each answer behind page one.
+        var counts: [Int] = []
+        /// The items, by the number of items that the walk had received before.
+        var items: [Int: ItemIdentity] = [:]
+        /// Whether an item has another content than the item before it.
+        var hasOthers = false
+
+        var isEmpty: Bool { items.isEmpty }
+
+        /// Whether each answer begins with the same number of them, as with an inclusive cursor.
+        var isInclusive: Bool { counts.allSatisfy { $0 == counts.first } }
+
+        mutating func add(_ sighting: ObservedPage, at offset: Int, received: Int) {
+            var count = 0
+            for (index, identity) in sighting.identities.enumerated() {
+                guard let place = sighting.places[index], place.position < offset else { break }
+                items[received + index] = identity
+                if place.content != identity.content { hasOthers = true }
+                count += 1
+            }
+            counts.append(count)
+        }
+
+        /// Whether both walks received the same items again at the same places, whatever their content.
+        func hasKeys(of other: Pushes) -> Bool {
+            counts == other.counts && items.mapValues(\.key) == other.items.mapValues(\.key)
+        }
+    }
+
+    /// `nil` means that the chain is only continued.
+    var mode: Mode?
+    /// The cursor of a page with items that names itself as the next page (R24).
+    var selfLink: PageCursor?
+    /// The items that this walk received again at the head of answers.
+    var pushes = Pushes()
+    /// Items that arrived again in the walk, behind their first position.
+    var repeats: Set<Repeat> = []
+    /// The number of items that the walk has received, including page one.
+    var received = 0
+    /// Whether the total differed between two answers.
+    var hasChanged = false
+    /// Whether items arrived again in this walk that no insert can have moved there. The pages are then not parts of one
+    /// list.
+    var isDisordered = false
+    /// The number of consecutive answers without items, each under a new cursor.
+    var emptyAnswers = 0
+    /// The number of pages with new items that the walk has stored behind page one.
+    var newPages = 0
+    /// How far a walk from this pass's page one has come without a break, each time by the cursor of the answer before.
+    private(set) var unbrokenTo: Int?
+    /// How far the repeated walk has come without a break. Other owners may fetch pages on its way (R30).
+    private(set) var walkedTo = 0
+    /// Whether the list was walked again in this pass. It is walked again at most once.
+    private(set) var hasWalkedAgain = false
+    /// How often the end of a chain was requested again.
+    private var reopenings = 0
+
+    /// Whether the walk passes through held items on purpose.
+    var isThorough: Bool { mode == .whole || mode == .checkingEnd }
+
+    // MARK: How far it has come
+
+    /// Begins the walk with page one.
+    mutating func begin(behind count: Int) {
+        unbrokenTo = count
+        received = count
+    }
+
+    /// Continues the walk directly behind page one.
+    mutating func follow(pageOne count: Int) { unbrokenTo = count }
+
+    /// Begins the walk of a list without gaps again from page one.
+    mutating func walkAgain(behind count: Int) { (hasWalkedAgain, walkedTo, unbrokenTo) = (true, count, count) }
+
+    /// Records that the page at `offset` was stored, and the walk continues at `after`.
+    mutating func advance(from offset: Int, to after: Int) {
+        if walkedTo == offset { walkedTo = after }
+        if unbrokenTo == offset { unbrokenTo = after }
+    }
+
+    /// Records that the walk has ended.
+    mutating func end(from offset: Int, at position: Int) { if unbrokenTo == offset { unbrokenTo = position } }
+
+    /// Whether the walk came to `offset` from page one without a break. A stored cursor may belong to an earlier state
+    /// of the list.
+    func isFromPageOne(to offset: Int) -> Bool { unbrokenTo == offset || hasWalkedAgain && walkedTo == offset }
+
+    /// Returns whether the end of a chain may be requested once more, and counts the request.
+    mutating func reopens() -> Bool {
+        guard reopenings < 2 else { return false }
+        reopenings += 1
+        if mode == nil { mode = .untilExplained }
+        return true
+    }
+
+    // MARK: What it has received
+
+    /// Records an answer. Items that an insert has pushed into this page, or that an inclusive cursor returns again, do
+    /// not count as repeats.
+    /// - Returns: the items that were received before in this walk, or earlier in the same answer.
+    mutating func receive(_ sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
+        let repeats = repeats(in: sighting, at: offset)
+        if repeats.isEmpty { pushes.add(sighting, at: offset, received: received) } else { isDisordered = true }
+        self.repeats.formUnion(repeats)
+        received += sighting.content.count
+        return repeats
+    }
+
+    private func repeats(in sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
+        if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
+        var keys: Set<UInt64> = []
+        var repeats: Set<Repeat> = []
+        for (index, identity) in sighting.identities.enumerated() {
+            let isStoredBefore = sighting.places[index].map { $0.position < offset } ?? false
+            if !keys.insert(identity.key).inserted || isStoredBefore {
+                repeats.insert(Repeat(key: identity.key, received: received + index))
+            }
+        }
+        return repeats
+    }
+}
+
+extension ObservedPage {
+    /// Whether the repeated items of the answer are at its head, in order, and are the ones just before `offset`. An
+    /// insert during the walk pushes items into the next page like that. Items that arrive again in any other way show
+    /// that the pages are not parts of one list. True if no item arrives again.
+    func isPushed(to offset: Int) -> Bool {
+        let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
+        let count = again.count { $0 != nil }
+        return again.prefix(count).enumerated().allSatisfy { $1 == offset - count + $0 }
+    }
+}

@@ -1,0 +1,117 @@
+import PageModel
+
+/// The meaning of the end of a pass, once no more pages can be fetched (R20, R24).
+enum ListSettlement: Equatable {
+    /// The list stays as it is: incomplete, or cut off by its result window.
+    case unchanged
+    /// Page one must be requested again.
+    case again
+    /// A result window cuts the list off.
+    case window(end: Int, total: Int?)
+    /// The total is not the number of items.
+    case miscounted(total: Int, end: Int)
+    /// Every position is held. Page one may have to confirm it.
+    case whole(isConfirmed: Bool)
+}
+
+extension ListBelief {
+    /// The circumstances of the end of a pass.
+    struct PassEnd {
+        var list: ListOutline
+        /// How the origin is asked.
+        var access: PagingAccess
+        var isFirstPass: Bool
+        /// Whether a position is missing that the run may request.
+        var hasMissing: Bool
+        /// Whether this run does not request some positions again, because they failed permanently.
+        var hasGivenUp: Bool
+    }
+
+    /// Decides whether the list is complete. Records what the next pass has to check.
+    mutating func settle(_ end: PassEnd, _ pass: inout RunPass) -> ListSettlement {
+        let record = end.list.record
+        let access = access(end.access)
+        if access.isRandom, let total = record.total.exactCount, end.list.coverage.headEnd < total,
+            end.list.coverage.runs.count <= 1, pass.fill.emptyFrom != nil, !end.hasGivenUp, !end.hasMissing
+        {
+            return settleOvercount(total, end, pass)
+        }
+        if access.isRandom, record.total.exactCount == nil, let refused = pass.fill.refused.min(),
+            refused <= end.list.coverage.headEnd, !end.hasMissing
+        {
+            return end.isFirstPass ? .again : .window(end: end.list.coverage.headEnd, total: nil)
+        }
+        if access == .chain, let last = record.end, last == end.list.coverage.headEnd,
+            let total = record.total.exactCount, total != last
+        {
+            return settleChain(endingAt: last, total, end, &pass)
+        }
+        guard end.list.isComplete else { return .unchanged }
+        guard record.total.exactCount == nil else { return .whole(isConfirmed: true) }
+        // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
+        // it is the same as before the other pages were read.
+        if end.access.isRandom, pass.newItems > 0 { return .whole(isConfirmed: false) }
+        // A deletion during a walk moves an item past the position of the walk. Page one can show it.
+        guard access == .chain, pass.walk.newPages > 1, order.mayConfirm else { return .whole(isConfirmed: true) }
+        order.awaitConfirmation(of: pageOne.received)
+        return .whole(isConfirmed: false)
+    }
+
+    /// Decides about a total that is larger than the number of returned items, while the remaining positions are empty.
+    /// The origin may have lost the items just now, so page one is requested once more (R20).
+    private mutating func settleOvercount(_ total: Int, _ end: PassEnd, _ pass: RunPass) -> ListSettlement {
+        let reached = end.list.coverage.headEnd
+        let overcount = EndBelief.Overcount(reached: reached, total: total)
+        guard overcount == self.end.overcount, isOwnTotal(end.list.record) else {
+            self.end.overcount = overcount
+            return .again
+        }
+        if isWindow(end.list, end: reached, total: total, end.access, pass.fill) {
+            return .window(end: reached, total: total)
+        }
+        return .miscounted(total: total, end: reached)
+    }
+
+    /// Decides about a walk whose end differs from the total: the list has changed, or the total is wrong. Page one is
+    /// requested once more. A chain walked from its first to its last page, with the same total as before, is complete
+    /// (R24).
+    private mutating func settleChain(
+        endingAt last: Int, _ total: Int, _ end: PassEnd, _ pass: inout RunPass
+    ) -> ListSettlement {
+        let isOwnTotal = isOwnTotal(end.list.record)
+        if end.list.isAtWindow, isOwnTotal { return .unchanged }
+        guard !end.isFirstPass, isWalkedWhole(to: last), isOwnTotal else { return .again }
+        if last > total, order.confirmsExcess() {
+            pass.walk.mode = .whole
+            return .again
+        }
+        if last < total, isWindow(end.list, end: last, total: total, end.access, pass.fill) {
+            return .window(end: last, total: total)
+        }
+        return .miscounted(total: total, end: last)
+    }
+
+    /// Whether the total is the one of this run's page one. Observations of this run about the end say nothing about a
+    /// total that another writer has stored since.
+    private func isOwnTotal(_ record: QueryRecord) -> Bool { record.total.count == pageOne.total.count }
+
+    /// Whether the chain was walked completely to `end`, and the total of page one is the same as then.
+    func isWalkedWhole(to end: Int) -> Bool { order.isWalkedWhole(to: end, total: pageOne.total) }
+
+    /// Whether a result window cut off a list whose items end before its total. The origin refuses the position, or
+    /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise
+    /// the list ends there, and the total is wrong.
+    private func isWindow(
+        _ list: ListOutline, end: Int, total: Int, _ source: PagingAccess, _ fill: PositionFill
+    ) -> Bool {
+        guard end > 0 else { return false }
+        // The origin counts these positions, and refuses them. A wrong total looks the same, and `limited` is the safer
+        // result.
+        if self.end.hasRefusal(from: end, before: total) { return true }
+        guard !hidden.isHiding else { return false }
+        if let refused = fill.refused.min(), refused <= end { return true }
+        let size = max(sizes.size, 1)
+        guard total - end >= size, let last = list.heldPages.last, last.range.upperBound == end else { return false }
+        return source == .chain ? list.heldPages.count > 1 && last.count >= size : end % size == 0
+    }
+}

@@ -1,0 +1,47 @@
+/// The state that a run keeps from one pass to the next, apart from its belief about the list.
+struct PassHistory: Equatable {
+    /// The number of passes that are over.
+    var count = 0
+    /// The number of consecutive passes that were no progress.
+    private(set) var restarts = 0
+    /// The largest number of items held at the end of a pass, since the list was last replaced.
+    private var mostHeld = 0
+    /// Whether this run has checked the pages that were due (R54).
+    var hasRechecked = false
+    /// The sweep of this run, or of the run that it continues.
+    var sweep = SweepHistory()
+
+    /// Records the end of a pass.
+    /// - Parameter isProgress: whether the pass has stored more items than any pass before.
+    mutating func ended(isProgress: Bool) { restarts = isProgress ? 0 : restarts + 1 }
+
+    /// Begins to count the items of another list.
+    mutating func replaced() { mostHeld = 0 }
+
+    /// Whether a pass has stored more items than any pass before. Items that only moved or changed are no progress: an
+    /// origin may return other content with every answer.
+    mutating func isProgress(held: Int) -> Bool {
+        defer { mostHeld = max(mostHeld, held) }
+        return held > mostHeld
+    }
+}
+
+/// How far the sweep of a list has come over several passes (R23, R31).
+struct SweepHistory: Equatable {
+    /// Whether this run has begun to sweep.
+    var isBegun = false
+    /// Whether the storage has recorded the progress of this sweep. If the record is gone later, another process has
+    /// finished the sweep.
+    var isRecorded = false
+    /// How often the sweep found an unexpected list, by position.
+    private var failures: [Int: Int] = [:]
+
+    /// Records that the sweep found an unexpected list. Returns whether it has to begin again: after two failures at one
+    /// position.
+    mutating func failed(at position: Int) -> Bool {
+        failures[position, default: 0] += 1
+        guard failures[position, default: 0] >= 2 else { return false }
+        failures = [:]
+        return true
+    }
+}

@@ -1,0 +1,35 @@
+import PageModel
+
+/// The failures of a run, by the position of the request.
+struct RunFailures: Equatable {
+    /// The failure of page one, or of a probe for it. `nil` once page one was answered.
+    var head: FetchFailure?
+    /// Positions that this run does not request again, because they failed permanently.
+    var givenUp: Set<Int> = []
+    /// Failed attempts in this run.
+    private var attempts: [Int: Int] = [:]
+    /// Positions with a failure in the ledger when this run began that have not been fetched since.
+    private var earlier: Set<Int> = []
+
+    /// Restores the failures that the ledger had when the run began.
+    mutating func restore(_ failures: [LedgerEntry]) { earlier = Set(failures.map(\.offset)) }
+
+    mutating func answered(_ place: Int) {
+        attempts[place] = nil
+        earlier.remove(place)
+    }
+
+    /// Counts a failed attempt, and returns the number of attempts.
+    /// - Parameter known: the number of attempts that the ledger names, with this one.
+    mutating func failed(_ place: Int, known: Int) -> Int {
+        let attempt = max((attempts[place] ?? 0) + 1, known)
+        attempts[place] = attempt
+        return attempt
+    }
+
+    /// Whether a request for this position failed in this run and was not answered since.
+    func hasFailed(_ place: Int) -> Bool { attempts[place] != nil }
+
+    /// Whether a request for this position is a retry.
+    func isRetry(_ place: Int) -> Bool { attempts[place] != nil || earlier.contains(place) }
+}

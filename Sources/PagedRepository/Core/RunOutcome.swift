@@ -1,0 +1,58 @@
+import PageModel
+
+extension ListBelief {
+    /// The work of a run, and how the run ended.
+    struct RunEnding: Equatable {
+        var fetching: FetchQueue.Ending
+        var work: SyncOptions.Work
+        /// Whether the requested part of the list is held, for work that does not refresh page one.
+        var isPartDone = false
+        var headFailure: FetchFailure?
+        /// Whether the origin answered any request, possibly with an error status.
+        var wasHeard = true
+        /// How the origin is asked.
+        var access: PagingAccess
+    }
+
+    /// Returns the outcome of a run.
+    /// - Parameters:
+    ///   - state: the list in the storage after the run. `nil` if there is none.
+    ///   - ending: how the run ended.
+    func outcome(_ state: ListState?, _ ending: RunEnding) -> SyncReport.Outcome {
+        switch ending.fetching {
+        case .offline:
+            // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
+            return ending.wasHeard ? .incomplete : .offline
+        case .limited:
+            // The last answers may have shown a change, so that page one would be requested once more.
+            return isWhole(state) && drift.isNone ? .complete : .limited
+        case .retryLater, .stopped:
+            return .incomplete
+        case .drained:
+            return drained(state, ending)
+        }
+    }
+
+    /// Returns the outcome of a run that has left no request open.
+    private func drained(_ state: ListState?, _ ending: RunEnding) -> SyncReport.Outcome {
+        if let failure = ending.headFailure { return failure.isRetryable ? .incomplete : .failed }
+        if !ending.work.refreshesHead { return ending.isPartDone ? .complete : .incomplete }
+        if isUnproven || state?.isComplete == true && isVoid(state) { return .unproven }
+        // The answer shows more items, and no request can fetch them.
+        if ending.access == .single, state?.isComplete == false { return .unproven }
+        // A refresh alone does not locate changes behind page one (R22).
+        if ending.work == .refresh, access(ending.access) == .chain, state?.contradictsItself == true {
+            return .incomplete
+        }
+        let hasFailures = state?.failures?.isEmpty != true && ending.work != .refresh
+        if state?.isAtWindow == true, !hasFailures { return .limited }
+        return isWhole(state) && !hasFailures ? .complete : .incomplete
+    }
+
+    private func isWhole(_ state: ListState?) -> Bool { state?.isComplete == true && !isUnproven && !isVoid(state) }
+
+    /// Whether the origin counts items and returned none. It hides them, or is failing.
+    private func isVoid(_ state: ListState?) -> Bool {
+        state?.holdings?.held.count == 0 && (state?.record.total.count ?? 0) > 0
+    }
+}

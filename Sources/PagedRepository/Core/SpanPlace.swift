@@ -1,0 +1,151 @@
+import PageModel
+
+/// The meaning of the answer to a request by position, and the consequence for the run (R20, R21, R24, R53).
+enum SpanStep: Equatable {
+    /// The items are stored with these edits.
+    case store([ListEdit])
+    /// The position holds no item. The edits are the consequence.
+    case forget([ListEdit])
+    /// The same position is requested again before others, because one answer proves nothing.
+    case again
+    /// The page behind is requested, which decides whether the list ends.
+    case lookBehind
+    /// The end is not believed yet. Page one is requested, and then this position again (R20).
+    case doubtEnd
+    /// The origin leaves items out of its pages, so they are requested one after the other.
+    case walkByPosition
+    /// The list has moved. The answer shows where, and whether the list ends behind it.
+    case moved(FetchedPage, isEnd: Bool)
+}
+
+/// The position at which an answer arrived that its neighbours do not contradict. Decides what the answer means. A pure
+/// decision.
+struct SpanPlace {
+    /// The requested positions, without the overlap.
+    var range: Range<Int>
+    /// The number of known items that were requested again.
+    var overlap = 0
+    /// The list around the positions.
+    var list: ListOutline
+    /// How the origin is asked.
+    var source: PagingAccess
+
+    private var start: Int { range.lowerBound - overlap }
+    private var total: Int? { list.record.total.exactCount }
+
+    // MARK: Answers with items
+
+    /// Returns where the list ends according to the answer, unless a total says otherwise.
+    func end(of page: FetchedPage, _ belief: ListBelief) -> Int? {
+        guard case .end(let position) = ending(of: page, belief), total == nil || total == position else { return nil }
+        return position
+    }
+
+    private func ending(of page: FetchedPage, _ belief: ListBelief) -> EndOfList {
+        EndOfList.decide(
+            page.knowing(list.record.total), at: start, full: belief.sizes.full(source), access: source)
+    }
+
+    /// Decides about items that fit the held ones.
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - missing: the positions of its items that are not held.
+    ///   - heldEnd: the position behind the last item that is held behind the end of the answer. Only needed if the list
+    ///     ends with the answer.
+    func step(
+        _ page: FetchedPage, _ missing: [Range<Int>], heldEnd: Int, _ pass: inout RunPass, _ belief: inout ListBelief
+    ) -> SpanStep {
+        let arrived = start..<start + page.content.count
+        let identities = page.content.identities
+        var edits = page.writes(missing, from: start).map { write in
+            belief.recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
+            return ListEdit.put(write)
+        }
+        // Items that arrived together with held items prove the seams between them (R21).
+        edits.append(.verify(arrived))
+        let isMore = ending(of: page, belief) == .more
+        if let position = end(of: page, belief) {
+            // One short answer does not remove the items that are held behind it (R20).
+            if heldEnd > position, !pass.fill.confirms(range.lowerBound) { return .again }
+            if isEndByLength(page, at: position, belief) {
+                lookBehind(end: position, &pass, belief)
+                if list.record.end != nil { edits.append(.setEnd(nil)) }
+            } else {
+                edits.append(.setEnd(position))
+                if position < pass.check.oldEnd ?? 0 { pass.check.isDue = false }
+            }
+        } else if let end = list.record.end, arrived.upperBound > end {
+            edits.append(.setEnd(nil))
+        }
+        let isHidingEnd = isMore && isShortOnGrid(page, at: arrived, belief)
+        if isHidingEnd { lookBehind(end: arrived.upperBound, &pass, belief) }
+        if let total = list.record.total.count, arrived.upperBound > total {
+            // The answer has more items than the total (R20).
+            edits.append(.setTotal(.estimate(arrived.upperBound)))
+        } else if isMore, !isHidingEnd, page.saysMore, total == arrived.upperBound {
+            // The origin says that more items follow, which takes precedence over a reached total (R24).
+            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
+        }
+        return .store(edits)
+    }
+
+    /// Whether only the length of an answer says that the list ends behind it, and the list did not end there before.
+    private func isEndByLength(_ page: FetchedPage, at position: Int, _ belief: ListBelief) -> Bool {
+        source.isRandom && !page.content.isEmpty && page.hasMore == nil && page.total.exactCount == nil
+            && total == nil && list.record.end != position && belief.end.proven != position
+    }
+
+    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide the
+    /// other items of the page. Positions of the next page are then not counted from this one.
+    private func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>, _ belief: ListBelief) -> Bool {
+        guard case .grid(let size) = source, belief.access(source).isRandom, page.content.count < size, page.saysMore
+        else { return false }
+        return belief.end.isBehindKnown(arrived.upperBound)
+    }
+
+    /// Plans a request for the page behind an answer that is shorter than a page. The list ends at `end` only if that
+    /// page is empty (R53).
+    private func lookBehind(end: Int, _ pass: inout RunPass, _ belief: ListBelief) {
+        var position = start + belief.sizes.size
+        if case .grid(let grid) = source { position = start / grid * grid + grid }
+        pass.fill.look(at: position..<position + belief.sizes.size, PositionFill.Look(end: end))
+    }
+
+    // MARK: Answers without new items
+
+    /// Decides about an empty answer, or a refusal behind the end, whose overlap arrived as it is held. Without other
+    /// evidence, it is the end of the list (R24).
+    func step(nothingIn answer: PageAnswer, _ pass: inout RunPass, _ belief: inout ListBelief) -> SpanStep {
+        let place = range.lowerBound
+        let page = if case .page(let page) = answer { page } else { FetchedPage?.none }
+        let isHiding = belief.end.furthest > place
+        if let total, place < total {
+            // A single bad answer proves nothing (R20).
+            guard pass.fill.confirms(place) else { return .again }
+            if answer.refusesPosition { belief.end.observe(refusalOf: place, total: list.record.total) }
+            // Items behind the position were returned, so the origin hides those before them (R53).
+            if isHiding { return .walkByPosition }
+            pass.fill.observe(emptyFrom: place)
+        } else if total == nil {
+            if isHiding, belief.access(source).isRandom { return .walkByPosition }
+            if list.pages.contains(where: { $0.range.upperBound > place }), !pass.witness.confirms(place, end: place) {
+                return .doubtEnd
+            }
+            if source.isRandom, list.heldPages.contains(where: { $0.range.upperBound > place }) {
+                // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
+                // removed (G6), so the list is reconciled.
+                return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)
+            }
+        }
+        pass.fill.observe(fruitless: place)
+        let isHeadEnd = list.coverage.headEnd == place
+        if let page, isHeadEnd, isEndByLength(page, at: place, belief) {
+            // The known items before the position arrived alone, so the answer is no empty page.
+            lookBehind(end: place, &pass, belief)
+            return .lookBehind
+        }
+        if total == nil, isHeadEnd { return .forget([.setEnd(place)]) }
+        if let page, let now = page.total.exactCount, let total, now != total { return .moved(page, isEnd: false) }
+        return .forget([])
+    }
+}

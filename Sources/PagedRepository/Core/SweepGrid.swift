@@ -1,0 +1,33 @@
+import PageModel
+
+/// The positions at which a sweep requests pages (R23).
+struct SweepGrid: Equatable {
+    /// How the origin is asked.
+    var access: PagingAccess
+    /// The number of items of a full page.
+    var pageSize: Int
+
+    /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
+    private var overlap: Int { if case .offsets = access, pageSize > 1 { 1 } else { 0 } }
+    /// The number of positions that an answer verifies.
+    var step: Int { if case .grid(let size) = access { size } else { pageSize - overlap } }
+
+    /// Returns the nearest position at or before this one that can be requested.
+    func aligned(_ position: Int) -> Int {
+        if case .grid(let size) = access { position / size * size } else { position }
+    }
+
+    /// Returns the request that verifies the positions from this one on.
+    func question(_ position: Int) -> Range<Int> {
+        // On a grid, positions of the page that are already swept arrive again.
+        if case .grid(let size) = access { return aligned(position)..<aligned(position) + size }
+        return max(0, position - overlap)..<position + step
+    }
+
+    /// Returns the next requests, all at once. If the total is not passed yet, no position is greater than it.
+    func questions(from position: Int, most: Int, total: Int?) -> [Range<Int>] {
+        let positions = (0..<most).map { position + $0 * step }
+        guard let total, total >= position else { return positions.map(question) }
+        return (positions.prefix(1) + positions.dropFirst().filter { $0 <= total }).map(question)
+    }
+}

@@ -1,0 +1,156 @@
+import PageModel
+
+/// The meaning of an answer of a sweep, and the consequence for the run (R23).
+enum SweepStep: Equatable {
+    /// The page is verified or repaired, and the sweep continues behind it.
+    case store(SweptPage)
+    /// The sweep ends here with these edits. The list ends, or its result window does.
+    case end(SweptPage?, edits: [ListEdit], isWindow: Bool)
+    /// The end is not believed yet. Page one is requested, and then this position again (R20).
+    case doubtEnd(SweptPage?, at: Int)
+    /// The list differs from the verified one, so page one is requested again. The items may show hidden ones.
+    case moved(ObservedPage?)
+}
+
+/// A page that a sweep has verified or repaired.
+struct SweptPage: Equatable {
+    /// The verified positions, without those that were requested again.
+    var range: Range<Int>
+    var edits: [ListEdit]
+    /// Whether the list held exactly these items.
+    var isSame: Bool
+    /// Whether every item was held in its place.
+    var isInPlace = true
+}
+
+/// The place of a sweep at which an answer arrived. Decides what the answer means. A pure decision.
+struct SweepPlace {
+    var list: ListOutline
+    /// All positions before this one have been verified.
+    var position: Int
+    var grid: SweepGrid
+    var witness = EndWitness()
+    /// Whether one held page is checked, and not the whole list (R54).
+    var isRecheck = false
+
+    /// The request that verifies the positions from `position` on.
+    var question: Range<Int> { grid.question(position) }
+    private var startedAt: Timestamp { list.record.sweep?.startedAt ?? list.readAt }
+
+    /// Whether the total of an answer shows that the list has changed, or that the origin is failing: a total below the
+    /// number of items of page one, from an origin whose total was not wrong before (R20).
+    func contradicts(_ total: ListTotal, _ pageOne: PageOneBelief) -> Bool {
+        guard let now = total.exactCount else { return false }
+        if now != list.record.total.exactCount ?? now { return true }
+        return switch pageOne.total {
+        case .exact(let count): now < pageOne.count && count >= pageOne.count
+        case .unknown: now < pageOne.count
+        case .estimate: false
+        }
+    }
+
+    /// Whether an answer is shorter than requested although the list continues behind it: the origin says or counts so,
+    /// or items are held behind it (R53). Returns nil if only later answers can show it.
+    func isShort(_ page: FetchedPage) -> Bool? {
+        let (start, after) = (question.lowerBound, question.lowerBound + page.content.count)
+        guard page.content.count < question.count, page.hasMore != false, list.record.window ?? .max > after else {
+            return false
+        }
+        if page.hasMore == true { return true }
+        if let total = page.knowing(list.record.total).total.exactCount { return after < total }
+        return list.heldPages.contains { $0.range.upperBound > after && $0.offset > start } ? true : nil
+    }
+
+    /// Decides about an answer.
+    /// - Parameters:
+    ///   - sighting: all items of the answer, with their places in the cached list.
+    ///   - page: the answer.
+    func step(_ sighting: ObservedPage, _ page: FetchedPage) -> SweepStep {
+        if sighting.repeatsItems { return .moved(nil) }
+        if isEndAgain(sighting, page) {
+            let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
+            return isProven ? end(at: position, nil, page) : .doubtEnd(nil, at: position)
+        }
+        let overlap = position - question.lowerBound
+        var content = sighting.content
+        if overlap > 0, content.count > 0 {
+            // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
+            guard content.count >= overlap, sighting.places[overlap - 1]?.position == position - 1 else {
+                return .moved(sighting)
+            }
+            content = content.slice(overlap..<content.count)
+        }
+        guard !content.isEmpty else { return isRecheck ? .moved(nil) : end(at: position, nil, page) }
+        let news = ObservedPage(offset: position, content: content, places: sighting.placesByKey, isEnd: false)
+        let merge = CursorMerge(news, at: position, runs: list.coverage.runs, keepsHole: false)
+        guard merge.position == position else { return .moved(nil) }
+        let after = position + content.count
+        var edits = merge.isSame ? [] : merge.edits(news, list)
+        edits.append(.verify(position - min(overlap, 1)..<after))
+        if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
+        var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
+        if isRecheck { return .store(swept) }
+        // A reached total does not prove the end in a sweep. The next request shows it.
+        if page.hasMore == false || isShortAtEnd(page, question) && list.record.end == after {
+            return end(at: after, swept, page)
+        }
+        swept.edits += [.setEnd(merge.end(list)), .setSweep(SweepProgress(position: after, startedAt: startedAt))]
+        return .store(swept)
+    }
+
+    /// Decides about an answer in a list with repeated ids, which is stored at its position as it was sent (R25).
+    func step(unaligned page: FetchedPage) -> SweepStep {
+        let range = question.lowerBound..<question.lowerBound + page.content.count
+        if range.upperBound <= position { return end(at: position, nil, page) }
+        let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
+        var edits: [ListEdit] = []
+        if !isSame {
+            let write = PageWrite(
+                offset: range.lowerBound, content: page.content, evidence: .inferred, validator: page.validator)
+            edits = [.demote(range), .put(write)]
+        }
+        edits.append(.verify(range))
+        var swept = SweptPage(range: position..<range.upperBound, edits: edits, isSame: isSame)
+        if page.hasMore == false || isShortAtEnd(page, grid.question(range.lowerBound)) {
+            return end(at: range.upperBound, swept, page)
+        }
+        swept.edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
+        return .store(swept)
+    }
+
+    /// Whether only the length of an answer can show that the list ends behind it, and the answer is short.
+    private func isShortAtEnd(_ page: FetchedPage, _ requested: Range<Int>) -> Bool {
+        page.total.exactCount == nil && page.hasMore == nil && page.content.count < requested.count
+    }
+
+    /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has
+    /// verified the list up to there.
+    private func isEndAgain(_ sighting: ObservedPage, _ page: FetchedPage) -> Bool {
+        let count = page.content.count
+        guard !isRecheck, count > 0, count <= position, page.hasMore != true, page.next == nil,
+            [position - count, 0].contains(where: { first in
+                sighting.places.enumerated().allSatisfy { $1?.position == first + $0 }
+            })
+        else { return false }
+        if let total = page.total.exactCount { return total == position && list.record.total.exactCount == position }
+        // Page one alone, returned for every position, proves no end.
+        return count < position && list.record.end == position
+    }
+
+    /// Decides about the end of the sweep. Held items behind it are removed only if the total confirms the end, or a
+    /// second answer repeats it (R20).
+    private func end(at end: Int, _ swept: SweptPage?, _ page: FetchedPage) -> SweepStep {
+        let edits = swept?.edits ?? []
+        if let window = list.record.window, window <= end, list.length > end {
+            // The origin returns no items behind its result window, so held items there are kept.
+            return .end(swept, edits: edits + [.setWindow(end), .setSweep(nil)], isWindow: true)
+        }
+        let isCounted = page.total.exactCount == end && list.record.total.exactCount == end
+        if list.heldEnd > end, !isCounted, !witness.confirms(question.lowerBound, end: end) {
+            return .doubtEnd(swept, at: end)
+        }
+        var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil)]
+        if let window = list.record.window, window < end { ending.append(.setWindow(nil)) }
+        return .end(swept, edits: edits + ending, isWindow: false)
+    }
+}

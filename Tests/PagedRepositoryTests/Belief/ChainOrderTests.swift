@@ -1,0 +1,59 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Order of a chain")
+struct ChainOrderTests {
+    @Test("Three walks in disorder show that the list has no order; an earlier run may have made them")
+    func disorder() {
+        var order = ChainOrder()
+        let walks = (0..<3).map { _ in order.disordered(hadNoProvenEnd: false) }
+        #expect(walks == [false, false, true])
+        var later = ChainOrder()
+        #expect(later.disordered(hadNoProvenEnd: true) == true)
+    }
+
+    @Test("A walk to the end counts until page one changes, or has another total")
+    func wholeWalk() {
+        var order = ChainOrder()
+        order.reached(end: 30, isWhole: true, total: .exact(30))
+        #expect(order.isWalkedWhole(to: 30, total: .exact(30)))
+        #expect(!order.isWalkedWhole(to: 30, total: .exact(31)) && !order.isWalkedWhole(to: 29, total: .exact(30)))
+        order.begins(isNews: false, end: nil, total: .exact(30))
+        #expect(order.isWalkedWhole(to: 30, total: .exact(30)))
+        order.begins(isNews: true, end: nil, total: .exact(30))
+        #expect(!order.isWalkedWhole(to: 30, total: .exact(30)))
+        order.begins(isNews: true, end: 10, total: .unknown)
+        #expect(order.isWalkedWhole(to: 10, total: .unknown))
+    }
+
+    @Test("The same items at the heads of two walks are repeated by the list, unless the cursor is inclusive (R25)")
+    func pushes() {
+        var walk = ChainWalk()
+        walk.begin(behind: 10)
+        for offset in [10, 20] {
+            let page = ObservedPage(
+                offset: offset, content: named(offset - 1..<offset + 9), places: places(0..<offset), isEnd: false)
+            #expect(walk.receive(page, at: offset) == [])
+        }
+        var order = ChainOrder()
+        #expect(!order.areItemsRepeated(walk, total: nil, end: 28), "one walk shows nothing")
+        #expect(order.hasMoved(walk))
+        order.ended(walk)
+        #expect(!order.hasMoved(walk), "the next walk received the same items again")
+        #expect(!order.areItemsRepeated(walk, total: nil, end: 28), "each answer begins with one known item")
+        #expect(order.areItemsRepeated(walk, total: 30, end: 28), "the total counts the repeated items")
+    }
+
+    @Test("Page one that loses an item during a walk repeats the walk, and one with inserts does not")
+    func confirmation() {
+        var order = ChainOrder()
+        order.awaitConfirmation(of: [1, 2, 3])
+        #expect(order.isWalkAgainNeeded(after: [1, 2, 3]) == false)
+        #expect(order.isWalkAgainNeeded(after: [9, 1, 2]) == false, "an insert pushes the last item off")
+        #expect(order.isWalkAgainNeeded(after: [1, 3, 4]) == true)
+        #expect(order.isWalkAgainNeeded(after: [4, 5, 6]) == true)
+        #expect(!order.mayConfirm)
+    }
+}

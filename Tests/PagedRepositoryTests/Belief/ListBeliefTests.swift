@@ -1,0 +1,159 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("What a run believes about a list")
+struct ListBeliefTests {
+    @Test("A moved list is suspected, and keeps the answers that may show where it moved (R21)")
+    func drift() {
+        var drift = DriftBelief()
+        #expect(drift.isNone)
+        drift.moved(answer(10..<20, total: .exact(40)), at: 10, isEnd: false, isCounted: false)
+        drift.keep(.page(answer(20..<30, total: .exact(40))), at: 20)
+        drift.keep(.page(answer(30..<40)), at: 30)
+        drift.keep(.pastEnd, at: 40)
+        #expect(drift.isSuspicious)
+        #expect(
+            drift.evidence.map(\.offset) == [10, 20], "an answer without an exact total shows no state of the list")
+        let taken = drift.takeEvidence(total: .exact(41))
+        #expect(taken.isEmpty, "answers with another total show another state")
+        #expect(drift.evidence.isEmpty)
+        drift.explained()
+        #expect(drift.isNone)
+    }
+
+    @Test("A change of the total alone does not put the rest of the list in doubt")
+    func counted() {
+        var drift = DriftBelief()
+        drift.moved(answer(0..<0), at: 10, isEnd: false, isCounted: true)
+        #expect(drift.isNone)
+    }
+
+    @Test("A reconciliation starts over twice, until a repair succeeds (R18)")
+    func contradictions() {
+        var drift = DriftBelief()
+        #expect([drift.contradicted(), drift.contradicted(), drift.contradicted()] == [true, true, false])
+        drift.repaired()
+        #expect(drift.contradicted() == true)
+    }
+
+    @Test("Items that arrive at another place are counted, also by their content (R25)")
+    func collisions() {
+        var repeats = RepeatBelief()
+        let identities = named(0..<2).identities
+        #expect(repeats.observe(identities, at: 0, places(0..<2)) == RepeatBelief.Arrivals())
+        let first = repeats.observe(identities, at: 10, places(0..<2))
+        #expect(first.count == 1)
+        let again = repeats.observe(identities, at: 10, places(0..<2))
+        #expect(again.count == 2 && again.alike == 2)
+        let edited = identities.map { ItemIdentity(key: $0.key, content: $0.content &+ 1) }
+        let other = repeats.observe(edited, at: 10, places(0..<2))
+        #expect(other.count == 3 && other.alike == 1)
+    }
+
+    @Test("Three answers in a row without a new item prove that the origin ignores positions (R24)")
+    func deafness() {
+        var repeats = RepeatBelief()
+        for _ in 0..<2 { repeats.observe(isNews: false) }
+        #expect(!repeats.provesDeafness)
+        repeats.observe(isNews: true)
+        for _ in 0..<3 { repeats.observe(isNews: false) }
+        #expect(repeats.provesDeafness)
+    }
+
+    @Test("An answer is short in the middle if the total counts items behind it, and items are known there (R53)")
+    func short() {
+        var belief = ListBelief()
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        let page = answer(10..<17, total: .exact(40))
+        #expect(!belief.isShort(page, at: 10, .offsets), "nothing was returned behind it")
+        belief.end.observe(itemsBefore: 30)
+        #expect(belief.isShort(page, at: 10, .offsets))
+        #expect(!belief.isShort(answer(10..<17, total: .exact(17)), at: 10, .offsets), "it is the last page")
+        #expect(!belief.isShort(page, at: 10, .chain))
+        #expect(belief.isShort(answer(40..<47, hasMore: true), at: 40, .offsets))
+    }
+
+    @Test("A short answer is requested again once items behind it have arrived (R53)")
+    func shortAgain() {
+        var belief = ListBelief()
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        let target = FetchTarget.span(10..<20, overlap: 0)
+        belief.observeLength(of: .page(answer(10..<17, total: .exact(40))), to: target, .offsets)
+        #expect(belief.hidden.shortAgain(furthest: 17) == [])
+        #expect(belief.hidden.shortAgain(furthest: 30) == [target])
+        #expect(belief.hidden.shortAgain(furthest: 30) == [])
+        #expect(belief.hidden.isRepeated(short: named(10..<17).identities, at: 10) == true)
+        #expect(belief.hidden.isRepeated(short: named(10..<18).identities, at: 10) == false)
+    }
+
+    @Test("Items that arrive farther back three times, all by the same distance, show hidden items (R53)")
+    func shifts() {
+        var belief = ListBelief()
+        #expect(belief.isShiftedAgain([2, 2], .offsets) == false)
+        #expect(belief.isShiftedAgain([2, 2], .offsets) == false)
+        #expect(belief.isShiftedAgain([2, 3], .offsets) == false, "a list that repeats ids looks like this")
+        #expect(belief.isShiftedAgain([2, 2], .chain) == false)
+        #expect(belief.isShiftedAgain([2, 2], .offsets) == true)
+        belief.hidden.forgetMisplaced()
+        #expect(belief.isShiftedAgain([2, 2], .offsets) == false)
+    }
+
+    @Test("A position that was not found for an hour counts as refused, if no item is held behind it (R24)")
+    func notFound() {
+        let since = Timestamp(milliseconds: 1_000_000)
+        let failure = FetchFailure(.refused, "gone", isRetryable: true, httpStatus: 404)
+        var end = EndBelief()
+        end.restore([
+            LedgerEntry(offset: 20, state: .failedRetryable, attempts: 1, firstFailureAt: since, failure: failure)
+        ])
+        #expect(!end.isRefusedForLong(20, now: since + .seconds(3_599)))
+        #expect(end.isRefusedForLong(20, now: since + .seconds(3_600)))
+        #expect(end.isRefusedForLong(30, now: since + .seconds(3_600)))
+        #expect(!end.isRefusedForLong(10, now: since + .seconds(3_600)))
+        end.observe(held([0..<30]))
+        #expect(!end.isRefusedForLong(30, now: since + .seconds(3_600)), "items are held behind the position")
+    }
+
+    @Test("A claim about the end is believed after page one has arrived in between (R20)")
+    func witness() {
+        var witness = EndWitness()
+        let target = FetchTarget.span(20..<30, overlap: 0)
+        let (asked, askedAgain) = (witness.ask(for: target, end: 20), witness.ask(for: target, end: 20))
+        #expect(asked && !askedAgain)
+        #expect(!witness.confirms(20, end: 20), "page one is not answered yet")
+        #expect(witness.take() == target)
+        #expect(witness.confirms(20, end: 20) && !witness.confirms(20, end: 19))
+        #expect(witness.take() == nil)
+    }
+
+    @Test("Positions behind an empty one, and behind the first of two that were not found, are not requested")
+    func fill() {
+        var fill = PositionFill()
+        #expect(fill.admits(50, suspected: nil) && !fill.admits(50, suspected: 40))
+        fill.observe(notFound: 50)
+        #expect(fill.admits(60, suspected: nil), "a single page may be missing")
+        fill.observe(notFound: 40)
+        #expect(!fill.admits(40, suspected: nil) && fill.admits(30, suspected: nil))
+        fill.observe(emptyFrom: 30)
+        fill.observe(emptyFrom: 60)
+        #expect(!fill.admits(30, suspected: nil) && fill.admits(20, suspected: nil))
+        fill.observe(fruitless: 20)
+        #expect(!fill.admits(20, suspected: nil))
+        let (first, second) = (fill.confirms(10), fill.confirms(10))
+        #expect(!first && second)
+    }
+
+    @Test("The size of a page is that of page one, unless the list ends with it (R24)")
+    func sizes() {
+        var sizes = PageSizes()
+        sizes.observe(pageOne: 7, requested: 50, isWhole: true, isSure: true)
+        #expect(sizes.size == 50 && sizes.full(.offsets) == 50 && sizes.full(.grid(size: 20)) == 20)
+        sizes.observe(pageOne: 7, requested: 50, isWhole: false, isSure: false)
+        #expect(sizes.size == 7 && sizes.full(.offsets) == nil)
+        sizes.observe(pageOne: nil, requested: 50, isWhole: true, isSure: true)
+        sizes.observe(page: 9)
+        #expect(sizes.full(.offsets) == 7 && sizes.whole(.offsets) == 9)
+    }
+}

@@ -1,0 +1,108 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("End of a pass")
+struct ListSettlementTests {
+    /// Settles `list` after a pass, with page one as it was received with the list's total.
+    private func settle(
+        _ list: ListOutline, _ access: PagingAccess = .offsets, isFirstPass: Bool = false, hasMissing: Bool = false,
+        belief: inout ListBelief, pass: inout RunPass
+    ) -> ListSettlement {
+        belief.pageOne.total = list.record.total
+        return belief.settle(
+            ListBelief.PassEnd(
+                list: list, access: access, isFirstPass: isFirstPass, hasMissing: hasMissing, hasGivenUp: false), &pass)
+    }
+
+    private var (belief, pass) = (ListBelief(), RunPass())
+
+    @Test("A list with a gap stays as it is")
+    func gap() {
+        var (belief, pass) = (belief, pass)
+        #expect(settle(held([0..<20], total: .exact(30)), belief: &belief, pass: &pass) == .unchanged)
+    }
+
+    @Test("A list that its total proves is whole")
+    func whole() {
+        var (belief, pass) = (belief, pass)
+        let list = held([0..<30], total: .exact(30))
+        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+    }
+
+    @Test("A total that is larger than the returned items counts as wrong once a second page one repeats it (R20)")
+    func overcount() {
+        var (belief, pass) = (belief, pass)
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        pass.fill.observe(emptyFrom: 24)
+        let list = held([0..<24], total: .exact(30))
+        #expect(settle(list, belief: &belief, pass: &pass) == .again)
+        #expect(settle(list, belief: &belief, pass: &pass) == .miscounted(total: 30, end: 24))
+        let other = held([0..<24], total: .exact(31))
+        #expect(settle(other, belief: &belief, pass: &pass) == .again, "another total is another mismatch")
+        #expect(settle(list, hasMissing: true, belief: &belief, pass: &pass) == .unchanged)
+    }
+
+    @Test("A result window ends behind a full page, or where the origin refuses positions that it counts (R24)")
+    func window() {
+        var (belief, pass) = (belief, pass)
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        pass.fill.observe(emptyFrom: 20)
+        let list = held([0..<20], total: .exact(100))
+        _ = settle(list, belief: &belief, pass: &pass)
+        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 20, total: 100))
+        let short = held([0..<24], total: .exact(30))
+        var refusing = belief
+        refusing.end.observe(refusalOf: 24, total: .exact(30))
+        _ = settle(short, belief: &refusing, pass: &pass)
+        #expect(settle(short, belief: &refusing, pass: &pass) == .window(end: 24, total: 30))
+    }
+
+    @Test("Without a total, a refusal behind the items shows the window in the second pass")
+    func refusal() {
+        var (belief, pass) = (belief, pass)
+        pass.fill.observe(refusalOf: 20)
+        let list = held([0..<20])
+        #expect(settle(list, isFirstPass: true, belief: &belief, pass: &pass) == .again)
+        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 20, total: nil))
+    }
+
+    @Test("A chain that ends before or behind its total is walked completely before the total counts as wrong (R24)")
+    func chain() {
+        var (belief, pass) = (belief, pass)
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        let list = held([0..<30], total: .exact(28), end: 30)
+        #expect(settle(list, .chain, isFirstPass: true, belief: &belief, pass: &pass) == .again)
+        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .again, "no walk has reached the end")
+        belief.order.reached(end: 30, isWhole: true, total: .exact(28))
+        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .again, "a second walk confirms the excess")
+        #expect(pass.walk.mode == .whole)
+        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .miscounted(total: 28, end: 30))
+    }
+
+    @Test("Without a total, page one confirms a list that was read in this pass")
+    func confirmation() {
+        var (belief, pass) = (belief, pass)
+        let list = held([0..<30], end: 30)
+        pass.newItems = 30
+        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
+        pass.newItems = 0
+        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+    }
+
+    @Test("Without a total, page one confirms a walk of several pages, unless it has been repeated twice")
+    func walk() {
+        var (belief, pass) = (belief, pass)
+        let list = held([0..<30], end: 30)
+        belief.pageOne.received = [1, 2, 3]
+        pass.walk.newPages = 2
+        for _ in 0..<2 {
+            #expect(settle(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
+            #expect(belief.order.awaitsConfirmation)
+            #expect(belief.order.isWalkAgainNeeded(after: [1, 3]) == true, "item 2 has left page one")
+            belief.order.endConfirmation()
+        }
+        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+    }
+}

@@ -1,0 +1,81 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// The table of outcomes. Each row is a stored list, an ending and the outcome.
+@Suite("Outcome of a run")
+struct RunOutcomeTests {
+    private static let whole = held([0..<30], total: .exact(30), end: 30)
+    private static let partial = held([0..<20], total: .exact(30))
+    private static let failing = held(
+        [0..<30], total: .exact(30), end: 30, ledger: [LedgerEntry(offset: 10, state: .failedRetryable, attempts: 1)])
+    private static let void = held([], total: .exact(5), end: 0)
+    private static let cut = held([0..<20], total: .exact(30), end: nil, window: 20)
+    private static let contradicting = held([0..<30], total: .exact(40), end: 30)
+
+    struct Row: CustomTestStringConvertible, Sendable {
+        var name: String
+        var list: ListOutline?
+        var ending: FetchQueue.Ending = .drained
+        var work: SyncOptions.Work = .everything
+        var access: PagingAccess = .offsets
+        var change: @Sendable (inout ListBelief, inout ListBelief.RunEnding) -> Void = { _, _ in }
+        var outcome: SyncReport.Outcome
+        var testDescription: String { name }
+    }
+
+    static let rows: [Row] = [
+        Row(
+            name: "an origin without any answer is offline", list: whole, ending: .offline,
+            change: { $1.wasHeard = false }, outcome: .offline),
+        Row(name: "an origin that answered once is not offline", list: whole, ending: .offline, outcome: .incomplete),
+        Row(name: "a budget that suffices for the whole list", list: whole, ending: .limited, outcome: .complete),
+        Row(name: "a budget that leaves a gap", list: partial, ending: .limited, outcome: .limited),
+        Row(
+            name: "a budget that ends while the last answers show a drift", list: whole, ending: .limited,
+            change: { belief, _ in belief.drift.suspect() }, outcome: .limited),
+        Row(
+            name: "a budget that ends before page one was requested again", list: whole, ending: .limited,
+            change: { belief, _ in belief.drift.asksUnconditionally = true }, outcome: .limited),
+        Row(
+            name: "a retry that is due later", list: whole, ending: .retryLater(Timestamp(milliseconds: 2_000_000)),
+            outcome: .incomplete),
+        Row(name: "a stopped run", list: whole, ending: .stopped, outcome: .incomplete),
+        Row(
+            name: "a page one that failed for now", list: whole,
+            change: { $1.headFailure = FetchFailure(.transport, "away", isRetryable: true) }, outcome: .incomplete),
+        Row(
+            name: "a page one that failed for good", list: whole,
+            change: { $1.headFailure = FetchFailure(.refused, "no", isRetryable: false) }, outcome: .failed),
+        Row(
+            name: "a next page that arrived", list: partial, work: .next, change: { $1.isPartDone = true },
+            outcome: .complete),
+        Row(name: "a next page that did not arrive", list: whole, work: .next, outcome: .incomplete),
+        Row(
+            name: "an origin that repeats itself", list: whole, change: { belief, _ in belief.isUnproven = true },
+            outcome: .unproven),
+        Row(name: "an origin that counts items and returns none", list: void, outcome: .unproven),
+        Row(name: "an origin with one page that shows more items", list: partial, access: .single, outcome: .unproven),
+        Row(
+            name: "a refresh of a chain whose end contradicts its total", list: contradicting, work: .refresh,
+            access: .chain, outcome: .incomplete),
+        Row(
+            name: "a refresh of a list by offset does not compare end and total", list: contradicting, work: .refresh,
+            outcome: .complete),
+        Row(name: "a list that its result window cuts off", list: cut, outcome: .limited),
+        Row(name: "a complete list", list: whole, outcome: .complete),
+        Row(name: "a list with a gap", list: partial, outcome: .incomplete),
+        Row(name: "a complete list with a failed page", list: failing, outcome: .incomplete),
+        Row(name: "a refresh does not look at failed pages", list: failing, work: .refresh, outcome: .complete),
+        Row(name: "a list that was purged", list: nil, outcome: .incomplete),
+    ]
+
+    @Test("The outcome follows from the belief, the stored list and the ending", arguments: rows)
+    func outcome(_ row: Row) {
+        var belief = ListBelief()
+        var ending = ListBelief.RunEnding(fetching: row.ending, work: row.work, access: row.access)
+        row.change(&belief, &ending)
+        #expect(belief.outcome(row.list.map { ListState($0) }, ending) == row.outcome)
+    }
+}

@@ -1,0 +1,138 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Meaning of an answer in a sweep")
+struct SweepPlaceTests {
+    private let grid = SweepGrid(access: .grid(size: 10), pageSize: 10)
+
+    /// Decides about an answer at position 20. The list holds its items at the positions `known`.
+    private func step(
+        _ page: FetchedPage, of list: ListOutline, known: Range<Int>, at position: Int = 20,
+        _ change: (inout SweepPlace) -> Void = { _ in }
+    ) -> SweepStep {
+        var place = SweepPlace(list: list, position: position, grid: grid)
+        change(&place)
+        let sighting = ObservedPage(
+            offset: place.question.lowerBound, content: page.content, places: places(known), isEnd: false)
+        return place.step(sighting, page)
+    }
+
+    @Test("An origin that accepts any offset is asked for one verified item again (R21)")
+    func questions() {
+        let offsets = SweepGrid(access: .offsets, pageSize: 10)
+        #expect(offsets.question(0) == 0..<9 && offsets.question(20) == 19..<29)
+        #expect(offsets.questions(from: 20, most: 3, total: nil) == [19..<29, 28..<38, 37..<47])
+        #expect(offsets.questions(from: 20, most: 3, total: 29) == [19..<29, 28..<38])
+        #expect(offsets.questions(from: 20, most: 3, total: 10).count == 3, "the total is passed")
+        #expect(grid.question(25) == 20..<30 && grid.aligned(25) == 20)
+        #expect(SweepGrid(access: .offsets, pageSize: 1).question(3) == 3..<4)
+    }
+
+    @Test("A page as it is held is verified, and the sweep continues behind it")
+    func same() {
+        let list = held([0..<40], total: .exact(40))
+        guard case .store(let swept) = step(answer(20..<30, total: .exact(40)), of: list, known: 0..<40) else {
+            Issue.record("the page was not verified")
+            return
+        }
+        #expect(swept.range == 20..<30 && swept.isSame && swept.isInPlace)
+        #expect(swept.edits.first == .verify(20..<30))
+    }
+
+    @Test("An overlap that is not where it was shows that the list has moved (R21)")
+    func moved() {
+        let list = held([0..<40], total: .exact(40))
+        let page = answer(20..<30, total: .exact(40))
+        let step = step(page, of: list, known: 0..<40) { $0.grid = SweepGrid(access: .offsets, pageSize: 10) }
+        guard case .moved(let sighting) = step else {
+            Issue.record("the move was not seen")
+            return
+        }
+        #expect(sighting != nil)
+    }
+
+    @Test("Held items behind an end are removed only if the total counts no more, or a second answer agrees (R20)")
+    func end() {
+        let list = held([0..<40], end: 40)
+        #expect(step(answer(0..<0), of: list, known: 0..<40) == .doubtEnd(nil, at: 20))
+        let ending: [ListEdit] = [.truncate(at: 20), .setEnd(20), .setSweep(nil)]
+        let confirmed = step(answer(0..<0), of: list, known: 0..<40) { place in
+            _ = place.witness.ask(for: .sweep(20..<30), end: 20)
+            _ = place.witness.take()
+        }
+        #expect(confirmed == .end(nil, edits: ending, isWindow: false))
+        let counted = held([0..<40], total: .exact(20))
+        let empty = answer(0..<0, total: .exact(20))
+        #expect(step(empty, of: counted, known: 0..<40) == .end(nil, edits: ending, isWindow: false))
+    }
+
+    @Test("Behind a result window held items are kept (R24)")
+    func window() {
+        let list = held([0..<40], total: .exact(40), window: 20)
+        let step = step(answer(0..<0, total: .exact(40)), of: list, known: 0..<40)
+        #expect(step == .end(nil, edits: [.setWindow(20), .setSweep(nil)], isWindow: true))
+    }
+
+    @Test("The last page again, behind a reached total, is the end (R24)")
+    func endAgain() {
+        let list = held([0..<20], total: .exact(20))
+        guard case .end = step(answer(10..<20, total: .exact(20)), of: list, known: 0..<20) else {
+            Issue.record("the end was not seen")
+            return
+        }
+        let uncounted = held([0..<20], end: 20)
+        #expect(step(answer(10..<20), of: uncounted, known: 0..<20) == .doubtEnd(nil, at: 20))
+    }
+
+    @Test("A checked page without items has moved, and one with items is no end (R54)")
+    func recheck() {
+        let list = held([0..<40], total: .exact(40))
+        #expect(step(answer(0..<0), of: list, known: 0..<40) { $0.isRecheck = true } == .moved(nil))
+        let page = answer(20..<30, total: .exact(40), hasMore: false)
+        guard case .store(let swept) = step(page, of: list, known: 0..<40, { $0.isRecheck = true }) else {
+            Issue.record("the page was not verified")
+            return
+        }
+        #expect(swept.edits == [.verify(20..<30)])
+    }
+
+    @Test("A list with repeated ids keeps its pages as they arrive (R25)")
+    func unaligned() {
+        let place = SweepPlace(list: held([0..<40], total: .exact(40)), position: 20, grid: grid)
+        guard case .store(let swept) = place.step(unaligned: answer(20..<30, total: .exact(40))) else {
+            Issue.record("the page was not stored")
+            return
+        }
+        #expect(!swept.isSame && swept.edits.first == .demote(20..<30))
+        guard case .doubtEnd(let last, let end) = place.step(unaligned: answer(20..<25)) else {
+            Issue.record("a short page is no end while items are held behind it")
+            return
+        }
+        #expect(last?.range == 20..<25 && end == 25)
+    }
+
+    @Test("An answer is short if the origin says or counts more, or items are held behind it (R53)")
+    func short() {
+        let place = SweepPlace(list: held([0..<25]), position: 20, grid: grid)
+        #expect(place.isShort(answer(20..<30)) == false)
+        #expect(place.isShort(answer(20..<25, hasMore: true)) == true)
+        #expect(place.isShort(answer(20..<25, total: .exact(40))) == true)
+        #expect(place.isShort(answer(20..<25, hasMore: false)) == false)
+        #expect(place.isShort(answer(20..<25)) == nil, "later answers decide")
+        let longer = SweepPlace(list: held([0..<40]), position: 20, grid: grid)
+        #expect(longer.isShort(answer(20..<25)) == true)
+    }
+
+    @Test("A total that changes during the sweep, or is below page one, shows a change or a fault (R20)")
+    func totals() {
+        var pageOne = PageOneBelief()
+        pageOne.adopt(count: 10, next: nil, total: .exact(40))
+        let place = SweepPlace(list: held([0..<40], total: .exact(40)), position: 20, grid: grid)
+        #expect(!place.contradicts(.exact(40), pageOne) && place.contradicts(.exact(39), pageOne))
+        #expect(!place.contradicts(.estimate(3), pageOne) && !place.contradicts(.unknown, pageOne))
+        let unknown = SweepPlace(list: held([0..<40]), position: 20, grid: grid)
+        #expect(unknown.contradicts(.exact(9), pageOne) && !unknown.contradicts(.exact(10), pageOne))
+    }
+}
