@@ -29,6 +29,20 @@ struct PositionWalkTests {
         #expect(walk.span == 10)
     }
 
+    @Test("A whole page of received items shows that the origin repeats its last page, and a few of them do not")
+    func wholePageAgain() throws {
+        var walk = PositionWalk()
+        let head = walk.head(page(0..<10, total: .exact(50)), .grid(size: 10))
+        let next = try walk.follow(
+            answer(page(0..<10, total: .exact(50)), head.next, at: 10, repeated: 10), known: .exact(50), .grid(size: 10)
+        )
+        #expect(walk.repeatsLastPage)
+        _ = try walk.follow(
+            answer(page(7..<10, total: .exact(50)), next?.next, at: 10, repeated: 3), known: .exact(50), .grid(size: 10)
+        )
+        #expect(!walk.repeatsLastPage)
+    }
+
     @Test("An answer without the last received item shows that the list has moved")
     func moved() throws {
         var walk = PositionWalk()

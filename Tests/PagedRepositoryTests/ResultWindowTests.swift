@@ -41,6 +41,20 @@ struct ResultWindowTests {
         #expect(origin.list.requests.count <= 20)
     }
 
+    @Test("An origin that repeats its last page below its total ends the list as limited, and each run says so")
+    func repeatedBelowTotal() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<100), access: .grid(size: 20), size: 20)
+        origin.state.withLock { $0.total = { _ in .exact(250) } }
+        let source = LastPageAgain(list: origin, last: 80)
+        for _ in 0..<2 {
+            let report = try await ListSync(storage: bench.store, source: source, key: bench.key).run()
+            #expect(report.outcome == .limited)
+            #expect(report.warnings.contains { $0.contains("250") && $0.contains("only the first 100") })
+            #expect(try await bench.held == names(0..<100))
+        }
+    }
+
     @Test("A list that has become shorter than its window is complete again", arguments: accesses)
     func shorterThanWindow(_ access: PagingAccess) async throws {
         let bench = try await SyncBench()
@@ -189,5 +203,21 @@ private final class WindowOrigin: PageSource {
         if end > window || refused.withLock({ $0?.contains(offset) }) == true { return self.answer }
         guard case .page(let page) = answer, offset + page.content.count > window else { return answer }
         return .page(FetchedPage(content: named(Array(list.names[offset..<window])), total: page.total))
+    }
+}
+
+/// Returns the last page for every later position.
+private struct LastPageAgain: PageSource {
+    let list: ListOrigin
+    let last: Int
+
+    var access: PagingAccess { list.access }
+    var usage: SourceUsage { list.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        guard case .offset(let offset) = request.target, offset > last else { return try await list.fetch(request) }
+        var clamped = request
+        clamped.target = .offset(last)
+        return try await list.fetch(clamped)
     }
 }

@@ -85,6 +85,8 @@ extension ListBelief {
             pass.walk.mode = .whole
             return .again
         }
+        // No empty page has shown the end, so the total may be right.
+        if last < total, hidden.isHiding, hidden.walk.repeatsLastPage { return .window(end: last, total: total) }
         if last < total, isWindow(end.list, end: last, total: total, end.access, pass.fill) {
             return .window(end: last, total: total)
         }

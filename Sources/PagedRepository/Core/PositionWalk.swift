@@ -29,6 +29,9 @@ struct PositionWalk: Equatable {
     /// Whether new items were received behind all positions that the total counts. The total then counts visible items
     /// only.
     private var isBehindTotal = false
+    /// Whether the last answer was a whole page of items that had all been received before. Hidden items leave no such
+    /// page: the origin repeats its last page, whatever the total counts.
+    private(set) var repeatsLastPage = false
     /// The number of consecutive answers without items.
     private var emptyAnswers = 0
     /// The number of consecutive answers with known items only.
@@ -60,6 +63,7 @@ struct PositionWalk: Equatable {
         // Behind all counted positions, known items are the last page again, or the first one (R24).
         let isBehind = page.total.count.map { answer.cursor.offset(access) ?? 0 >= $0 } ?? true
         if isBehind, answer.isKnown, page.hasMore == nil {
+            repeatsLastPage = received > 1 && received >= span
             page.content = PageContent()
             page.next = nil
             return page
@@ -72,6 +76,7 @@ struct PositionWalk: Equatable {
         span = max(span, received)
         wasShort = wasShort || received < span
         knownAnswers = received > 0 && new == 0 ? knownAnswers + 1 : 0
+        repeatsLastPage = new == 0 && received > 1 && received >= span
         let next = answer.cursor.next(received: received, new: new, span: span)
         let isMore = goesOn(page.knowing(known), behind: next, after: answer.offset + new, received: received, access)
         emptyAnswers = received == 0 ? emptyAnswers + 1 : 0

@@ -49,9 +49,14 @@ extension SyncRun {
 
     /// Stores the window. The list is `limited` from now on, and positions behind the window are not requested.
     func end(atWindow end: Int, _ total: Int?, _ list: ListOutline) async throws(StorageError) -> Bool {
+        warnOfWindow(end, total)
+        return try await finish([.setWindow(end)], list)
+    }
+
+    /// Says in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
+    func warnOfWindow(_ end: Int, _ total: Int?) {
         let count = total.map { "counts \($0) items" } ?? "refuses later positions"
         warn("the origin \(count) and returns only the first \(end)")
-        return try await finish([.setWindow(end)], list)
     }
 }
 

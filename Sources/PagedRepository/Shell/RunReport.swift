@@ -72,6 +72,9 @@ extension SyncRun {
     private func report(
         _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
     ) -> SyncReport {
+        if outcome == .limited, let record = state?.record, let window = record.window {
+            warnOfWindow(window, record.total.count.flatMap { $0 > window ? $0 : nil })
+        }
         var report = SyncReport(
             outcome: outcome, reconciliation: counts.reconciliation, list: list, usage: source.usage,
             pagesFetched: counts.pagesFetched, pagesUnchanged: counts.pagesUnchanged, pagesKept: kept,
