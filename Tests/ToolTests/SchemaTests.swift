@@ -92,6 +92,10 @@ struct SchemaTests {
             try check(try await run(["verify", "--repair", "--yes"]), "verify")
             try check(try await run(["purge", query, "--dry-run"]), "purge")
             try check(try await run(["purge", "--all", "--yes"]), "purge")
+            // Only a damaged store is set aside.
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+            try file.write(contentsOf: Data("no header".utf8))
+            try file.close()
             try check(try await run(["verify", "--set-aside", "--dry-run"]), "verify")
             try check(try await run(["verify", "--set-aside", "--yes"]), "verify")
         }
