@@ -122,6 +122,21 @@ struct StoredSyncTests {
         #expect(try await folder.tool(["doctor"], environment: environment).status == 77)
     }
 
+    @Test("A list whose items were all evicted is stale: list shows it, and sync --stale fetches it")
+    func evicted() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items"]).status == 0)
+            #expect(try await tool(["gc", "--max-bytes", "0"]).status == 0)
+            let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
+            #expect(list["items"] as? Int == 0)
+            #expect(list["freshness"] as? String == "stale")
+            #expect(try await tool(["sync", "--due"]).errors.contains("1 stale query is not pinned"))
+            let synced = try await tool(["sync", "--stale", "--json"])
+            #expect(synced.jsonArray.first?["items"] as? Int == 250, "\(synced.output)\(synced.errors)")
+        }
+    }
+
     @Test("doctor refuses a folder and a text file as other commands do, and says where no store can be created")
     func doctorOnOtherFiles() async throws {
         let text = "\(folder.path)/notes.txt"

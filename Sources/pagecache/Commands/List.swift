@@ -72,7 +72,7 @@ struct List: AsyncParsableCommand {
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
         let list = query.outline
         let record = list.record
-        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let freshness = list.judgedFreshness(now: now)
         let failures = list.failures
         let next = failures.compactMap(\.nextAttemptAt).min()
         return [
