@@ -82,7 +82,7 @@ struct FailureCommandTests {
             let none = try await tool(["errors"])
             #expect(none.output.isEmpty)
             #expect(
-                none.errors == "no page fails; 'pagecache list' shows the age of each query\n")
+                none.errors == "no page fails; 'pagecache list --store \(folder.store)' shows the age of each query\n")
         }
     }
 

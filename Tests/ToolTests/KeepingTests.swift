@@ -86,7 +86,7 @@ struct KeepingTests {
         let ended = try await tool(arguments)
         #expect(ended.status == 65)
         #expect(
-            ended.errors.contains("'pagecache verify --set-aside' makes room for a new store"),
+            ended.errors.contains("'pagecache verify --set-aside --store \(folder.store)' makes room for a new store"),
             "\(ended.errors)")
         #expect(!ended.errors.contains("'pagecache verify' says"), "\(ended.errors)")
     }

@@ -44,7 +44,7 @@ struct SchemaTests {
         let path = "/home/me/.cache/pagecache/store.sqlite"
         #expect(example.contains(path))
         let store = "\(folder.path)/none.sqlite"
-        let ended = try await Tool.run(["list", "--json", "--store", store])
+        let ended = try await Tool.run(["list", "--json"], environment: ["PAGECACHE_STORE": store])
         #expect(ended.status == 66)
         #expect(ended.errors.trimmingCharacters(in: .newlines) == example.replacing(path, with: store))
     }

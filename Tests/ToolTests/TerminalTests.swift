@@ -227,7 +227,7 @@ struct TerminalTests {
             #expect(empty.status == 0)
             let list = try await Tool.run(["list", "--store", folder.store])
             #expect(list.output.isEmpty)
-            #expect(list.errors == "the store has no query; 'pagecache sync URL' adds one\n")
+            #expect(list.errors == "the store has no query; 'pagecache sync URL --store \(folder.store)' adds one\n")
         }
     }
 

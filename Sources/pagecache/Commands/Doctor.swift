@@ -64,12 +64,13 @@ struct Doctor: AsyncParsableCommand {
             .init(name: "message", heading: "RESULT", least: 20, isWrapped: true), .init(name: "hint"),
         ]
         let rows = results.map { result -> [ResultTable.Cell] in
+            let hint = result.hint.map { Terminal.standard.hinted($0) }
             // People get the hint in the column of the message.
-            [
+            return [
                 .init(.string(result.name)),
                 .init(.string(result.status.rawValue), colour: result.status.colour),
-                .init(.string(result.message), result.message + (result.hint.map { " (\($0))" } ?? "")),
-                .init(.optional(result.hint)),
+                .init(.string(result.message), result.message + (hint.map { " (\($0))" } ?? "")),
+                .init(.optional(hint)),
             ]
         }
         return ResultTable(columns: columns, rows: rows)
