@@ -59,7 +59,7 @@ struct List: AsyncParsableCommand {
             .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 0),
             .init(name: "validated_at"),
             .init(name: "failing_pages", heading: "FAILING", isNumber: true, rank: 0, isCount: true),
-            .init(name: "next_attempt_at", heading: "NEXT", rank: 4),
+            .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 4),
             .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 7),
             .init(name: "pinned"),
             .init(name: "paging", heading: "PAGING", rank: 8),
