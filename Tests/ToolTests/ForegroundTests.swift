@@ -28,6 +28,24 @@ struct ForegroundTests {
         try await eventually("it has ended") { tool.shown.contains("ended, 0") }
     }
 
+    @Test("watch reads keys again after it was stopped, continued in the background and brought back")
+    func broughtBack() async throws {
+        try await folder.writeListWithGap()
+        let script = "set -m; '\(Tool.path)' watch --store '\(folder.store)'; bg; read line; fg; echo \"ended, $?\""
+        let tool = try TerminalProgram(
+            "/bin/bash", ["-c", script],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"])
+        try await eventually("the view is there") { tool.shown.contains("q quit") }
+        tool.type("\u{1a}")
+        try await eventually("it is in the background") { tool.shown.contains("watch --store") }
+        tool.type("\n")
+        try await eventually("the view is there again") {
+            tool.shown.components(separatedBy: "\u{1b}[?1049h").count == 3
+        }
+        tool.type("q")
+        try await eventually("it has ended") { tool.shown.contains("ended, 0") }
+    }
+
     @Test("Help fits the terminal, whatever COLUMNS says", arguments: [60, 100])
     func helpWidth(columns: Int) async throws {
         let tool = try TerminalProgram(

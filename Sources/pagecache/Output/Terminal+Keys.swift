@@ -81,6 +81,15 @@ extension Terminal {
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
+    /// Takes the keys again where a view has read them, and a shell has used the terminal since. `fg` of a running process
+    /// sends it no signal.
+    func keepKeys() {
+        guard state.withLock({ !$0.isSuspended && $0.settings != nil }) else { return }
+        var settings = termios()
+        guard tcgetattr(STDIN_FILENO, &settings) == 0, settings.c_lflag & tcflag_t(ICANON) != 0 else { return }
+        takeKeys()
+    }
+
     /// Restores the old settings of the terminal.
     func giveKeysBack(_ settings: termios?) {
         guard isInForeground, var settings else { return }

@@ -107,10 +107,9 @@ extension Terminal {
         redraw()
     }
 
-    /// Redraws the view after `fg`, and takes the keys again if it read them before.
+    /// Takes the keys again after `fg`, and redraws the view.
     func takeBack() {
-        let readsKeys = state.withLock { !$0.isSuspended && $0.settings != nil }
-        if readsKeys { takeKeys() }
+        keepKeys()
         redraw()
     }
 

@@ -105,6 +105,7 @@ final class Watching {
                 view.takesKeys = true
                 keys = terminal.readKeys { [todo] in todo.press($0) }
             }
+            terminal.keepKeys()
             for key in todo.takeKeys() where try await !actions.press(key, &view, lists) { return }
             actions.settle(&view)
             if let queries = todo.take() { try await look(at: queries, only: only) }
