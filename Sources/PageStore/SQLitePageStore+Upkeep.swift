@@ -68,6 +68,66 @@ extension SQLitePageStore {
     /// was purged later.
     public var filesSetAside: [String] { Quarantine.setAside(of: path) }
 
+    /// Returns whether a file is a damaged store: its header or its schema cannot be read, or ``verify()`` has findings.
+    ///
+    /// Changes nothing, and creates no file.
+    /// - Throws: `StorageError` with `notAStore` for another file, with `newerSchema` for a store of a newer version, and
+    ///   with `notFound` for a blank file; otherwise as opening and reading do.
+    package static func isDamaged(at path: String) async throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            _ = try StoreFile.kind(of: try StoreFile.locate(path))
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return true
+        }
+        do throws(StorageError) {
+            let store = try await open(at: path, mode: .readOnly)
+            do throws(StorageError) {
+                let report = try await store.verify()
+                await store.close()
+                return !report.isSound
+            } catch {
+                await store.close()
+                throw error
+            }
+        } catch {
+            // The header has the mark of this package, so another schema behind it is damage.
+            guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
+            return true
+        }
+    }
+
+    /// Returns whether a file has the mark of a store in its header.
+    package static func hasMark(_ path: String) -> Bool {
+        do throws(StorageError) {
+            return try StoreFile.kind(of: try StoreFile.locate(path)) == .store
+        } catch {
+            return false
+        }
+    }
+
+    /// Returns the report that ``repair()`` would return, from the findings alone. Changes nothing.
+    ///
+    /// A repaired row can reveal further damage, so the numbers are lower bounds. They are zero where the rows must be
+    /// copied to a new file, because only the copy shows which rows are readable.
+    package func repairPreview() async throws(StorageError) -> RepairReport {
+        let (path, identity, options, isReadOnly) = (path, identity, options, isReadOnly)
+        return try await upkeep.run { () throws(StorageError) in
+            let connection = try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
+            connection.timeLimit = nil
+            let found = try connection.transaction(.read) { () throws(StorageError) in
+                Verification.run(in: connection)
+            }
+            var report = RepairReport(found: found.report, left: VerifyReport())
+            guard !found.damage.isTreeDamaged else {
+                report.replacedFile = "\(path).corrupt-<time>"
+                return report
+            }
+            found.damage.count(into: &report)
+            return report
+        }
+    }
+
     /// Renames an unreadable store to `….corrupt-<time>`, so that the next opening creates a new one.
     ///
     /// Only this call renames a store that cannot be opened. No process may have the store open.

@@ -77,7 +77,8 @@ enum StoreFile {
         }
     }
 
-    /// Returns the kind of the file by its header, before SQLite opens it.
+    /// Returns the kind of the file by its header, before SQLite opens it. Throws `damaged` for a store whose header was
+    /// overwritten: the mark of this package or the files next to it show that it was one.
     static func kind(of path: String) throws(StorageError) -> Kind {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StorageError(.notFound, "there is no store at \(path)") }
@@ -98,10 +99,21 @@ enum StoreFile {
         guard count >= 0 else { throw failure(.inputOutput, "cannot read \(path)") }
         if count == 0 { return .blank }
         let stamp = header[68..<72].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)), stamp == applicationID else {
+        let isDatabase = count == 100 && header.starts(with: Array("SQLite format 3\0".utf8))
+        if isDatabase, stamp == applicationID { return .store }
+        // A database of another program has a whole header of its own.
+        guard !isDatabase, count == 100 && stamp == applicationID || hasCompanions(path) else {
             throw StorageError(.notAStore, "\(path) is not a pagecache store")
         }
-        return .store
+        throw StorageError(.damaged, "\(path) is a store whose header was overwritten")
+    }
+
+    /// Returns whether both files that every opened store leaves next to it are there.
+    private static func hasCompanions(_ path: String) -> Bool {
+        ["-owners", "-notices"].allSatisfy { suffix in
+            var status = stat()
+            return lstat(path + suffix, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        }
     }
 
     /// Removes a file that a repair has created, and the files that SQLite keeps next to it.

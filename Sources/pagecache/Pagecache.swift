@@ -38,7 +38,8 @@ struct Pagecache: AsyncParsableCommand {
               75  incomplete for now, or the store is busy
               77  permission denied
               78  the store has a newer version
-             130  stopped by SIGINT; fetched pages are kept. 129: SIGHUP, 143: SIGTERM
+             130  stopped by SIGINT; fetched pages are kept
+                  (129: SIGHUP, 131: SIGQUIT, 143: SIGTERM)
             """,
         version: toolVersion,
         // Each command states its name. Otherwise the parser derives the names of all commands from their types on
@@ -106,8 +107,9 @@ struct Pagecache: AsyncParsableCommand {
     private static func helpWidth() -> Int? {
         let terminal = Terminal.standard
         let stated = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
-        guard let width = stated ?? (terminal.outputIsTerminal ? terminal.width : nil) else { return nil }
-        if width < HelpLayout.narrowest { setenv("COLUMNS", "\(HelpLayout.unbroken)", 1) }
+        // An exported `COLUMNS` may be older than the present width of the terminal.
+        guard let width = terminal.outputIsTerminal ? terminal.width : stated else { return nil }
+        setenv("COLUMNS", "\(width < HelpLayout.narrowest ? HelpLayout.unbroken : width)", 1)
         return max(1, width)
     }
 

@@ -28,7 +28,7 @@ struct DiffTests {
             #expect(try await tool(["sync", url]).status == 0)
             let first = try await tool(["diff", url])
             #expect(first.status == 1)
-            #expect(first.output == "+ 0–249  loaded for the first time\n")
+            #expect(first.output == "+ 0–249  loaded\n")
             let deleted = origin.ids[20]
             origin.insert(at: 0)
             origin.remove(at: 21)
@@ -130,6 +130,30 @@ struct DiffTests {
         }
     }
 
+    @Test("Evicted positions are shown in order and counted, and are no change of the list")
+    func evicted() async throws {
+        let origin = DemoOrigin(count: 550)
+        try await withOrigin(origin) { root in
+            let url = "\(root)/items"
+            let synced = try await tool(["sync", url, "--json"])
+            #expect(synced.status == 0)
+            let version = try #require(synced.json["version"] as? String)
+            #expect(try await tool(["gc", "--max-bytes", "0"]).status == 0)
+            let diff = try await tool(["diff", url, "--since", "@\(version)"])
+            #expect(diff.status == 0, "\(diff.errors)")
+            #expect(diff.output == "- 0–549  no longer stored\n")
+            #expect(diff.errors.hasPrefix("550 positions no longer stored since @"), "\(diff.errors)")
+        }
+    }
+
+    @Test("A start in the future is refused")
+    func future() async throws {
+        try await folder.write(items(0..<10), total: .exact(10))
+        let ended = try await tool(["diff", "list", "--since", "2999-01-01"])
+        #expect(ended.status == 64)
+        #expect(ended.errors.contains("--since must not be in the future, and is 2999-01-01T"), "\(ended.errors)")
+    }
+
     @Test("Journal entries become changes, with loads in a row as ranges")
     func entries() {
         func entry(_ counter: Int, _ changes: [JournalChange]) -> JournalEntry {
@@ -151,7 +175,9 @@ struct DiffTests {
         #expect(lines[1] == "- 3  7  {\"id\":7}")
         #expect(lines[3] == "> 5 → 9  9")
         #expect(lines[4] == "~ 2  7  {\"id\":7}")
-        #expect(ItemChange.summary(changes).hasPrefix("1 inserted, 1 deleted, 1 moved, 1 edited, 200 loaded"))
+        #expect(
+            ItemChange.summary(changes).hasPrefix(
+                "1 inserted, 1 deleted, 1 moved, 1 edited, 200 positions loaded, positions from 50 on"))
         #expect(ItemChange.summary([]) == "no change")
         #expect(lines.allSatisfy { $0.count <= 40 })
     }

@@ -203,7 +203,7 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
         #expect(
             sentences(list, .failure).last
-                == "The origin accepts no requests until 2027-01-15T08:00:30.000Z (Retry-After).")
+                == "The origin asks for no request before 2027-01-15T08:00:30.000Z (Retry-After).")
     }
 
     @Test("A page in flight is explained, also when its process has died (R30)")

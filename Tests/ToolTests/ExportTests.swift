@@ -117,6 +117,42 @@ struct ExportTests {
         #expect(device.errors.contains("no space left"))
     }
 
+    @Test(
+        "export and show into a slow pipe write one state of the list, although a sync changes it",
+        arguments: ["export", "show"])
+    func slowReader(command: String) async throws {
+        let origin = DemoOrigin(count: 3_000)
+        try await withOrigin(origin) { root in
+            let synced = try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"])
+            let query = try #require(synced.json["query"] as? String)
+            let before = origin.ids
+            let pipe = "\(folder.path)/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            defer { close(reader) }
+            let tool = try TerminalProgram(
+                Tool.path, [command, query, "--store", folder.store],
+                environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"], output: pipe)
+            var waiting: Int32 = 0
+            try await eventually("the pipe is full") {
+                ioctl(reader, UInt(FIONREAD), &waiting) == 0 && waiting >= 4_096
+            }
+            origin.insert(at: 0)
+            origin.remove(at: 1_500)
+            #expect(try await Tool.run(["sync", query, "--sweep", "--store", folder.store]).status == 0)
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            try await eventually("it has ended") {
+                let hadEnded = tool.ended != nil
+                while case let count = read(reader, &buffer, buffer.count), count > 0 { bytes += buffer.prefix(count) }
+                return hadEnded
+            }
+            #expect(tool.ended == 0, "\(tool.shown)")
+            let ids = String(decoding: bytes, as: UTF8.self).matches(of: /"id":"([^"]+)"/).map { String($0.output.1) }
+            #expect(ids == before)
+        }
+    }
+
     @Test("An export with gaps writes the held items, reports the missing ones, and ends with 75 (R12)")
     func gaps() async throws {
         let query = try await filled(1_000, ["--max-pages", "3", "--overlap", "0"])

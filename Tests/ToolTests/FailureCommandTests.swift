@@ -81,7 +81,8 @@ struct FailureCommandTests {
             #expect(try await tool(["errors", "--json"]).output == "[]\n")
             let none = try await tool(["errors"])
             #expect(none.output.isEmpty)
-            #expect(none.errors == "no page fails; 'pagecache list' shows the age of each query\n")
+            #expect(
+                none.errors == "no page fails; 'pagecache list --store \(folder.store)' shows the age of each query\n")
         }
     }
 
@@ -206,13 +207,17 @@ struct FailureCommandTests {
             faults.mend()
             let before = origin.requests.count
             let first = try await tool(["retry", id])
-            #expect(first.errors.contains("1 page failed permanently; --permanent retries it"))
+            #expect(
+                first.errors.contains(
+                    "1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it"))
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [199])
             let none = try await tool(["retry", "--json", "--quiet"])
             #expect(none.status == 0)
             #expect(
-                none.errors == "pagecache: no page was retried: 1 page failed permanently; --permanent retries it\n")
+                none.errors
+                    == "pagecache: no page was retried: 1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it\n"
+            )
             #expect(none.output == "[]\n")
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["retry", "--permanent", "--quiet"]).status == 0)

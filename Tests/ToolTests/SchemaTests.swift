@@ -44,7 +44,7 @@ struct SchemaTests {
         let path = "/home/me/.cache/pagecache/store.sqlite"
         #expect(example.contains(path))
         let store = "\(folder.path)/none.sqlite"
-        let ended = try await Tool.run(["list", "--json", "--store", store])
+        let ended = try await Tool.run(["list", "--json"], environment: ["PAGECACHE_STORE": store])
         #expect(ended.status == 66)
         #expect(ended.errors.trimmingCharacters(in: .newlines) == example.replacing(path, with: store))
     }
@@ -92,6 +92,10 @@ struct SchemaTests {
             try check(try await run(["verify", "--repair", "--yes"]), "verify")
             try check(try await run(["purge", query, "--dry-run"]), "purge")
             try check(try await run(["purge", "--all", "--yes"]), "purge")
+            // Only a damaged store is set aside.
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+            try file.write(contentsOf: Data("no header".utf8))
+            try file.close()
             try check(try await run(["verify", "--set-aside", "--dry-run"]), "verify")
             try check(try await run(["verify", "--set-aside", "--yes"]), "verify")
         }

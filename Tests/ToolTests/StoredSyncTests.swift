@@ -122,6 +122,58 @@ struct StoredSyncTests {
         #expect(try await folder.tool(["doctor"], environment: environment).status == 77)
     }
 
+    @Test("A list whose items were all evicted is stale: list shows it, and sync --stale fetches it")
+    func evicted() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items"]).status == 0)
+            #expect(try await tool(["gc", "--max-bytes", "0"]).status == 0)
+            let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
+            #expect(list["items"] as? Int == 0)
+            #expect(list["freshness"] as? String == "stale")
+            #expect(try await tool(["sync", "--due"]).errors.contains("1 stale query is not pinned"))
+            let synced = try await tool(["sync", "--stale", "--json"])
+            #expect(synced.jsonArray.first?["items"] as? Int == 250, "\(synced.output)\(synced.errors)")
+        }
+    }
+
+    @Test("doctor reports whether this user can write, and a file of certificates without a certificate")
+    func doctorOnAccess() async throws {
+        try await folder.writeListWithGap()
+        func result(_ name: String, _ environment: [String: String] = [:]) async throws -> [String: Any]? {
+            try await folder.tool(["doctor", "--json"], environment: environment).jsonArray.first {
+                $0["check"] as? String == name
+            }
+        }
+        #expect(try await result("write access")?["status"] as? String == "ok")
+        // The superuser may write everywhere.
+        if getuid() != 0 {
+            #expect(chmod(folder.store, 0o400) == 0)
+            #expect(try await result("write access")?["status"] as? String == "warning")
+            #expect(chmod(folder.store, 0o600) == 0)
+        }
+        let file = "\(folder.path)/ca.pem"
+        folder.createFile(file, "-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----\n")
+        #expect(try await result("certificates", ["SSL_CERT_FILE": file])?["status"] as? String == "error")
+        let refused = try await Tool.run(["sync", "https://127.0.0.1:1/", "--cacert", file, "--store", folder.store])
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains("has no certificate in PEM form: '\(file)'"), "\(refused.errors)")
+        folder.createFile(file, "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
+        #expect(CertificateFile.problem(at: file) == nil)
+    }
+
+    @Test("The hint at gc names a budget below the present size, and none for a small store")
+    func spaceHint() {
+        func hint(_ bytes: [(Int, Bool)]) -> String {
+            DoctorChecks.spaceHint(
+                bytes.map { QuerySummary(outline: Sample.list([], isPinned: $0.1), bytes: $0.0) })
+        }
+        #expect(hint([(239_000_000, false)]) == "'pagecache gc --max-bytes 119M' shrinks the store")
+        #expect(hint([(40_000_000, false), (60_000_000, true)]) == "'pagecache gc --max-bytes 80M' shrinks the store")
+        #expect(hint([(1_000_000, false)]) == "free some space on this disk; the store has 1.0 MB to evict")
+        #expect(hint([]) == "free some space on this disk; the store has 0 B to evict")
+    }
+
     @Test("doctor refuses a folder and a text file as other commands do, and says where no store can be created")
     func doctorOnOtherFiles() async throws {
         let text = "\(folder.path)/notes.txt"

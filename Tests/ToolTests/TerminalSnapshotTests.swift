@@ -28,16 +28,17 @@ struct TerminalSnapshotTests {
         var snapshot = ""
         for command in Self.commands {
             let isHelp = command.contains("--help")
-            let arguments = command + (isHelp ? [] : ["--store", store.folder.store])
+            // Commands in the output would contain the folder of the test if the store were an option.
+            let place = isHelp ? [:] : ["PAGECACHE_STORE": store.folder.store]
+            let common = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"]
             let tool = try TerminalProgram(
-                Tool.path, arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"],
-                columns: columns)
+                Tool.path, command, environment: common.merging(place) { $1 }, columns: columns)
             try await eventually("it has ended") { tool.ended != nil }
             #expect(tool.ended == (command[0] == "diff" ? 1 : 0), "\(command): \(tool.shown)")
             let shown = OperatorStore.stable(tool.shown)
             snapshot += "$ pagecache \(command.joined(separator: " "))\n\(shown)\n"
             expectFits(shown, columns, command)
-            let piped = try await Tool.run(arguments, environment: ["COLUMNS": "1000"]).output
+            let piped = try await Tool.run(command, environment: place.merging(["COLUMNS": "1000"]) { $1 }).output
             if isHelp || command[0] == "why" { expectWhole(shown, OperatorStore.stable(piped), columns, command) }
             if command == ["errors"] || command == ["pages", OperatorStore.failing.text] {
                 let words = Set(shown.split { $0.isWhitespace })

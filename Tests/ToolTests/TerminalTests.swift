@@ -133,7 +133,7 @@ struct TerminalTests {
 
     @Test(
         "watch switches to the alternate screen, and back at the end",
-        arguments: [("\u{3}", 130), ("", 143)] as [(String, Int32)])
+        arguments: [("\u{3}", 130), ("", 143), ("\u{1c}", 131)] as [(String, Int32)])
     func watch(keys: String, status: Int32) async throws {
         let query = try await filled(250)
         let tool = try start(["watch", query])
@@ -146,6 +146,7 @@ struct TerminalTests {
         #expect(tool.ended == status)
         #expect(tool.shown.contains("\u{1b}[?25h\u{1b}[?1049l"))
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+        #expect(!tool.shown.contains("Thread 0"))
     }
 
     @Test("The keys of watch select, pin, find, show items and quit, and the terminal gets its settings back")
@@ -227,7 +228,7 @@ struct TerminalTests {
             #expect(empty.status == 0)
             let list = try await Tool.run(["list", "--store", folder.store])
             #expect(list.output.isEmpty)
-            #expect(list.errors == "the store has no query; 'pagecache sync URL' adds one\n")
+            #expect(list.errors == "the store has no query; 'pagecache sync URL --store \(folder.store)' adds one\n")
         }
     }
 

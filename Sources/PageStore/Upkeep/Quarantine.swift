@@ -12,8 +12,11 @@ enum Quarantine {
     /// Renames the store and the files next to it.
     /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
-        guard StoreFile.isOrdinaryOrMissing(file) else {
-            throw StorageError(.notAStore, "\(file) is not a regular file")
+        // Nothing is written next to a file of another program.
+        do throws(StorageError) {
+            _ = try StoreFile.kind(of: file)
+        } catch {
+            guard error.code == .damaged else { throw error }
         }
         let target = name(for: file, at: now)
         let inUse = StorageError(.busy, "\(file) is in use; end the processes that have it open")

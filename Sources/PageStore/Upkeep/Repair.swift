@@ -211,3 +211,15 @@ struct Repair {
                 changes: (changes[query] ?? []) + (queued.isEmpty ? [] : [.ledger(queued)])))
     }
 }
+
+extension Verification.Damage {
+    /// Counts what a repair in place drops and rebuilds.
+    func count(into report: inout RepairReport) {
+        let nameless = queries.count { names[$0.record.id] == nil }
+        report.pagesDropped = Set(pages).count + rows.count
+        report.queriesDropped = namesakes.count + nameless
+        report.mended =
+            identities.count + queries.count - nameless + holdings.count + journals.count
+            + [hasOrphans, hasImpossibleNotes, hasLostNotes].count { $0 }
+    }
+}

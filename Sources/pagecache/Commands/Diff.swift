@@ -13,11 +13,12 @@ struct Diff: AsyncParsableCommand {
             One line for each change: a sign, the position, the id, and the item. The
             signs are '+' inserted, '-' deleted, '>' moved, '~' edited. The position and
             the item are those right after the change. For a deleted item they are those
-            before it. The exit code is 0 without changes, and 1 with changes. The store
-            keeps the changes of the last ten minutes, and older ones up to 1 MiB for each
-            query. When they do not reach back far enough, the exit code is 66. 'last'
-            means: since the start of the most recent sync that changed an item. For the
-            changes of one sync, store the version before it.
+            before it. The exit code is 0 without changes, and 1 with changes. Evicted
+            positions are shown, and are no change. The store keeps the changes of the
+            last ten minutes, and older ones up to 1 MiB for each query. When they do not
+            reach back far enough, the exit code is 66. 'last' means: since the start of
+            the most recent sync that changed an item. For the changes of one sync, store
+            the version before it.
 
             EXAMPLES
               pagecache diff 4k2m9xqa                 since the last sync with changes
@@ -67,14 +68,22 @@ struct Diff: AsyncParsableCommand {
         }
         try await changes.readItems(of: record.id, in: store, at: reached)
         render(changes.all, record.key, start, reached)
-        return !changes.all.isEmpty
+        // Positions that were evicted are no change of the list.
+        return changes.all.contains { $0.kind != .dropped }
     }
 
     /// The version to compare with. Returns nil when the journal does not reach back to it.
     private func start(_ record: QueryRecord, _ store: any ToolStore) async throws -> ContentVersion? {
         switch since ?? .last {
         case .version(let version): return version
-        case .time(let moment): return try await store.version(of: record.id, at: moment)
+        case .time(let moment):
+            let now = SystemClock().now()
+            guard moment <= now else {
+                throw ToolFailure(
+                    .usage, "usage", "--since must not be in the future, and is \(TimeText.rfc3339(moment))",
+                    hint: "the clock of this machine shows \(TimeText.rfc3339(now))")
+            }
+            return try await store.version(of: record.id, at: moment)
         case .age(let age): return try await store.version(of: record.id, at: SystemClock().now() + (.zero - age))
         case .last:
             if let version = try await store.tally(of: record.id)?.changedSince { return version }

@@ -41,8 +41,12 @@ struct Doctor: AsyncParsableCommand {
             let store = try await common.place.open(.reading)
             do throws(StorageError) {
                 let (statistics, damaged) = (try await store.statistics(), try await store.damagedQueries())
-                if let path = common.place.path { checks.checkPlace(path) }
-                if let obstacle = try await store.writeObstacle() { checks.cannotWrite(obstacle) }
+                if let path = common.place.path { checks.checkPlace(path, statistics.queries.map(\.summary)) }
+                if let obstacle = try await store.writeObstacle() {
+                    checks.cannotWrite(obstacle)
+                } else if common.place.path == nil {
+                    checks.canWrite()
+                }
                 checks.checkStore(store.name, statistics, damaged)
             } catch {
                 await store.close()
@@ -64,12 +68,13 @@ struct Doctor: AsyncParsableCommand {
             .init(name: "message", heading: "RESULT", least: 20, isWrapped: true), .init(name: "hint"),
         ]
         let rows = results.map { result -> [ResultTable.Cell] in
+            let hint = result.hint.map { Terminal.standard.hinted($0) }
             // People get the hint in the column of the message.
-            [
+            return [
                 .init(.string(result.name)),
                 .init(.string(result.status.rawValue), colour: result.status.colour),
-                .init(.string(result.message), result.message + (result.hint.map { " (\($0))" } ?? "")),
-                .init(.optional(result.hint)),
+                .init(.string(result.message), result.message + (hint.map { " (\($0))" } ?? "")),
+                .init(.optional(hint)),
             ]
         }
         return ResultTable(columns: columns, rows: rows)
@@ -117,7 +122,8 @@ struct DoctorChecks {
 
     // MARK: The file
 
-    mutating func checkPlace(_ path: String) {
+    /// - Parameter queries: the queries of the store. `nil` when they cannot be read.
+    mutating func checkPlace(_ path: String, _ queries: [QuerySummary]? = nil) {
         let files = FileManager.default
         var status = stat()
         guard stat(path, &status) == 0 else { return }
@@ -132,15 +138,34 @@ struct DoctorChecks {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         if !files.isWritableFile(atPath: folder.isEmpty ? "/" : folder) || !files.isWritableFile(atPath: path) {
             cannotWrite("this user can only read the store")
+        } else {
+            canWrite()
         }
         var system = statvfs()
         if statvfs(path, &system) == 0 {
             let bytes = Int(system.f_bavail) * Int(system.f_frsize)
             note(
                 "disk", bytes < 100_000_000 ? .warning : .ok, "\(SizeText.bytes(bytes)) are free",
-                hint: bytes < 100_000_000 ? "'pagecache gc --max-bytes 1G' shrinks the store" : nil)
+                hint: bytes < 100_000_000 ? DoctorChecks.spaceHint(queries ?? []) : nil)
         }
     }
+
+    /// The way to more free space: an eviction to a budget below the present size, where that frees a megabyte.
+    static func spaceHint(_ queries: [QuerySummary]) -> String {
+        let (all, evictable) = queries.reduce(into: (0, 0)) { sums, query in
+            sums.0 += query.bytes
+            if !query.outline.record.isPinned { sums.1 += query.bytes }
+        }
+        let budget = all - evictable / 2
+        let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")]
+        guard evictable >= 2_000_000, let unit = units.first(where: { budget >= 10 * $0.0 }) else {
+            return "free some space on this disk; the store has \(SizeText.bytes(evictable)) to evict"
+        }
+        let command = "pagecache gc --max-bytes \(budget / unit.0)\(unit.1)"
+        return "'\(command)' shrinks the store"
+    }
+
+    mutating func canWrite() { note("write access", .ok, "this user can write into the store") }
 
     mutating func cannotWrite(_ obstacle: String) {
         note("write access", .warning, obstacle, hint: "sync needs write access")
@@ -220,7 +245,7 @@ struct DoctorChecks {
 
     private mutating func checkPinned(_ lists: [ListOutline]) {
         let pinned = lists.filter(\.record.isPinned)
-        let stale = pinned.filter { $0.freshness(FreshnessPolicy(), now: now) != .fresh }
+        let stale = pinned.filter { $0.judgedFreshness(now: now) != .fresh }
         let last =
             lists.compactMap(\.record.validatedAt).max().map { "; last sync \(TimeText.age(now - $0)) ago" } ?? ""
         if pinned.isEmpty {
@@ -240,11 +265,12 @@ struct DoctorChecks {
     mutating func checkSurroundings() {
         let files = FileManager.default
         if let path = environment["SSL_CERT_FILE"], !path.isEmpty {
-            let isThere = files.isReadableFile(atPath: path)
+            let problem = CertificateFile.problem(at: path)
             note(
-                "certificates", isThere ? .ok : .error,
-                "SSL_CERT_FILE is \(path)\(isThere ? "" : ", which cannot be read")",
-                hint: isThere ? nil : "unset it, or name a readable file", exit: isThere ? nil : .permission)
+                "certificates", problem == nil ? .ok : .error,
+                "SSL_CERT_FILE is \(path)\(problem.map { ", which \($0)" } ?? "")",
+                hint: problem.map { _ in "unset it, or name a PEM file with certificates" },
+                exit: problem.map { _ in files.isReadableFile(atPath: path) ? .unusableData : .permission })
         } else if let path = DoctorChecks.bundles.first(where: files.isReadableFile) {
             note("certificates", .ok, path)
         } else {

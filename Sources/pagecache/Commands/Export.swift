@@ -24,6 +24,8 @@ struct Export: AsyncParsableCommand {
 
     /// The largest number of times that an export starts again because the list changed during it.
     private static let restarts = 3
+    /// The most bytes of items that are read in one transaction and kept in memory, for a pipe: 32 MiB.
+    static let mostInMemory = 32 << 20
 
     @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
@@ -53,7 +55,14 @@ struct Export: AsyncParsableCommand {
 
     private func export(_ store: any ToolStore) async throws {
         let record = try await find(in: store)
-        let sink = try ByteSink(path: output == "-" ? nil : output, terminal: .standard)
+        let isPipe = output == nil || output == "-"
+        let sink = try ByteSink(path: isPipe ? nil : output, terminal: .standard)
+        // A pipe cannot take bytes back, and its reader may be slower than the next sync.
+        if isPipe, try await store.summary(of: record.id)?.bytes ?? .max <= Export.mostInMemory {
+            let reading = try await store.list(of: record.id) { [0..<($0.pages.last?.range.upperBound ?? 0)] }
+            guard let reading else { throw moved("was removed") }
+            return try finish(write(reading, to: sink), reading.outline, sink)
+        }
         for attempt in 0... {
             guard let list = try await store.outline(of: record.id) else { throw moved("was removed") }
             let result = try await write(list, from: store, to: sink)
@@ -118,6 +127,25 @@ struct Export: AsyncParsableCommand {
         }
         written.damaged += list.damaged
         guard try await store.excerpt(of: id, 0..<0)?.record.version == list.record.version else { return nil }
+        try encoder.end(sink)
+        (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
+        return written
+    }
+
+    /// Writes a list that was read in one transaction.
+    private func write(_ reading: ListReading, to sink: ByteSink) throws -> Written {
+        var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
+        var written = Written(items: 0, itemsCutShort: 0)
+        try encoder.begin(sink)
+        for window in reading.windows {
+            for part in window.parts {
+                try Task.checkCancellation()
+                try encoder.write(part.content, to: sink)
+                if part.isHeld { written.held.append(part.range) }
+            }
+            written.damaged += window.damaged
+        }
+        written.damaged += reading.outline.damaged
         try encoder.end(sink)
         (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
         return written

@@ -74,7 +74,7 @@ struct InfoReport {
     private var profile: [Explained] { HTTPSource.explanation(inStored: record.source) }
 
     var members: [(String, JSONOutput)] {
-        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let freshness = list.judgedFreshness(now: now)
         return [
             ("query", .string(record.key.shortID)), ("key", .string(record.key.text)),
             ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
@@ -101,7 +101,7 @@ struct InfoReport {
     }
 
     var lines: [LabelledLine] {
-        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let freshness = list.judgedFreshness(now: now)
         let limit = TimeText.age(FreshnessPolicy().staleAfter(record))
         let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
         var lines = [

@@ -59,7 +59,7 @@ struct List: AsyncParsableCommand {
             .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 0),
             .init(name: "validated_at"),
             .init(name: "failing_pages", heading: "FAILING", isNumber: true, rank: 0, isCount: true),
-            .init(name: "next_attempt_at", heading: "NEXT", rank: 4),
+            .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 4),
             .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 7),
             .init(name: "pinned"),
             .init(name: "paging", heading: "PAGING", rank: 8),
@@ -72,7 +72,7 @@ struct List: AsyncParsableCommand {
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
         let list = query.outline
         let record = list.record
-        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let freshness = list.judgedFreshness(now: now)
         let failures = list.failures
         let next = failures.compactMap(\.nextAttemptAt).min()
         return [

@@ -116,17 +116,20 @@ struct Retry: AsyncParsableCommand {
     }
 
     private func tellWhatIsLeft(_ wanted: [ListOutline], _ isNothing: Bool) {
-        let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.failures.count { $0.state == .failedPermanent } }
+        let permanentFailures = permanent ? [] : wanted.flatMap { $0.failures.filter { $0.state == .failedPermanent } }
+        let left = permanentFailures.count
         if isNothing, left == 0 { Terminal.standard.note("no page fails") }
         guard left > 0 else { return }
         let pages = "\(SizeText.count(left, "page", "pages")) failed permanently"
+        let isRefused = permanentFailures.contains { $0.failure?.failureClass == .forbidden }
+        let way = "--permanent\(isRefused ? ", with a credential as in --bearer-env VAR," : "") retries"
         if isNothing {
             // No other line says that the command did nothing.
             Terminal.standard.complain(
-                "no page was retried: \(pages); --permanent retries \(left == 1 ? "it" : "them")")
+                "no page was retried: \(pages); \(way) \(left == 1 ? "it" : "them")")
         } else {
             Terminal.standard.note(
-                "\(pages); --permanent retries \(left == 1 ? "it" : "them")")
+                "\(pages); \(way) \(left == 1 ? "it" : "them")")
         }
     }
 

@@ -61,7 +61,48 @@ struct Show: AsyncParsableCommand {
         try await common.withStore(.reading) { store in try await show(store) }
     }
 
+    /// The largest number of times that a list is read again because it changed before any output.
+    private static let restarts = 20
+
     private func show(_ store: any ToolStore) async throws {
+        for attempt in 0... {
+            var hasBegun = false
+            do {
+                return try await show(store, &hasBegun)
+            } catch let failure as ToolFailure where failure.code == Show.moved.code {
+                guard !hasBegun, attempt < Show.restarts else { throw failure }
+            }
+        }
+    }
+
+    private static let moved = ToolFailure(
+        .incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
+
+    /// Reads pieces of a list in one transaction, where memory allows it and one piece would not be enough. Otherwise
+    /// reads the first piece.
+    private func first(_ pieces: [Range<Int>], of record: QueryRecord, in store: any ToolStore) async throws
+        -> [ListWindow]
+    {
+        guard pieces.count > 1, try await store.summary(of: record.id)?.bytes ?? .max <= Export.mostInMemory else {
+            guard let piece = pieces.first else { return [] }
+            return [try await read(piece, of: record, in: store)]
+        }
+        guard let reading = try await store.list(of: record.id, reading: { _ in pieces }),
+            reading.outline.record.version == record.version
+        else { throw Show.moved }
+        return reading.windows
+    }
+
+    private func read(_ range: Range<Int>, of record: QueryRecord, in store: any ToolStore) async throws
+        -> ListWindow
+    {
+        guard let window = try await store.window(of: record.id, range), window.version == record.version else {
+            throw Show.moved
+        }
+        return window
+    }
+
+    private func show(_ store: any ToolStore, _ hasBegun: inout Bool) async throws {
         let terminal = Terminal.standard
         let list = try await tail(of: try await QuerySelector.find(query, in: store), in: store)
         let length = max(list.length, list.pages.last?.range.upperBound ?? 0)
@@ -85,13 +126,17 @@ struct Show: AsyncParsableCommand {
         var damaged = shown.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map {
             $0.clamped(to: asked)
         }
+        let pieces = Show.pieces(of: shown, asked)
+        let early = try await first(pieces, of: list.record, in: store)
+        hasBegun = true
         try writer.begin()
-        for range in Show.pieces(of: shown, asked) {
+        for (index, range) in pieces.enumerated() {
             try Task.checkCancellation()
-            guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version
-            else {
-                throw ToolFailure(
-                    .incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
+            let window: ListWindow
+            if index < early.count {
+                window = early[index]
+            } else {
+                window = try await read(range, of: list.record, in: store)
             }
             try writer.write(window)
             damaged += window.damaged.filter { !damaged.contains($0) }

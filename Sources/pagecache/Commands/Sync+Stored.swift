@@ -26,20 +26,31 @@ extension Sync {
         if work.due {
             return try await DueWork.all(in: store, freshness: policy, retry: options.retry).map(ListRunner.Job.init)
         }
+        let queries = work.all ? try await store.records() : try await stale(in: store, policy)
+        return queries.map { ListRunner.Job(query: $0, runs: [options.work]) }
+    }
+
+    /// The queries that `list` shows as stale or never fetched. Reads the pages of young lists only.
+    private func stale(in store: any ToolStore, _ policy: FreshnessPolicy) async throws -> [QueryRecord] {
         let now = SystemClock().now()
-        return try await store.records().filter { work.all || policy.freshness(of: $0, now: now) != .fresh }.map {
-            ListRunner.Job(query: $0, runs: [options.work])
+        var stale: [QueryRecord] = []
+        for record in try await store.records() {
+            if policy.freshness(of: record, now: now) == .fresh {
+                guard record.end ?? record.total.count ?? 0 > 0,
+                    try await store.outline(of: record.id)?.holdsNothing == true
+                else { continue }
+            }
+            stale.append(record)
         }
+        return stale
     }
 
     /// The message of a run that had no work.
     private func nothing(in store: any ToolStore) async throws -> String {
-        let records = try await store.records()
         if work.all { return "the store has no query that 'sync' can fetch" }
         if work.stale { return "no query is stale" }
         let policy = FreshnessPolicy(operatorSays: work.staleAfter)
-        let now = SystemClock().now()
-        let stale = records.count { !$0.isPinned && policy.freshness(of: $0, now: now) != .fresh }
+        let stale = try await stale(in: store, policy).count { !$0.isPinned }
         guard stale > 0 else { return "nothing is due" }
         let queries = stale == 1 ? "1 stale query is" : "\(SizeText.count(stale)) stale queries are"
         return

@@ -20,8 +20,8 @@ struct Verify: AsyncParsableCommand {
             and the next sync fetches them again. Intact pages stay. If rows are
             unreadable, --repair copies the readable ones to a new file, and keeps the old
             file as '….corrupt-<time>'. No other process may have the store open then.
-            --set-aside renames an unreadable store, so that the next sync creates a new
-            one.
+            --set-aside renames a damaged store, so that the next sync creates a new one.
+            It refuses a sound store, and files of other programs.
 
             EXAMPLES
               pagecache verify
@@ -42,7 +42,7 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        if setAside { return try moveAway() }
+        if setAside { return try await moveAway() }
         let access = repair && !consent.dryRun ? StoreAccess.writing : .reading
         do {
             do {
@@ -52,10 +52,14 @@ struct Verify: AsyncParsableCommand {
                 guard try SQLitePageStore.admitShortFile(at: path) else { throw error }
                 try await common.withStore(access) { store in try await look(at: store) }
             }
-        } catch let error as StorageError where error.code == .damaged {
+        } catch let error as StorageError where error.code == .damaged || error.code == .notAStore {
+            guard error.code == .damaged || isOurs else { throw error }
             throw unreadable(error)
         }
     }
+
+    /// Whether the file has the mark of a store, so that a foreign schema in it is damage.
+    private var isOurs: Bool { common.place.path.map(SQLitePageStore.hasMark) ?? false }
 
     /// The error for a store that cannot be examined or changed. Its hint does not suggest `verify`, which just failed.
     private func unreadable(_ error: StorageError) -> ToolFailure {
@@ -68,10 +72,18 @@ struct Verify: AsyncParsableCommand {
         if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
         let names = Dictionary(
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
-        guard repair, !consent.dryRun else {
+        guard repair else {
             let report = try await store.verify()
             write(report, names, mended: nil)
             guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' repairs it") }
+            return
+        }
+        if consent.dryRun {
+            let report = try await store.repairPreview()
+            write(report.found, names, mended: report)
+            guard report.found.isSound else {
+                throw Self.failure(report.found, hint: "'pagecache verify --repair' does this")
+            }
             return
         }
         let report = try await store.repair()
@@ -88,10 +100,12 @@ struct Verify: AsyncParsableCommand {
             hint: hint)
     }
 
-    private func moveAway() throws {
+    private func moveAway() async throws {
         let path = try common.storeFile(for: "--set-aside")
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw StorageError(.notFound, "there is no store at \(path)")
+        guard try await SQLitePageStore.isDamaged(at: path) else {
+            throw ToolFailure(
+                .usage, "sound_store", "the store at \(path) is sound, so that there is no reason to set it aside",
+                hint: "'pagecache purge --all' empties it")
         }
         if !consent.dryRun, try !consent.ask("verify", about: "set \(path) aside") {
             return Terminal.standard.note("nothing changed")
@@ -130,6 +144,7 @@ struct Verify: AsyncParsableCommand {
         ].joined(separator: ", ")
         terminal.print(report.isSound ? "sound: \(looked)" : "checked \(looked)")
         guard let mended, !report.isSound else { return }
+        if consent.dryRun { return tellPlan(mended) }
         terminal.print(
             "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), repaired \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
         )
@@ -137,6 +152,18 @@ struct Verify: AsyncParsableCommand {
             terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")
         }
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
+    }
+
+    private func tellPlan(_ plan: RepairReport) {
+        if let replaced = plan.replacedFile {
+            return Terminal.standard.print(
+                sentence: "would copy the readable rows to a new file, and keep the damaged file as \(replaced)")
+        }
+        let pages = SizeText.count(plan.pagesDropped, "page", "pages")
+        let queries = SizeText.count(plan.queriesDropped, "query", "queries")
+        Terminal.standard.print(
+            sentence:
+                "would drop \(pages) and \(queries), and repair \(SizeText.count(plan.mended, "record", "records"))")
     }
 
     /// One row for each finding. Empty when the store is sound.
@@ -158,8 +185,9 @@ struct Verify: AsyncParsableCommand {
         let repair = mended.map { report in
             JSONOutput.object([
                 ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),
-                ("mended", .int(report.mended)), ("sound", .bool(report.left.isSound)),
-                ("replaced_file", .optional(report.replacedFile)),
+                ("mended", .int(report.mended)),
+                ("sound", consent.dryRun ? .null : .bool(report.left.isSound)),
+                ("replaced_file", .optional(report.replacedFile)), ("dry_run", .bool(consent.dryRun)),
             ])
         }
         return .object([

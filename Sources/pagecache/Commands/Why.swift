@@ -50,7 +50,7 @@ struct Why: AsyncParsableCommand {
         let key = explanation.list.record.key
         let columns: [ResultTable.Column] = [.init(name: "topic"), .init(name: "text")]
         let rows = explanation.sentences.map {
-            [ResultTable.Cell(.string($0.topic.rawValue)), ResultTable.Cell(.string($0.text))]
+            [ResultTable.Cell(.string($0.topic.rawValue)), ResultTable.Cell(.string(terminal.hinted($0.text)))]
         }
         switch common.outputFormat {
         case .table:
@@ -63,7 +63,7 @@ struct Why: AsyncParsableCommand {
             for sentence in explanation.sentences { terminal.print(sentence: sentence.text, state: sentence.state) }
         case .json:
             let sentences = explanation.sentences.map {
-                JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))])
+                JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string(terminal.hinted($0.text)))])
             }
             terminal.print(
                 JSONOutput.object([

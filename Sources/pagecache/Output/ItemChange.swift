@@ -42,8 +42,17 @@ struct ItemChange: Equatable {
         let counts = Kind.allCases.compactMap { kind -> String? in
             let some = changes.filter { $0.kind == kind }
             guard !some.isEmpty else { return nil }
-            let count = kind == .loaded ? some.reduce(0) { $0 + ($1.count ?? 0) } : some.count
-            return kind == .replaced ? "list replaced" : "\(SizeText.count(count)) \(kind.rawValue)"
+            switch kind {
+            case .replaced: return "list replaced"
+            case .loaded, .dropped:
+                let positions = some.reduce(0) { $0 + ($1.count ?? 0) }
+                let verb = kind == .loaded ? "loaded" : "no longer stored"
+                guard let rest = some.first(where: { $0.count == nil })?.offset else {
+                    return "\(SizeText.count(positions, "position", "positions")) \(verb)"
+                }
+                return "positions from \(SizeText.count(rest)) on \(verb)"
+            case .inserted, .deleted, .moved, .edited: return "\(SizeText.count(some.count)) \(kind.rawValue)"
+            }
         }
         return counts.isEmpty ? "no change" : counts.joined(separator: ", ")
     }
@@ -94,7 +103,7 @@ struct ItemChangeRendering {
         case .edited:
             return named(change.from == change.offset ? offset : "\(SizeText.count(change.from ?? 0)) → \(offset)")
         case .loaded, .dropped:
-            let verb = change.kind == .loaded ? "loaded for the first time" : "no longer stored"
+            let verb = change.kind == .loaded ? "loaded" : "no longer stored"
             guard let count = change.count else { return "\(offset)…  \(verb)" }
             let last = SizeText.count((change.offset ?? 0) + count - 1)
             return count == 1 ? "\(offset)  \(verb)" : "\(offset)–\(last)  \(verb)"

@@ -8,7 +8,7 @@ import PageStore
 /// item, or those of today if there is no such change. So the position of each item is followed through the later
 /// entries, which also serves lists without ids.
 struct ItemChanges {
-    /// The changes, in order. Loads in a row are ranges.
+    /// The changes, in order. Loads in a row are ranges in the order of their positions, and so are drops.
     private(set) var all: [ItemChange] = []
     /// The present positions of items with unknown bytes, each with the indices of the changes that wait for them.
     private var waiting: [Int: [Int]] = [:]
@@ -18,24 +18,25 @@ struct ItemChanges {
 
     /// Appends the changes of the next entries.
     mutating func add(_ entries: [JournalEntry]) {
-        var loaded: [Range<Int>] = []
+        var ranges: [Range<Int>] = []
+        var kind = ItemChange.Kind.loaded
         var last: JournalEntry?
         func flush() {
-            guard let entry = last, !loaded.isEmpty else { return }
-            all += Coverage(loaded).runs.map { ItemChange(.loaded, $0, entry) }
-            loaded = []
+            guard let entry = last, !ranges.isEmpty else { return }
+            all += Coverage(ranges).runs.map { ItemChange(kind, $0, entry) }
+            ranges = []
+        }
+        func collect(_ range: Range<Int>, _ next: ItemChange.Kind, _ entry: JournalEntry) {
+            if next != kind { flush() }
+            (kind, last) = (next, entry)
+            ranges.append(range)
         }
         for entry in entries {
             for change in entry.changes {
                 follow(change)
                 switch change {
-                case .loaded(let range):
-                    loaded.append(range)
-                    last = entry
-                    continue
-                case .dropped(let range):
-                    flush()
-                    all.append(ItemChange(.dropped, range, entry))
+                case .loaded(let range): collect(range, .loaded, entry)
+                case .dropped(let range): collect(range, .dropped, entry)
                 case .generationBegan:
                     flush()
                     all.append(ItemChange(kind: .replaced, at: entry.at, version: entry.version))

@@ -56,7 +56,12 @@ extension Terminal {
     func readKeys(_ action: @escaping @Sendable ([Key]) -> Void) -> any DispatchSourceRead {
         takeKeys()
         let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
-        source.setEventHandler {
+        source.setEventHandler { [self] in
+            // The shell reads the keys while this process is in the background. Reading would stop the process.
+            guard isInForeground else {
+                usleep(100_000)
+                return
+            }
             var bytes = [UInt8](repeating: 0, count: 256)
             let count = read(STDIN_FILENO, &bytes, bytes.count)
             if count > 0 { action(Key.all(in: Array(bytes.prefix(count)))) }
@@ -69,15 +74,25 @@ extension Terminal {
     /// Changes the settings of the terminal, and remembers the old ones (termios(3)). Signal keys keep their meaning.
     func takeKeys() {
         var settings = termios()
-        guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
+        // A change of the settings from the background would stop this process (POSIX, 11.1.4).
+        guard isInForeground, tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
         state.withLock { if $0.settings == nil { $0.settings = settings } }
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
+    /// Takes the keys again where a view has read them, and a shell has used the terminal since. `fg` of a running process
+    /// sends it no signal.
+    func keepKeys() {
+        guard state.withLock({ !$0.isSuspended && $0.settings != nil }) else { return }
+        var settings = termios()
+        guard tcgetattr(STDIN_FILENO, &settings) == 0, settings.c_lflag & tcflag_t(ICANON) != 0 else { return }
+        takeKeys()
+    }
+
     /// Restores the old settings of the terminal.
     func giveKeysBack(_ settings: termios?) {
-        guard var settings else { return }
+        guard isInForeground, var settings else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 }

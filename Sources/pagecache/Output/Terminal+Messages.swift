@@ -36,8 +36,8 @@ extension Terminal {
     func fail(_ failure: ToolFailure) {
         if state.withLock({ $0.isJSON }) {
             let error = JSONOutput.object([
-                ("code", .string(failure.code)), ("message", .string(failure.message)),
-                ("hint", failure.hint.map { .string($0) } ?? .null),
+                ("code", .string(failure.code)), ("message", .string(hinted(failure.message))),
+                ("hint", failure.hint.map { .string(hinted($0)) } ?? .null),
             ])
             say(JSONOutput.object([("error", error)]).text, wrapping: false)
         } else {
@@ -53,6 +53,7 @@ extension Terminal {
     private func say(_ line: String, wrapping: Bool = true, state mark: (text: String, colour: Int)? = nil) {
         if state.withLock({ $0.hasProgressLine }) { progress("") }
         let width = wrapping && errorIsTerminal ? errorWidth : .max
+        let line = wrapping ? hinted(line) : line
         var lines = TableLayout.wrapped(Printable.text(line), width: width, breakingWords: false)
         if let mark, state.withLock({ $0.hasErrorColour }), let range = lines[0].firstRange(of: mark.text) {
             lines[0].replaceSubrange(range, with: "\u{1b}[\(mark.colour)m\(mark.text)\u{1b}[0m")

@@ -11,9 +11,10 @@ import Darwin
 
 // Temporary output on the terminal: a view, a progress line, a question.
 extension Terminal {
-    /// Fills the screen with these lines. Foreign text in them must be `Printable` already. `finish` and `restore`
-    /// bring back the former screen.
+    /// Fills the screen with these lines, unless another program has the terminal. Foreign text in them must be
+    /// `Printable` already. `finish` and `restore` bring back the former screen.
     func draw(_ lines: [String]) {
+        guard isInForeground else { return }
         screen.withLock { _ in
             let (isFirst, isSuspended) = state.withLock { state in
                 defer { state.hasView = state.hasView || !state.isSuspended }
@@ -34,7 +35,7 @@ extension Terminal {
 
     /// Replaces the progress line, or removes it when `line` is empty. Does nothing without a terminal.
     func progress(_ line: String) {
-        guard showsProgress else { return }
+        guard showsProgress, isInForeground else { return }
         screen.withLock { _ in
             let isSuspended = state.withLock { state in
                 if !state.isSuspended { state.hasProgressLine = !line.isEmpty }
@@ -103,6 +104,12 @@ extension Terminal {
         }
         if readsKeys { takeKeys() }
         if let question { put(Array(question.utf8), to: STDERR_FILENO) }
+        redraw()
+    }
+
+    /// Takes the keys again after `fg`, and redraws the view.
+    func takeBack() {
+        keepKeys()
         redraw()
     }
 

@@ -23,6 +23,12 @@ extension Terminal {
     /// Whether a view that redraws can replace the results.
     var showsViews: Bool { outputIsTerminal && !Terminal.isDumb }
 
+    /// Whether this process may draw: no shell has put it into the background of its terminal (POSIX, 11.1.4).
+    var isInForeground: Bool {
+        let group = [STDOUT_FILENO, STDERR_FILENO].lazy.map { tcgetpgrp($0) }.first { $0 >= 0 }
+        return group.map { $0 == getpgrp() } ?? true
+    }
+
     /// Whether the terminal knows no escapes (terminfo(5), "dumb").
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? false }
 

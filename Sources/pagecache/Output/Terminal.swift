@@ -34,6 +34,8 @@ final class Terminal: Sendable {
         /// Whether messages on standard error have colours.
         var hasErrorColour = false
         var mayAsk = true
+        /// The option that commands in messages need to find the store of this run.
+        var storeOption: String?
     }
 
     let state = Mutex(State())
@@ -48,8 +50,10 @@ final class Terminal: Sendable {
     /// - Parameters:
     ///   - colour: whether results have colours.
     ///   - errorColour: whether messages have colours.
+    ///   - storeOption: the option that commands in messages need to find the store of this run.
     func configure(
-        quiet: Bool, json: Bool, colour: Bool, errorColour: Bool = false, verbose: Bool = false, mayAsk: Bool = true
+        quiet: Bool, json: Bool, colour: Bool, errorColour: Bool = false, verbose: Bool = false, mayAsk: Bool = true,
+        storeOption: String? = nil
     ) {
         state.withLock {
             $0.isQuiet = quiet
@@ -58,8 +62,12 @@ final class Terminal: Sendable {
             $0.hasErrorColour = errorColour
             $0.isVerbose = verbose && !quiet
             $0.mayAsk = mayAsk
+            $0.storeOption = storeOption
         }
     }
+
+    /// A text for people whose commands name the store of this run where they need to.
+    func hinted(_ text: String) -> String { StoreHint.adding(state.withLock { $0.storeOption }, to: text) }
 
     /// Whether `detail` prints its lines.
     var isVerbose: Bool { state.withLock { $0.isVerbose } }
@@ -76,7 +84,7 @@ final class Terminal: Sendable {
     func print(sentence: String, state: (text: String, colour: Int)? = nil) {
         let width = outputIsTerminal ? width : .max
         var state = state
-        for line in TableLayout.wrapped(Printable.text(sentence), width: width, breakingWords: false) {
+        for line in TableLayout.wrapped(Printable.text(hinted(sentence)), width: width, breakingWords: false) {
             guard let (text, code) = state, let range = line.firstRange(of: text) else {
                 print(line)
                 continue

@@ -76,7 +76,9 @@ extension Explanation {
     /// The meaning of a failure's class, because its message may not explain it.
     private func hint(_ entry: LedgerEntry) -> String? {
         if let until = entry.retryAfterUntil, until > now {
-            return "The origin accepts no requests until \(TimeText.rfc3339(until)) (Retry-After)."
+            let wish = "The origin asks for no request before \(TimeText.rfc3339(until)) (Retry-After)"
+            guard let next = entry.nextAttemptAt, next < until, next > now else { return "\(wish)." }
+            return "\(wish). That is longer than the store waits, so the next attempt is earlier."
         }
         return switch entry.failure?.failureClass {
         case .forbidden?: "The origin rejected the credentials; set one with --bearer-env or --header-env."
@@ -90,6 +92,11 @@ extension Explanation {
         case .loop?: "The origin repeats itself: a cursor repeats, or pages have no new items."
         default: nil
         }
+    }
+
+    /// The option that a retry of a refused page needs.
+    private func credential(_ entry: LedgerEntry) -> String {
+        entry.failure?.failureClass == .forbidden ? " --bearer-env VAR" : ""
     }
 
     private func future(of group: [LedgerEntry]) -> String {
@@ -114,9 +121,10 @@ extension Explanation {
         }
         switch entry.state {
         case .failedPermanent:
+            let command = "pagecache retry \(id) --permanent\(credential(entry))"
             return """
-                \(what) \(one ? "is" : "are") not retried automatically, because a retry would not help; 'pagecache retry \
-                \(id) --permanent' retries \(one ? "it" : "them").
+                \(what) \(one ? "is" : "are") not retried automatically, because a retry would not help; '\(command)' \
+                retries \(one ? "it" : "them").
                 """
         case .failedRetryable, .pending, .inFlight, .ok:
             return """

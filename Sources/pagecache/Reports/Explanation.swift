@@ -53,7 +53,16 @@ struct Explanation: Equatable {
         (self.list, self.policy, self.now) = (list, policy, now)
         tellHolding()
         if let validatedAt = list.record.validatedAt {
-            say(.freshness, freshness("page one", "The list", validatedAt))
+            if list.holdsNothing, policy.freshness(of: list.record, now: now) == .fresh {
+                say(
+                    .freshness,
+                    """
+                    The list is stale: page one was confirmed \(TimeText.age(now - validatedAt)) ago, but no item is held \
+                    any more.
+                    """)
+            } else {
+                say(.freshness, freshness("page one", "The list", validatedAt))
+            }
             tellInvalidated()
             tellOldestPage(besides: validatedAt)
         }
@@ -154,15 +163,8 @@ struct Explanation: Equatable {
     // MARK: Next steps
 
     private mutating func tellNext() {
-        if let sweep = list.record.sweep {
-            say(
-                .next,
-                """
-                A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
-                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' continues from there.
-                """)
-        }
-        let stale = policy.freshness(of: list.record, now: now).map { $0 != .fresh } ?? true
+        tellSweep()
+        let stale = list.judgedFreshness(policy, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
         switch (list.record.isPinned, stale) {
         case (true, true) where !headFails:
@@ -195,6 +197,34 @@ struct Explanation: Equatable {
                     ? "The next 'pagecache sync --due', or a running service, fetches the missing pages that are not failing."
                     : "The next 'pagecache sync \(id)' fetches the missing pages that are not failing.")
         }
+    }
+
+    /// An interrupted sweep. `sync --due` continues it once page one is due (R33).
+    private mutating func tellSweep() {
+        guard let sweep = list.record.sweep else { return }
+        let done = """
+            A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
+            \(SizeText.count(sweep.position));
+            """
+        var moments: [Timestamp] = []
+        if let validatedAt = list.record.validatedAt, policy.freshness(of: list.record, now: now) == .fresh {
+            moments.append(validatedAt + policy.staleAfter(list.record))
+        }
+        if let head = list.failures.first(where: { $0.offset == 0 }) {
+            guard let next = head.nextAttemptAt else {
+                return say(.next, "\(done) 'pagecache sync \(id) --sweep' continues from there.")
+            }
+            moments.append(next)
+        }
+        guard let moment = moments.max(), moment > now else {
+            return say(.next, "\(done) the next '\(due)' continues from there.")
+        }
+        say(
+            .next,
+            """
+            \(done) 'pagecache sync \(id) --sweep' continues from there, and so does '\(due)' from \
+            \(TimeText.rfc3339(moment)) on.
+            """)
     }
 
     // MARK: Words

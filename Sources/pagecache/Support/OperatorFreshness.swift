@@ -13,13 +13,27 @@ extension FreshnessPolicy {
 }
 
 extension ListOutline {
-    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated list is stale at any age, so its age is
-    /// not shown.
+    /// Whether the origin has items and the store holds none of them: all were evicted, or dropped by a repair.
+    var holdsNothing: Bool {
+        record.validatedAt != nil && record.end ?? record.total.count ?? 0 > 0 && coverage.runs.isEmpty
+    }
+
+    /// The freshness as the tool reports it. Of a list without any held item, only the total is young, so the list
+    /// counts as stale.
+    func judgedFreshness(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> Freshness? {
+        let freshness = freshness(policy, now: now)
+        return freshness == .fresh && holdsNothing ? .stale : freshness
+    }
+
+    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated or empty list is stale at any age, so its
+    /// age is not shown.
     func freshnessText(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> String {
-        guard let freshness = freshness(policy, now: now), let validatedAt = record.validatedAt else {
+        guard let freshness = judgedFreshness(policy, now: now), let validatedAt = record.validatedAt else {
             return "never fetched"
         }
-        return "\(freshness.rawValue) (\(record.isInvalidated ? "invalidated" : TimeText.age(now - validatedAt)))"
+        let reason =
+            record.isInvalidated ? "invalidated" : holdsNothing ? "nothing held" : TimeText.age(now - validatedAt)
+        return "\(freshness.rawValue) (\(reason))"
     }
 }
 #endif

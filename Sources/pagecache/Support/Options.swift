@@ -59,7 +59,8 @@ struct CommonOptions: ParsableArguments {
             quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
             colour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.outputIsTerminal),
             errorColour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.errorIsTerminal),
-            verbose: verbose, mayAsk: !noInput)
+            verbose: verbose, mayAsk: !noInput,
+            storeOption: StoreHint.option(for: store, variable: environment["PAGECACHE_STORE"]))
         Terminal.standard.detail("the store is \(place.name)")
         if store != nil, place.hasPassword {
             Terminal.standard.note(

@@ -101,8 +101,10 @@ struct SourceOptions: ParsableArguments {
         do {
             var network = try HTTPNetwork(environment: ProcessInfo.processInfo.environment)
             network.certificates = cacert ?? network.certificates
-            if let file = network.certificates, !FileManager.default.isReadableFile(atPath: file) {
-                throw ToolFailure(.usage, "usage", "the file of trusted certificates cannot be read: '\(file)'")
+            if let file = network.certificates, let problem = CertificateFile.problem(at: file) {
+                throw ToolFailure(
+                    .usage, "usage", "the file of trusted certificates \(problem): '\(file)'",
+                    hint: cacert == nil ? "SSL_CERT_FILE names it" : nil)
             }
             return network
         } catch let failure as FetchFailure {

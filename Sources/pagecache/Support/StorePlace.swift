@@ -73,6 +73,22 @@ enum StorePlace {
         return address[start..<end].contains(":")
     }
 
+    /// The place as a command line may show it: an address without its passwords.
+    var withoutPassword: String {
+        guard case .server(let address) = self else { return name }
+        let parts = address.split(separator: "?", maxSplits: 1)
+        var text = String(parts.first ?? "")
+        if let start = text.firstRange(of: "://")?.upperBound, let end = text[start...].lastIndex(of: "@"),
+            let colon = text[start..<end].firstIndex(of: ":")
+        {
+            text.removeSubrange(colon..<end)
+        }
+        let rest = parts.dropFirst().first?.split(separator: "&").filter {
+            !($0.prefix { $0 != "=" }).hasSuffix("password")
+        }
+        return text + (rest.map { $0.isEmpty ? "" : "?" + $0.joined(separator: "&") } ?? "")
+    }
+
     func open(_ access: StoreAccess) async throws(StorageError) -> any ToolStore {
         switch self {
         case .refused(let reason): throw StorageError(.cannotCreate, reason)

@@ -24,7 +24,9 @@ enum TerminalSignals {
         // A process that was started with Ctrl-Z ignored keeps ignoring it, as is usual.
         let stops = isIgnored(SIGTSTP) ? [] : [source(SIGTSTP) { stop(terminal) }]
         // SIGSTOP cannot be caught. Other programs may have written to the screen meanwhile.
-        return stops + [SIGCONT, SIGWINCH].map { source($0) { terminal.redraw() } }
+        return stops + [
+            source(SIGCONT) { terminal.takeBack() }, source(SIGWINCH) { terminal.redraw() },
+        ]
     }
 
     private static func stop(_ terminal: Terminal) {

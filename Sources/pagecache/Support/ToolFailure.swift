@@ -50,7 +50,7 @@ struct ToolFailure: Error {
             case .notAStore: (.unusableData, "nothing was changed; use another store with --store")
             case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
-                (.unusableData, "'pagecache verify' lists the damage, 'pagecache verify --repair' repairs it")
+                (.unusableData, "'pagecache verify' lists the damage, and 'pagecache verify --repair' may repair it")
             case .foreignLog:
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .tooLarge: (.unusableData, nil)

@@ -28,7 +28,8 @@ enum ToolProcess {
             var command = command
             try await command.run()
         }
-        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+        let sources = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].map { number in
+            // The runtime's own handler of SIGQUIT would print a backtrace on the screen of a view.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {

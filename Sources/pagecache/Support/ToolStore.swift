@@ -27,6 +27,8 @@ protocol ToolStore: PageStorage {
     func isReadable() async throws(StorageError) -> Bool
     func verify() async throws(StorageError) -> VerifyReport
     func repair() async throws(StorageError) -> RepairReport
+    /// Returns the report that `repair` would return, as far as the findings show it. Changes nothing.
+    func repairPreview() async throws(StorageError) -> RepairReport
     func purgeAll() async throws(StorageError) -> PurgeReport
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
@@ -56,6 +58,17 @@ extension PostgreSQLPageStore: ToolStore {
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }
     var filesSetAside: [String] { [] }
+
+    func repairPreview() async throws(StorageError) -> RepairReport {
+        let found = try await verify()
+        var report = RepairReport(found: found, left: VerifyReport())
+        let lost: Set<Finding.Kind> = [.page, .items, .overlap, .duplicate]
+        let places = found.findings.filter { lost.contains($0.kind) }.map {
+            Finding(.page, query: $0.query, range: $0.range, "")
+        }
+        report.pagesDropped = Set(places).count
+        return report
+    }
 }
 #endif
 

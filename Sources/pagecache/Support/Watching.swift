@@ -90,8 +90,7 @@ final class Watching {
         draw()
         let listener = listen(to: notices, todo)
         let ticker = tick(todo)
-        view.takesKeys = showsView && terminal.readsKeys
-        let keys = view.takesKeys ? terminal.readKeys { [todo] in todo.press($0) } : nil
+        var keys: (any DispatchSourceRead)?
         terminal.onRedraw { [todo] in todo.tick() }
         defer {
             terminal.onRedraw(nil)
@@ -99,7 +98,14 @@ final class Watching {
             listener.cancel()
             ticker?.cancel()
         }
+        todo.tick()
         for await _ in todo.bell {
+            // In the background no key can be read. `fg` changes that.
+            if showsView, keys == nil, terminal.readsKeys {
+                view.takesKeys = true
+                keys = terminal.readKeys { [todo] in todo.press($0) }
+            }
+            terminal.keepKeys()
             for key in todo.takeKeys() where try await !actions.press(key, &view, lists) { return }
             actions.settle(&view)
             if let queries = todo.take() { try await look(at: queries, only: only) }

@@ -1,0 +1,66 @@
+#if Tool
+import PageModel
+import Testing
+@testable import pagecache
+
+/// Next steps in `why`: commands that work, and the time from which others do.
+@Suite("Next steps in pagecache why")
+struct NextStepTests {
+    private func sentences(_ list: ListOutline, _ topic: Explanation.Topic) -> [String] {
+        Explanation(of: list, now: Sample.now).sentences.filter { $0.topic == topic }.map(\.text)
+    }
+
+    @Test("A requested pause that is longer than the store's own says that the next attempt is earlier")
+    func longRetryAfter() {
+        var entry = Sample.failing(100, next: .seconds(3_600))
+        entry.retryAfterUntil = Sample.now + .seconds(7_200)
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
+        #expect(
+            sentences(list, .failure).last
+                == "The origin asks for no request before 2027-01-15T10:00:00.000Z (Retry-After). That is longer than the store waits, so the next attempt is earlier."
+        )
+        #expect(sentences(list, .next).first?.contains("at 2027-01-15T09:00:00.000Z") == true)
+    }
+
+    @Test("A refused page is retried with a credential")
+    func refusedPage() {
+        let entry = Sample.failing(100, next: nil, isRetryable: false, "the origin answered 401", .forbidden)
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
+        let command = "'pagecache retry \(list.record.key.shortID) --permanent --bearer-env VAR'"
+        #expect(sentences(list, .next).contains { $0.contains(command) })
+    }
+
+    @Test("An interrupted sweep names the command that continues it now, and the time from which 'sync --due' does")
+    func interruptedSweep() {
+        let sweep = SweepProgress(position: 50, startedAt: Sample.ago(.seconds(60)))
+        let id = Sample.list([]).record.key.shortID
+        func next(_ age: Duration, _ ledger: [LedgerEntry] = []) -> String {
+            let list = Sample.list(
+                [Sample.page(0..<100)], total: .exact(100), validated: age, ledger: ledger, sweep: sweep)
+            return sentences(list, .next).first { $0.hasPrefix("A sweep") } ?? ""
+        }
+        #expect(
+            next(.seconds(5)).hasSuffix(
+                "; 'pagecache sync \(id) --sweep' continues from there, and so does 'pagecache sync --due' from 2027-01-15T08:00:55.000Z on."
+            ))
+        #expect(next(.seconds(90)).hasSuffix("; the next 'pagecache sync --due' continues from there."))
+        #expect(
+            next(.seconds(90), [Sample.failing(0)]).hasSuffix(
+                "'pagecache sync --due' from 2027-01-15T08:00:30.000Z on."))
+        #expect(
+            next(.seconds(90), [Sample.failing(0, next: nil, isRetryable: false)]).hasSuffix(
+                "; 'pagecache sync \(id) --sweep' continues from there."))
+    }
+
+    @Test("A young list without any held item is stale")
+    func nothingHeld() {
+        let list = Sample.list([], total: .exact(203))
+        #expect(
+            sentences(list, .freshness) == [
+                "The list is stale: page one was confirmed 5 s ago, but no item is held any more."
+            ])
+        #expect(list.freshnessText(now: Sample.now) == "stale (nothing held)")
+        #expect(Sample.list([], total: .exact(0)).freshnessText(now: Sample.now) == "fresh (5 s)")
+    }
+}
+#endif

@@ -1,0 +1,112 @@
+#if Tool
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+/// `verify --set-aside` renames damaged stores only, and `verify --repair --dry-run` shows the plan of a repair.
+@Suite("pagecache verify --set-aside and --repair --dry-run")
+struct SetAsideTests {
+    private let folder = Folder()
+
+    private func tool(_ arguments: [String]) async throws -> Program.Ended { try await folder.tool(arguments) }
+
+    private func sql(_ text: String, in path: String) async throws {
+        let script = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2]); d.commit()"
+        let ended = try await Program.run("/usr/bin/env", ["python3", "-c", script, path, text])
+        #expect(ended.status == 0, "\(ended.errors)")
+    }
+
+    /// Overwrites bytes of the store's file.
+    private func overwrite(at offset: Int, _ bytes: [UInt8]) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
+    }
+
+    /// Expects the same refusal from the dry run and from the real one, and an unchanged folder.
+    private func expectRefusal(_ status: Int32, _ words: String) async throws {
+        // SQLite may create the log and its shared memory for a reader.
+        func files() -> [String] { folder.contents.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") } }
+        let before = files()
+        for flag in ["--dry-run", "--yes"] {
+            let ended = try await tool(["verify", "--set-aside", flag])
+            #expect(ended.status == status, "\(flag): \(ended.errors)")
+            #expect(ended.errors.contains(words), "\(flag): \(ended.errors)")
+            #expect(ended.output.isEmpty, "\(flag): \(ended.output)")
+        }
+        #expect(files() == before)
+    }
+
+    @Test("A database of another program is refused, and no file appears next to it")
+    func foreign() async throws {
+        try await sql("CREATE TABLE t (a); INSERT INTO t VALUES (1);", in: folder.store)
+        try await expectRefusal(65, "is not a pagecache store")
+        #expect(folder.contents == ["store.sqlite"])
+    }
+
+    @Test("A text file and a folder are refused")
+    func others() async throws {
+        folder.createFile(folder.store, "my notes")
+        try await expectRefusal(65, "is not a pagecache store")
+        try FileManager.default.removeItem(atPath: folder.store)
+        try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: false)
+        try await expectRefusal(65, "is a directory")
+    }
+
+    @Test("A sound store and a store of a newer version are refused")
+    func sound() async throws {
+        try await folder.writeListWithGap()
+        try await expectRefusal(64, "is sound")
+        try await sql("PRAGMA user_version = 99", in: folder.store)
+        try await expectRefusal(78, "has schema 99")
+    }
+
+    @Test(
+        "A store with an overwritten header or schema is known as a store, the hints lead to --set-aside, and it is renamed",
+        arguments: [
+            (0, [UInt8]("garbage garbage garbage garbage!".utf8)), (100, [UInt8](repeating: 0x55, count: 200)),
+            (0, [UInt8](repeating: 0x00, count: 100)),
+        ])
+    func damaged(offset: Int, bytes: [UInt8]) async throws {
+        try await folder.writeListWithGap()
+        try overwrite(at: offset, bytes)
+        let list = try await tool(["list"])
+        #expect(list.status == 65)
+        #expect(list.errors.contains("'pagecache verify"), "\(list.errors)")
+        let verify = try await tool(["verify"])
+        #expect(verify.status == 65)
+        #expect(verify.errors.contains("'pagecache verify --set-aside"), "\(verify.errors)")
+        let told = try await tool(["verify", "--set-aside", "--dry-run"])
+        #expect(told.status == 0, "\(told.errors)")
+        #expect(folder.contents.contains("store.sqlite"))
+        let done = try await tool(["verify", "--set-aside", "--yes"])
+        #expect(done.status == 0, "\(done.errors)")
+        #expect(!folder.contents.contains("store.sqlite"))
+        #expect(folder.contents.contains { $0.hasPrefix("store.sqlite.corrupt-") })
+    }
+
+    @Test("verify --repair --dry-run counts what --repair drops and repairs, and changes nothing")
+    func plan() async throws {
+        try await folder.writeListWithGap()
+        try await sql("UPDATE body SET payload = zeroblob(length(payload))", in: folder.store)
+        let plan = try await tool(["verify", "--repair", "--dry-run", "--json"])
+        #expect(plan.status == 65)
+        let schema = try JSONSchema(
+            String(contentsOfFile: Repository.path("Documentation/schemas/verify.json"), encoding: .utf8))
+        #expect(schema.problems(with: try JSONValue(plan.output)) == [])
+        let told = try #require(plan.json["repair"] as? [String: Any])
+        #expect(told["dry_run"] as? Bool == true)
+        let text = try await tool(["verify", "--repair", "--dry-run"])
+        #expect(text.output.contains("would drop 1 page and 0 queries"), "\(text.output)")
+        let done = try await tool(["verify", "--repair", "--yes", "--json"])
+        let result = try #require(done.json["repair"] as? [String: Any])
+        for member in ["pages_dropped", "queries_dropped", "mended"] {
+            #expect(told[member] as? Int == result[member] as? Int, "\(member)")
+        }
+        #expect(result["pages_dropped"] as? Int == 1)
+    }
+}
+#endif
