@@ -104,6 +104,12 @@ struct RunLeases {
         return tokens.sorted { $0.key < $1.key }.map { .released(offset: $0.key, lease: $0.value) }
     }
 
+    /// Returns the edit that records an answer, and ends its lease.
+    func succeeded(_ place: Int) -> LedgerEdit { .succeeded(offset: place, lease: tokens[place]) }
+
+    /// Returns the edit that removes the record of a request, and ends its lease.
+    func forgotten(_ place: Int) -> LedgerEdit { .forgotten(offset: place, lease: tokens[place]) }
+
     // MARK: Requests that wait with a lease
 
     mutating func reserve(_ targets: [FetchTarget], _ granted: [Int]) {

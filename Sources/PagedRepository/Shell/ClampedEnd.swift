@@ -27,10 +27,7 @@ extension SyncRun {
         if page.hasMore == true {
             try await originIgnoresOffsets(at: end)
         } else {
-            _ = try await apply(
-                CommitPlan(
-                    query: query, version: list.record.version, edits: [.setEnd(end)],
-                    ledger: [.forgotten(offset: end, lease: leases[end])]))
+            try await apply([.setEnd(end)], [leases.forgotten(end)], to: list)
         }
         return true
     }

@@ -27,9 +27,7 @@ extension SyncRun {
 
     /// Returns the ledger edit for the last request of a chain.
     private func answered(_ end: ChainEnd) -> LedgerEdit {
-        let lease = leases[end.offset]
-        return end.isWithPage
-            ? .succeeded(offset: end.offset, lease: lease) : .forgotten(offset: end.offset, lease: lease)
+        end.isWithPage ? leases.succeeded(end.offset) : leases.forgotten(end.offset)
     }
 
     /// Begins a walk with page one, as it was received in this pass.

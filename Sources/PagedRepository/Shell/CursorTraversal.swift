@@ -92,10 +92,10 @@ extension SyncRun {
             // Held items from this position on arrived again, so they are not behind the end (R14, R25).
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
             _ = try await commit(
-                [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
+                [.setEnd(known?.upperBound ?? offset)], [leases.forgotten(offset)], list)
         case .endInDisorder(let end): try await endInDisorder(end, list)
         case .loopOnItself(let end):
-            let ledger = LedgerEdit.succeeded(offset: end.offset, lease: leases[end.offset])
+            let ledger = leases.succeeded(end.offset)
             guard try await commit(end.edits + [.setEnd(nil)], [ledger], list) else { return }
             try await originLoops("the origin's next page is the same page again", at: end.position)
         case .loop(let message): try await originLoops(message, offset, list)
@@ -103,7 +103,7 @@ extension SyncRun {
         case .repeatIDs:
             // The list is read again from page one, and its pages are stored as they arrive (R25).
             warn("the origin repeats item ids; repeated items are kept")
-            let ledger = LedgerEdit.forgotten(offset: offset, lease: leases[offset])
+            let ledger = leases.forgotten(offset)
             if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
         case .walkAgain: walkAllAgain()
         case .restart: pass.mustRestart = true
@@ -113,7 +113,7 @@ extension SyncRun {
     /// Stores a page of a chain, and continues behind it.
     private func store(_ page: ChainPage, at place: ChainPlace) async throws(StorageError) {
         let (offset, after) = (place.offset, page.range.upperBound)
-        let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
+        let ledger = leases.succeeded(offset)
         guard try await commit(page.edits, [ledger], place.list) else { return }
         pass.walk.advance(from: offset, to: after)
         counts.count(isSame: page.merge.isSame)
@@ -142,7 +142,7 @@ extension SyncRun {
                 return try await originLoops(belief.repeats.message, offset, place.list)
             }
         }
-        let ledger = LedgerEdit.succeeded(offset: offset, lease: leases[offset])
+        let ledger = leases.succeeded(offset)
         guard try await commit(page.edits, [ledger], place.list) else { return }
         if page.next == nil { phase.reachedEnd() }
         counts.count(isSame: page.isSame)
@@ -176,9 +176,7 @@ extension SyncRun {
     func commit(
         _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
-        let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, edits: edits, ledger: ledger)
-        if case .committed = try await apply(plan) { return true }
+        if case .committed = try await apply(edits, ledger, to: list) { return true }
         pass.mustRestart = true
         return false
     }

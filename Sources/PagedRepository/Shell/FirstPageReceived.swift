@@ -47,7 +47,7 @@ extension SyncRun {
             CommitPlan(
                 query: query, version: list.record.version,
                 edits: [.confirm(offset: 0, validator: validator), .validated],
-                ledger: [.succeeded(offset: 0, lease: leases[0])], askedUnder: leases[0]))
+                ledger: [leases.succeeded(0)], askedUnder: leases[0]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
     }
@@ -215,7 +215,7 @@ extension SyncRun {
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
         var plan = CommitPlan(
             query: list.record.id, version: list.record.version,
-            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0, lease: leases[0])],
+            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [leases.succeeded(0)],
             askedUnder: leases[0])
         if let premise {
             plan.premises = [premise]

@@ -119,7 +119,7 @@ extension SyncRun {
             CommitPlan(
                 query: list.record.id, version: list.record.version,
                 edits: [.confirm(offset: 0, validator: validator), .validated],
-                ledger: [.succeeded(offset: 0, lease: leases[0])], askedUnder: leases[0], extent: list.record.extent,
+                ledger: [leases.succeeded(0)], askedUnder: leases[0], extent: list.record.extent,
                 premises: [premise]))
         guard case .committed = outcome else { return false }
         unchanged(list, holdings)

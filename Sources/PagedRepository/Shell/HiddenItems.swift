@@ -107,7 +107,7 @@ extension SyncRun {
             // The origin says that more items follow, which takes precedence over a reached total (R24).
             pass.fill.observe(fruitless: start)
             _ = try await commit(
-                [.setTotal(.estimate(end + 1))], [.forgotten(offset: start, lease: leases[start])], list)
+                [.setTotal(.estimate(end + 1))], [leases.forgotten(start)], list)
             return
         }
         if answer.refusesPosition { belief.end.observe(refusalOf: start, total: list.record.total) }
@@ -122,9 +122,6 @@ extension SyncRun {
             pass.check.oldEnd == list.coverage.headEnd && list.coverage.headEnd - (look.end ?? 0) < belief.sizes.size
         guard let end = look.end, list.coverage.headEnd == end || isLastPage, list.record.end != end else { return }
         belief.end.proven = end
-        _ = try await apply(
-            CommitPlan(
-                query: list.record.id, version: list.record.version, edits: [.setEnd(end)],
-                ledger: [.forgotten(offset: start, lease: leases[start])]))
+        try await apply([.setEnd(end)], [leases.forgotten(start)], to: list)
     }
 }

@@ -32,6 +32,15 @@ extension SyncRun {
         return receipt.outcome
     }
 
+    /// Applies edits to the list as it was read. See `apply(_:leasingNext:)`.
+    @discardableResult
+    func apply(
+        _ edits: [ListEdit], _ ledger: [LedgerEdit] = [], to list: ListOutline
+    ) async throws(StorageError) -> CommitOutcome {
+        try await apply(
+            CommitPlan(query: list.record.id, version: list.record.version, edits: edits, ledger: ledger))
+    }
+
     /// Returns a request for leases on `targets`, and for the outline that their answers are compared with.
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
@@ -84,7 +93,7 @@ extension SyncRun {
             version = version ?? list.record.version
             guard isHeld(target, in: list) else { continue }
             // Another writer stored the page between the plan and the lease.
-            try await record([.succeeded(offset: target.offset, lease: leases[target.offset])], for: query)
+            try await record([leases.succeeded(target.offset)], for: query)
             leases.drop(target.offset)
             wanted.removeLast()
             leaveToOthers(target)

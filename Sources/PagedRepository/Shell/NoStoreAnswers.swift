@@ -37,10 +37,7 @@ extension SyncRun {
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil
-        let edit: LedgerEdit =
-            isKnown
-            ? .succeeded(offset: target.offset, lease: leases[target.offset])
-            : .forgotten(offset: target.offset, lease: leases[target.offset])
+        let edit = isKnown ? leases.succeeded(target.offset) : leases.forgotten(target.offset)
         try await record([edit], for: query)
     }
 

@@ -216,10 +216,7 @@ extension SyncRun {
         case .store(let edits), .forget(let edits):
             // Positions behind an empty one that the total counts are not requested.
             if range.lowerBound < list.record.total.exactCount ?? 0 { queue.clear(from: range.lowerBound) }
-            _ = try await apply(
-                CommitPlan(
-                    query: list.record.id, version: list.record.version, edits: edits,
-                    ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
+            try await apply(edits, [leases.forgotten(range.lowerBound)], to: list)
         }
     }
 }

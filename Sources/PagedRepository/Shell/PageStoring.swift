@@ -14,8 +14,7 @@ extension SyncRun {
     /// Stores the items of an answer. If other pages hold some of them, the list may have moved between the two
     /// answers.
     ///
-    /// If other pages hold all of them, or this collision is new, the pass restarts. If it was received twice, the
-    /// other positions are requested again. If it persists after that, the list repeats ids (R25).
+    /// A new collision restarts the pass. One that persists shows that the list repeats ids (R25).
     func store(
         _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
         _ list: ListOutline, mayLookAgain: Bool
@@ -39,42 +38,26 @@ extension SyncRun {
             case nil: break
             }
             let arrivals = belief.repeats.observe(identities, at: start, places)
-            var isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
+            let isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
             if isKnownWhole, try await isClamped(page, places, of: range, query) { return .notStored }
             let isAlike = try await areHeldAlike(page.content, places, query)
-            // Items with the ids of held ones and other content, the same in each answer, are other items (R25).
-            let areOthers = !isAlike && arrivals.alike > 1
-            if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
-                belief.repeats.observe(isNews: false)
-                if belief.repeats.provesDeafness {
-                    try await originIgnoresOffsets(at: range.lowerBound)
-                    return .notStored
-                }
-            }
-            if areOthers { isKnownWhole = false }
-            let mayBeShifted = isAlike || arrivals.count > 1 && !areOthers
-            // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats
-            // some items must arrive twice (R25).
-            let times = areOthers ? arrivals.alike : arrivals.count
-            if isKnownWhole || times < 2 {
-                if mayBeShifted, belief.isShiftedAgain(shifts, source.access) {
-                    walkByPosition()
-                } else {
-                    listMoved(page, at: start)
-                }
+            switch belief.collide(
+                arrivals, isKnownWhole: isKnownWhole, isAlike: isAlike, shifts: shifts, source.access)
+            {
+            case .ignoredPosition:
+                try await originIgnoresOffsets(at: range.lowerBound)
                 return .notStored
-            }
-            // Where pages lack items, positions do not count the items before them (R53).
-            if times > 3, mayBeShifted, belief.isShiftedAgain(shifts, source.access) {
+            case .moved:
+                listMoved(page, at: start)
+                return .notStored
+            case .walkByPosition:
                 walkByPosition()
                 return .notStored
-            }
-            if times > 3 {
+            case .secondLook:
+                plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
+            case .repeatedIDs:
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.setAllowsDuplicates(true), at: 0)
-            } else {
-                // The other positions are fetched again. If they show the same items again, both positions have them.
-                plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
             }
             outcome = try await apply(plan)
         } else {

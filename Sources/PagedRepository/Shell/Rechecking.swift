@@ -137,7 +137,7 @@ extension SyncRun {
         if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
         let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
-        let ledger = failures.map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
+        let ledger = failures.map { leases.forgotten($0) }
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
             return phase.sweep.isDone = true
         }

@@ -25,7 +25,7 @@ extension SyncRun {
             } else {
                 try await nothingBehind(look, at: range.lowerBound, list)
             }
-            try await record([.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])], for: query)
+            try await record([leases.forgotten(range.lowerBound)], for: query)
             return true
         }
         let total = list.record.total.exactCount ?? .max
@@ -42,7 +42,7 @@ extension SyncRun {
         pass.fill.observe(emptyFrom: first)
         queue.clear(from: first)
         failures.givenUp.subtract(pass.fill.refused)
-        let edits = pass.fill.refused.sorted().map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
+        let edits = pass.fill.refused.sorted().map { leases.forgotten($0) }
         try await record(edits, for: query)
         return true
     }

@@ -139,8 +139,7 @@ extension SyncRun {
     /// Removes the mark of repeated ids after a sweep. The storage refuses this while ids still repeat (R25).
     private func takeBackRepeats() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), list.record.allowsDuplicates else { return }
-        _ = try await apply(
-            CommitPlan(query: query, version: list.record.version, edits: [.setAllowsDuplicates(false)]))
+        try await apply([.setAllowsDuplicates(false)], to: list)
     }
 
     /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep

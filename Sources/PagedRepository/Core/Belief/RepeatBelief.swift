@@ -3,7 +3,7 @@ import PageModel
 /// Items that arrived at several positions of a list, and answers without new items (R24, R25).
 struct RepeatBelief: Equatable {
     /// An item that arrived at one position while it is stored at another.
-    struct Collision: Hashable {
+    private struct Place: Hashable {
         var key: UInt64
         var places: Set<Int>
     }
@@ -24,7 +24,7 @@ struct RepeatBelief: Equatable {
     private(set) var pagesWithoutNews = 0
     /// The number of consecutive pages by position that repeat received items, in a list with repeated ids.
     private(set) var repetitions = 0
-    private var collisions: [Collision: Arrivals] = [:]
+    private var collisions: [Place: Arrivals] = [:]
 
     /// Begins another walk or load.
     mutating func restart() { pagesWithoutNews = 0 }
@@ -53,7 +53,7 @@ struct RepeatBelief: Equatable {
         for (index, identity) in identities.enumerated() {
             let earlier = received.updateValue(start + index, forKey: identity.key)
             guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
-            let collision = Collision(key: identity.key, places: [place, start + index])
+            let collision = Place(key: identity.key, places: [place, start + index])
             var known = collisions[collision] ?? Arrivals()
             known.count += 1
             known.alike = known.content == identity.content ? known.alike + 1 : 1

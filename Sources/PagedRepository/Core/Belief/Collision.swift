@@ -1,0 +1,43 @@
+/// The meaning of an answer by position whose items other pages hold (R21, R25).
+enum Collision: Equatable {
+    /// The origin returns the same items for every position (R24).
+    case ignoredPosition
+    /// The list has moved between the two answers.
+    case moved
+    /// The origin leaves items out of its pages, so they are requested one after the other (R53).
+    case walkByPosition
+    /// The other positions are requested again. If they show the same items again, both positions have them.
+    case secondLook
+    /// The list repeats ids.
+    case repeatedIDs
+}
+
+extension ListBelief {
+    /// Decides about an answer whose items other pages hold. If other pages hold all of them, or the collision is new,
+    /// the list has moved.
+    /// - Parameters:
+    ///   - arrivals: how often its items arrived at this position, with this answer.
+    ///   - isKnownWhole: whether the list holds all of its items.
+    ///   - isAlike: whether the held items have the same content.
+    ///   - shifts: how far behind its place each displaced item arrived.
+    ///   - source: how the origin is asked.
+    mutating func collide(
+        _ arrivals: RepeatBelief.Arrivals, isKnownWhole: Bool, isAlike: Bool, shifts: [Int], _ source: PagingAccess
+    ) -> Collision {
+        // Items with the ids of held ones and other content, the same in each answer, are other items (R25).
+        let areOthers = !isAlike && arrivals.alike > 1
+        if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
+            repeats.observe(isNews: false)
+            if repeats.provesDeafness { return .ignoredPosition }
+        }
+        let mayBeShifted = isAlike || arrivals.count > 1 && !areOthers
+        // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats some
+        // items must arrive twice (R25).
+        let times = areOthers ? arrivals.alike : arrivals.count
+        let isMove = isKnownWhole && !areOthers || times < 2
+        // Where pages lack items, positions do not count the items before them (R53).
+        if isMove || times > 3, mayBeShifted, isShiftedAgain(shifts, source) { return .walkByPosition }
+        if isMove { return .moved }
+        return times > 3 ? .repeatedIDs : .secondLook
+    }
+}
