@@ -58,7 +58,7 @@ extension ListSyncTests {
         origin.before { number, names in names = number == 6 ? Array(good.prefix(5)) : Array(good.prefix(6)) }
         let report = try await sync(bench, origin)
         #expect(clock.slept == [.seconds(2), .seconds(2)])
-        #expect(report.warnings == ["the origin says twice that the list has shrunk to 6 items"])
+        #expect(report.warnings == ["the origin confirmed that the list has shrunk to 6 items"])
         #expect(try await bench.held == Array(good.prefix(6)))
     }
 

@@ -170,7 +170,7 @@ struct ObservabilityTests {
         // Without these lines the checks above would prove nothing.
         let said = Set(lines.map(\.message))
         for message in [
-            "a run begins", "a run ends", "fetch failed", "the cache stands in", "background work",
+            "run started", "run ended", "fetch failed", "serving cached items", "background work",
             "the origin answered",
         ] {
             #expect(said.contains(message), "\(message)")

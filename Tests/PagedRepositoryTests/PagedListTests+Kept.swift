@@ -19,7 +19,7 @@ extension PagedListTests {
         origin.release()
         _ = try await loading.value
         origin.fail(away)
-        #expect(try await again.load(.originFirst) == .cached, "the cache stands in (R13)")
+        #expect(try await again.load(.originFirst) == .cached, "serving cached items (R13)")
         #expect(numbers(again) == Array(0..<48))
     }
 

@@ -180,7 +180,7 @@ struct NamingTests {
             #expect(ended.status == 0)
             #expect(ended.json["outcome"] as? String == "complete")
             #expect(ended.errors.contains("pagecache: the store is \(folder.store)"))
-            #expect(ended.errors.contains("pagecache: a run begins"))
+            #expect(ended.errors.contains("pagecache: run started"))
             #expect(!ended.errors.contains("S3CRET"))
             let plain = try await folder.tool(["list", "--json"])
             #expect(plain.errors.isEmpty)

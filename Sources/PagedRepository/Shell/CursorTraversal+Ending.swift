@@ -21,7 +21,7 @@ extension SyncRun {
         guard try await commit(end.edits + [.setEnd(nil)], [answered(end)], list) else { return }
         if end.isWithPage { counts.pagesFetched += 1 }
         guard belief.order.disordered(hadNoProvenEnd: list.hasNoProvenEnd) else { return walkAllAgain() }
-        warn("the origin returns the items in another order each time; some may be missing")
+        warn("the origin returns the items in a different order each time; some items may be missing")
         belief.isUnproven = true
     }
 
@@ -64,7 +64,7 @@ extension SyncRun {
     /// cursors. Held items are kept, and verified on the way.
     func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
         guard passes.restarts < options.restarts, phase.recheck?.isRetry != true else { return }
-        warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
+        warn("the origin rejects a stored cursor (\(failure.message)); reading again from page one")
         failures.givenUp.remove(offset)
         belief.drift.asksUnconditionally = true
         pass.walkAgain()

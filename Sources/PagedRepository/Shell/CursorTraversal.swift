@@ -34,7 +34,7 @@ extension SyncRun {
     private func noteStaleTail() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), !list.isExplained else { return }
         reconciled(.staleTail, list)
-        warn("something behind page one is not as it was; a synchronisation without --refresh finds out what")
+        warn("the list changed after page one; run sync without --refresh to update it")
     }
 
     /// Handles the answer for the cursor of the page before `offset`.
@@ -125,7 +125,7 @@ extension SyncRun {
             reconciled(.spliced, place.list)
         }
         guard counts.pages < options.pagesPerQuery else {
-            return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+            return warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")
         }
         guard !isEnough(after), try await walksOn(page.merge, at: after, place.list.record.id) else { return }
         queue.add([.follow(page.next, offset: after)])

@@ -24,7 +24,7 @@ extension SyncRun {
     private func believed(_ landing: FetchCompletion) -> FetchCompletion {
         guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
         guard belief.observe(total: total) else { return landing }
-        warn("the origin counts now more, now fewer items; its total is taken for an estimate")
+        warn("the origin's total goes up and down; using it as an estimate")
         page.total = .estimate(total)
         var landing = landing
         landing.result = .success(.page(page))
@@ -149,7 +149,7 @@ extension SyncRun {
             let isHead = isLost && checked == nil
             if isHead {
                 told.isRetryable = true
-                if target.offset > 0 { told.message = "at position \(target.offset), for a check: \(failure.message)" }
+                if target.offset > 0 { told.message = "check at position \(target.offset): \(failure.message)" }
             }
             let pause = isHead ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             try await record(

@@ -8,7 +8,7 @@ extension SyncRun {
     ) async throws(StorageError) {
         if belief.drift.isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
             let now = page.total.count ?? page.content.count
-            warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
+            warn("the origin confirmed that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
         let isMoved = isNews && belief.pageOne.isMoved(page)
         witness(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))

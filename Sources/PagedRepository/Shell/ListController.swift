@@ -86,7 +86,7 @@ actor ListController<Value: Sendable> {
             return try await refresh()
         } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
             world.logger.debug(
-                "the cache stands in", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
+                "serving cached items", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
             return .cached
         }
     }
@@ -221,7 +221,7 @@ actor ListController<Value: Sendable> {
             let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
             if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
         }
-        throw StorageError(.busy, "others keep changing this list; try again")
+        throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
     /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or

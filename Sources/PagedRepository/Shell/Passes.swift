@@ -24,7 +24,7 @@ extension SyncRun {
                 let list = pass.check.begin(stored)
                 belief.end.observe(list)
                 guard list.heldPages.count < options.pagesPerQuery else {
-                    warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+                    warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")
                     return ending
                 }
                 if isDone(list) {
@@ -73,7 +73,7 @@ extension SyncRun {
             passes.ended(isProgress: try await hasProgressed(query))
             guard passes.restarts <= options.restarts else {
                 belief.isUnproven = true
-                warn("the list kept changing while it was read; it may have holes")
+                warn("the list kept changing while it was read; items may be missing")
                 return ending
             }
         }

@@ -147,7 +147,7 @@ extension SyncRun {
     }
 
     private func verifyEveryPage(because page: PageSummary) {
-        warn("the items from \(page.offset) on have changed although page one has not; every page is checked")
+        warn("items from \(page.offset) on changed although page one did not; checking every page")
         options.work = .sweep
         // Background work starts no sweep of its own accord. This one has a reason.
         passes.sweep.isBegun = true

@@ -8,12 +8,12 @@ import PageModel
 
 extension SyncRun {
     func tellBegun() {
-        telemetry.logger.debug("a run begins", metadata: ["work": "\(options.work.word)"])
+        telemetry.logger.debug("run started", metadata: ["work": "\(options.work.word)"])
     }
 
     func tellEnded(_ report: SyncReport) {
         telemetry.logger.debug(
-            "a run ends",
+            "run ended",
             metadata: [
                 "work": "\(options.work.word)", "outcome": "\(report.outcome.rawValue)",
                 "reconciliation": "\(report.reconciliation.rawValue)", "fetched": "\(report.pagesFetched)",
@@ -38,12 +38,12 @@ extension SyncRun {
     }
 
     func tellLeftToOthers(_ target: FetchTarget) {
-        telemetry.logger.trace("left to others", metadata: ["offset": "\(target.offset)"])
+        telemetry.logger.trace("page is being fetched elsewhere", metadata: ["offset": "\(target.offset)"])
     }
 
     /// Logs that the cached list could not be repaired, and is read again (R18, R19, R25).
     func tellReplaced() {
-        telemetry.logger.debug("the list is read anew", metadata: ["contradictions": "\(belief.drift.contradictions)"])
+        telemetry.logger.debug("reading the list again", metadata: ["contradictions": "\(belief.drift.contradictions)"])
     }
 }
 

@@ -13,7 +13,7 @@ extension SyncRun {
         case .again: return false
         case .window(let end, let total): return try await self.end(atWindow: end, total, list)
         case .miscounted(let total, let end):
-            warn("the origin counts \(total) items but gives \(end)")
+            warn("the origin counts \(total) items but returned \(end)")
             let ending: [ListEdit] = access == .chain ? [] : [.setEnd(end)]
             return try await finish([.setTotal(.estimate(total))] + ending, list)
         case .whole(let isConfirmed):
