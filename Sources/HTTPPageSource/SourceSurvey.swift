@@ -59,7 +59,7 @@ extension HTTPSource {
         if let rest = remainingPages(behind: page) {
             let pace = (clock.now() - begun) / max(usage.requests, 1)
             survey.estimatedRequests = usage.requests + rest
-            survey.estimatedTime = pace * rest / (access.isRandom ? 4 : 1)
+            survey.estimatedTime = pace * rest / (access.supportsRandomAccess ? 4 : 1)
         }
         return survey
     }

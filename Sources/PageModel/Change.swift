@@ -86,5 +86,5 @@ public enum StorageNotice: Hashable, Sendable {
     /// These queries may have changed: another process wrote, or the observer was too slow for single notices. Read
     /// them again. The array may contain queries that did not change. It may omit a query that another process purged,
     /// unless that query is the observed one.
-    case mayHaveChanged([QueryID])
+    case invalidated([QueryID])
 }

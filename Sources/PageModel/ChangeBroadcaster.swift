@@ -102,8 +102,8 @@ public final class ChangeBroadcaster: Sendable {
             return (state.audience.queries, state.audience.observesAll)
         }
         var notices = observed.filter { columns.contains(ChangeBroadcaster.column(of: $0)) }
-            .map { (query: Optional($0), notice: StorageNotice.mayHaveChanged([$0])) }
-        if observesAll { notices.append((query: nil, notice: .mayHaveChanged(known))) }
+            .map { (query: Optional($0), notice: StorageNotice.invalidated([$0])) }
+        if observesAll { notices.append((query: nil, notice: .invalidated(known))) }
         deliver(notices, exactly: true)
     }
 
@@ -202,9 +202,9 @@ extension ChangeBroadcaster.Observer {
         for notice in pending {
             switch notice {
             case .changed(let set): queries.insert(set.query)
-            case .mayHaveChanged(let some): queries.formUnion(some)
+            case .invalidated(let some): queries.formUnion(some)
             }
         }
-        pending = [.mayHaveChanged(queries.sorted { $0.rawValue < $1.rawValue })]
+        pending = [.invalidated(queries.sorted { $0.rawValue < $1.rawValue })]
     }
 }

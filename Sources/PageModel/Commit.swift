@@ -8,13 +8,13 @@ public struct CommitPlan: Hashable, Sendable {
     public var version: ListVersion
     /// The list's length that the plan relies on; `nil` for a plan that does not rely on it. If the stored list has
     /// another length, the storage applies no edit.
-    public var extent: ListExtent?
+    public var expectedLength: ListExtent?
     /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored next to them (R21). If
     /// one of them is gone or has other items, the storage applies no edit, even though no position has moved.
-    public var premises: [PagePrecondition]
+    public var preconditions: [PagePrecondition]
     /// The lease under which page one was requested, if the plan contains that answer. A list that was invalidated
     /// after the grant stays invalidated. `nil` or a stale token counts as a request from before the invalidation.
-    public var askedUnder: LeaseToken?
+    public var requestLease: LeaseToken?
     /// The changes to the list, applied in order. The positions in an edit are those after the edits before it.
     public var edits: [ListEdit]
     /// The changes to the ledger, applied in order after the edits.
@@ -23,21 +23,21 @@ public struct CommitPlan: Hashable, Sendable {
     /// A plan for one list. Without edits and ledger changes it changes nothing.
     public init(
         query: QueryID, version: ListVersion, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
-        askedUnder: LeaseToken? = nil, extent: ListExtent? = nil, premises: [PagePrecondition] = []
+        requestLease: LeaseToken? = nil, expectedLength: ListExtent? = nil, preconditions: [PagePrecondition] = []
     ) {
         self.query = query
         self.version = version
-        self.extent = extent
-        self.premises = premises
-        self.askedUnder = askedUnder
+        self.expectedLength = expectedLength
+        self.preconditions = preconditions
+        self.requestLease = requestLease
         self.edits = edits
         self.ledger = ledger
     }
 
     /// Whether the plan was made for the list in its current state (R4). The version has to be the same, and so does
     /// the length if the plan names one.
-    package func isMade(for record: QueryRecord) -> Bool {
-        version == record.version && (extent == nil || extent == record.extent)
+    package func isBased(on record: QueryRecord) -> Bool {
+        version == record.version && (expectedLength == nil || expectedLength == record.extent)
     }
 
     /// Whether the plan sets another exact total that does not come from page one.
@@ -90,7 +90,7 @@ public enum ListEdit: Hashable, Sendable {
     /// Stores a page where the list's generation holds no items. Items of older generations at the same positions are
     /// removed, and so are older pages that hold the same ids (R5, R19). A page that is held already, with the same
     /// items, is confirmed instead (R6).
-    case put(PageWrite)
+    case insertPage(PageWrite)
     /// Rearranges the list in one step: removes, inserts and moves items, and opens gaps. Ledger rows move with their
     /// positions, and the validators of moved pages are removed (R1, R4). The seam before a kept piece becomes
     /// inferred. Small pages that result are joined with a neighbour, see `PageMerging`. A running sweep goes back to
@@ -98,14 +98,14 @@ public enum ListEdit: Hashable, Sendable {
     case rearrange(Rearrangement)
     /// Marks seams as verified, because one answer contained the items at these positions in the held order. Pages that
     /// lie wholly within the range become as fresh as the answer (G1, R21).
-    case verify(Range<Int>)
+    case markContiguous(Range<Int>)
     /// Confirms the page at this offset, because the origin reports it as unchanged (R6). Only its age changes, and its
     /// validator if `validator` is not `nil`.
-    case confirm(offset: Int, validator: Validator?)
+    case touchPage(offset: Int, validator: Validator?)
     /// Begins a new generation. All held items stay readable as an older generation, but no longer count as held.
-    case beginGeneration
+    case startGeneration
     /// Stops counting these positions as held. Their items stay readable until they are replaced.
-    case demote(Range<Int>)
+    case markStale(Range<Int>)
     /// Removes the pages and ledger rows from this position on, because the positions do not exist at the origin.
     case truncate(at: Int)
     /// Removes the pages of older generations, once the list is proven to be replaced (R19).
@@ -118,7 +118,7 @@ public enum ListEdit: Hashable, Sendable {
     /// Sets the end of the origin's result window. `nil` means that no window is known.
     case setWindow(Int?)
     /// Notes that the origin confirmed the head now, so that the age of the list starts again. The list is no longer
-    /// invalidated if page one was requested after the invalidation: see `CommitPlan.askedUnder`.
+    /// invalidated if page one was requested after the invalidation: see `CommitPlan.requestLease`.
     case validated
     /// Marks the list as invalidated: it is stale until page one has been fetched again. The time of its last
     /// confirmation stays unchanged.
@@ -140,7 +140,7 @@ public enum CommitOutcome: Hashable, Sendable {
     /// The plan was applied. The list now has this version.
     case committed(ListVersion)
     /// The plan was not applied, because the list changed since the plan was made (R4). The value is the list's current
-    /// version. If it equals the plan's version, the length differs, or a page in `premises` is not held as expected.
+    /// version. If it equals the plan's version, the length differs, or a page in `preconditions` is not held as expected.
     case superseded(ListVersion)
     /// The plan was not applied, because the page would repeat held items or overlap held positions (R5). The ranges
     /// are those held positions, counted after the plan's earlier edits. After a splice of the same plan they differ

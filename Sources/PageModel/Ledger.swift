@@ -89,15 +89,15 @@ public enum LedgerEdit: Hashable, Sendable {
     /// A caller wants the page now (R33). A failed page is due at once, even after a permanent failure, and its
     /// `Retry-After` pause is removed. Attempts and failure stay. The edit skips pages that are not failing: a page in
     /// flight keeps its lease.
-    case hastened(offset: Int)
+    case expedited(offset: Int)
     /// The record is removed, because the position no longer exists or the record has no further use.
-    case forgotten(offset: Int, lease: LeaseToken? = nil)
+    case deleted(offset: Int, lease: LeaseToken? = nil)
 
     /// The offset of the page.
     public var offset: Int {
         switch self {
-        case .succeeded(let offset, _), .failed(let offset, _, _, _), .released(let offset, _), .hastened(let offset),
-            .forgotten(let offset, _):
+        case .succeeded(let offset, _), .failed(let offset, _, _, _), .released(let offset, _), .expedited(let offset),
+            .deleted(let offset, _):
             offset
         }
     }
@@ -105,9 +105,9 @@ public enum LedgerEdit: Hashable, Sendable {
     /// The token that the edit names; `nil` for an edit without a lease.
     public var lease: LeaseToken? {
         switch self {
-        case .succeeded(_, let lease), .failed(_, _, _, let lease), .forgotten(_, let lease): lease
+        case .succeeded(_, let lease), .failed(_, _, _, let lease), .deleted(_, let lease): lease
         case .released(_, let lease): lease
-        case .hastened: nil
+        case .expedited: nil
         }
     }
 }

@@ -78,7 +78,7 @@ public struct ListHoldings: Hashable, Sendable {
     }
 
     /// Assigns all pages to an older generation.
-    package mutating func beginGeneration() {
+    package mutating func startGeneration() {
         self = ListHoldings(held: Coverage([Range<Int>]()), pages: 0, olderPages: pages + olderPages)
     }
 }

@@ -144,7 +144,7 @@ public protocol PageStorage: Sendable {
 
     /// Returns a stream of changes from now on, in the order of their commits.
     ///
-    /// A slow observer needs bounded memory: missed changes are merged into `.mayHaveChanged`.
+    /// A slow observer needs bounded memory: missed changes are merged into `.invalidated`.
     /// - Parameter query: the query to observe; `nil` means all queries.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
 

@@ -5,7 +5,7 @@
 /// is dropped.
 public struct StorageWatch: Sendable {
     /// The notices of the observed queries, in the order of their commits. Only one task may iterate over the stream. A
-    /// slow task needs bounded memory: missed changes are merged into `.mayHaveChanged`. The stream ends when the
+    /// slow task needs bounded memory: missed changes are merged into `.invalidated`. The stream ends when the
     /// storage is closed.
     public let notices: AsyncStream<StorageNotice>
     private let begin: @Sendable (QueryID?) -> Void

@@ -41,13 +41,14 @@ struct CommitTransaction {
                     throw .abandoned
                 }
                 let record = list.record
-                guard plan.isMade(for: record) else {
+                guard plan.isBased(on: record) else {
                     abandoned = .superseded(record.version)
                     throw .abandoned
                 }
-                for premise in plan.premises {
-                    let page = try PageTable.row(at: premise.offset, of: plan.query, in: session.connection)?.summary
-                    guard premise.holds(of: page, generation: record.version.generation) else {
+                for precondition in plan.preconditions {
+                    let page = try PageTable.row(at: precondition.offset, of: plan.query, in: session.connection)?
+                        .summary
+                    guard precondition.holds(of: page, generation: record.version.generation) else {
                         abandoned = .superseded(record.version)
                         throw .abandoned
                     }
@@ -84,7 +85,7 @@ struct CommitTransaction {
         changes.reserveCapacity(plan.edits.count + 1)
         var editing = LedgerEditing(query, at: moment, in: session)
         if plan.movesLedgerRows { try editing.recognise(plan.ledger) }
-        if record.invalidatedAt != nil, let token = plan.askedUnder {
+        if record.invalidatedAt != nil, let token = plan.requestLease {
             grantedAt = try LeaseTable.grantTime(of: token, query: query, in: connection)
         }
         for edit in plan.edits {
@@ -120,20 +121,20 @@ struct CommitTransaction {
 
     private mutating func apply(_ edit: ListEdit) throws(StorageError) -> CommitOutcome? {
         switch edit {
-        case .put(let page):
+        case .insertPage(let page):
             return try write(page)
         case .rearrange(let rearrangement):
             return try rearrange(rearrangement)
-        case .verify(let range):
+        case .markContiguous(let range):
             try verify(range)
-        case .confirm(let offset, let validator):
+        case .touchPage(let offset, let validator):
             try confirm(offset, validator)
-        case .beginGeneration:
+        case .startGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
             changes.append(.generationBegan)
-            holdings?.beginGeneration()
+            holdings?.startGeneration()
             journal.generationBegan()
-        case .demote(let range):
+        case .markStale(let range):
             try demote(range)
         case .truncate(let position):
             try truncate(at: position)

@@ -62,7 +62,7 @@ struct LedgerEditing {
     /// Returns the offset at which an edit applies. Returns `nil` where it changes no row.
     private mutating func place(for edit: LedgerEdit) throws(StorageError) -> Int? {
         let offset = edit.offset
-        if case .hastened = edit { return offset }
+        if case .expedited = edit { return offset }
         if case .failed = edit { try LedgerEditing.check(offset) }
         if case .succeeded = edit { try LedgerEditing.check(offset) }
         guard let token = edit.lease else { return try isFree(offset) ? offset : nil }
@@ -158,9 +158,9 @@ struct LedgerEditing {
                 .time(failure.retryAfter.map { (now + $0).stored }))
         case .released:
             try connection.run(LedgerEditing.release, key, place, .time(now))
-        case .hastened:
+        case .expedited:
             try connection.run(LedgerEditing.hasten, key, place, .time(now))
-        case .forgotten:
+        case .deleted:
             try connection.run(LedgerEditing.forget, key, place)
         }
     }

@@ -58,7 +58,7 @@ public enum PagingAccess: Hashable, Sendable {
     case single
 
     /// Whether pages can be requested out of order.
-    public var isRandom: Bool {
+    public var supportsRandomAccess: Bool {
         switch self {
         case .offsets, .grid: true
         case .chain, .single: false

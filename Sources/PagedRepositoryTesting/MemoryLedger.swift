@@ -72,7 +72,7 @@ struct MemoryLedger: Sendable {
     private mutating func place(
         for edit: LedgerEdit, _ held: inout Set<LeaseToken>, _ lost: inout Set<LeaseToken>, at moment: StorageMoment
     ) -> Int? {
-        if case .hastened(let offset) = edit { return offset }
+        if case .expedited(let offset) = edit { return offset }
         guard let token = edit.lease else { return counts(edit.offset, at: moment) ? nil : edit.offset }
         let place = place(of: token)
         guard held.contains(token) else {
@@ -110,11 +110,11 @@ struct MemoryLedger: Sendable {
             record.entry.attempts = max(record.entry.attempts - 1, 0)
             record.entry.nextAttemptAt = record.entry.failure?.isRetryable == true ? now : nil
             records[offset] = record
-        case .hastened:
+        case .expedited:
             guard known?.state.isFailure == true else { return }
             records[offset]?.entry.nextAttemptAt = now
             records[offset]?.entry.retryAfterUntil = nil
-        case .forgotten:
+        case .deleted:
             records[offset] = nil
         }
     }

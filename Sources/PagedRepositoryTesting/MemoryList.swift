@@ -42,7 +42,7 @@ struct MemoryList: Sendable {
         var changes: [ChangeSet.Change] = []
         let total = record.total
         // Reads the ledger before the plan's own edits move its rows.
-        let grantedAt = plan.askedUnder.flatMap { ledger.grantTime(of: $0) }
+        let grantedAt = plan.requestLease.flatMap { ledger.grantTime(of: $0) }
         let held = plan.movesLedgerRows ? ledger.held(among: plan.ledger) : []
         for edit in plan.edits {
             if let change = try apply(edit, grantedAt, at: moment.now) { changes.append(change) }
@@ -60,10 +60,10 @@ struct MemoryList: Sendable {
         return (changes, applied.lost)
     }
 
-    func fulfils(_ premises: [PagePrecondition]) -> Bool {
-        premises.allSatisfy { premise in
-            premise.holds(
-                of: pages.first { $0.offset == premise.offset }?.summary, generation: record.version.generation)
+    func fulfils(_ preconditions: [PagePrecondition]) -> Bool {
+        preconditions.allSatisfy { precondition in
+            precondition.holds(
+                of: pages.first { $0.offset == precondition.offset }?.summary, generation: record.version.generation)
         }
     }
 
@@ -89,19 +89,19 @@ struct MemoryList: Sendable {
         -> ChangeSet.Change?
     {
         switch edit {
-        case .put(let page):
+        case .insertPage(let page):
             return try put(page, at: now)
         case .rearrange(let rearrangement):
             return try rearrange(rearrangement, at: now)
-        case .verify(let range):
+        case .markContiguous(let range):
             return verify(range, at: now)
-        case .confirm(let offset, let validator):
+        case .touchPage(let offset, let validator):
             return confirm(offset, validator, at: now)
-        case .beginGeneration:
+        case .startGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
             draft.generationBegan()
             return .generationBegan
-        case .demote(let range):
+        case .markStale(let range):
             cut(at: range.lowerBound)
             cut(at: range.upperBound)
             for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
@@ -274,7 +274,7 @@ extension ListEdit {
     /// Whether plans for the old list have to be made again (R4).
     fileprivate var movesPositions: Bool {
         switch self {
-        case .demote, .truncate: true
+        case .markStale, .truncate: true
         case .rearrange(let rearrangement): rearrangement.movesPositions
         default: false
         }

@@ -144,8 +144,8 @@ public final class MemoryStorage: PageStorage {
             guard var list = state.lists[plan.query] else {
                 return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
             }
-            guard plan.isMade(for: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
-            guard list.fulfils(plan.premises) else { return CommitReceipt(.superseded(list.record.version)) }
+            guard plan.isBased(on: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
+            guard list.fulfils(plan.preconditions) else { return CommitReceipt(.superseded(list.record.version)) }
             var (changes, lost): ([ChangeSet.Change], Set<LeaseToken>)
             do throws(MemoryList.Refusal) {
                 (changes, lost) = try list.apply(plan, at: moment)

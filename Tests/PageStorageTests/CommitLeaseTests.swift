@@ -9,7 +9,7 @@ struct CommitLeaseTests {
     private let minute = noon + .seconds(60)
 
     private func page(_ offset: Int, _ range: Range<Int>) -> [ListEdit] {
-        [.put(PageWrite(offset: offset, content: items(range), evidence: .inferred))]
+        [.insertPage(PageWrite(offset: offset, content: items(range), evidence: .inferred))]
     }
 
     @Test(
@@ -55,16 +55,17 @@ struct CommitLeaseTests {
     @Test(
         "A plan that requires a page changes nothing when that page has other items or is gone, even if no position moved (R21)",
         arguments: StorageKind.allCases)
-    func premise(kind: StorageKind) async throws {
+    func precondition(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         // A page of 20 items is long enough not to be joined (R17).
         try await bench.put(0, items(0..<20))
         let before = try await bench.list
-        let premise = PagePrecondition(offset: 0, fingerprint: before.pages[0].fingerprint)
+        let precondition = PagePrecondition(offset: 0, fingerprint: before.pages[0].fingerprint)
         func plan(_ offset: Int) -> CommitPlan {
             CommitPlan(
                 query: bench.query, version: before.record.version,
-                edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
+                edits: page(offset, offset..<offset + 20) + [.markContiguous(19..<offset + 20)],
+                preconditions: [precondition])
         }
         func replace(_ first: String) async throws {
             let page = PageWrite(offset: 0, content: items([first] + (1..<20).map { "i\($0)" }), evidence: .verified)
@@ -76,7 +77,7 @@ struct CommitLeaseTests {
         #expect(try await bench.store.commit(plan(40)) == .superseded(before.record.version))
         try await replace("i0")
         #expect(try await bench.store.commit(plan(40)) == .committed(before.record.version))
-        try await bench.commit([.demote(0..<20)])
+        try await bench.commit([.markStale(0..<20)])
         let version = try await bench.list.record.version
         #expect(
             try await bench.store.commit(plan(60)) == .superseded(version), "the required page no longer counts as held"

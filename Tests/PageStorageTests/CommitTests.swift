@@ -41,7 +41,7 @@ struct CommitTests {
             CommitPlan(
                 query: bench.query, version: try await bench.list.record.version,
                 edits: [.setTotal(.estimate(9)), .setEnd(3)],
-                extent: extent)
+                expectedLength: extent)
         }
         let before = try await bench.list.record.extent
         try await bench.commit([.setTotal(.exact(5))])
@@ -67,7 +67,7 @@ struct CommitTests {
         #expect(again.id != bench.query)
         let plan = CommitPlan(
             query: bench.query, version: ListVersion(generation: 1, revision: 0),
-            edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
+            edits: [.insertPage(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
         #expect(try await bench.store.commit(plan) == .superseded(ListVersion(generation: 0, revision: 0)))
         #expect(try await bench.store.outline(of: again.id)?.pages == [])
     }
@@ -80,7 +80,10 @@ struct CommitTests {
         try await bench.put(0, items(0..<3))
         try await bench.put(3, items(3..<6))
         let outcome = try await bench.commit(
-            [.setTotal(.exact(99)), .put(PageWrite(offset: 6, content: items(["i6", "i4"]), evidence: .inferred))])
+            [
+                .setTotal(.exact(99)),
+                .insertPage(PageWrite(offset: 6, content: items(["i6", "i4"]), evidence: .inferred)),
+            ])
         #expect(outcome == .duplicates([3..<6]))
         #expect(try await bench.list.record.total == .unknown)
         #expect(try await bench.held.count == 6)
@@ -116,7 +119,7 @@ struct CommitTests {
         for start in stride(from: 0, to: 9, by: 3) { try await bench.put(start, items(start..<start + 3)) }
         // i5 has moved to the start of the list. The old page that held it is removed, too.
         try await bench.commit([
-            .beginGeneration, .put(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred)),
+            .startGeneration, .insertPage(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred)),
         ])
         let list = try await bench.list
         #expect(list.record.version == ListVersion(generation: 2, revision: 0))
@@ -132,7 +135,7 @@ struct CommitTests {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
         try await bench.put(3, items(3..<6))
-        try await bench.commit([.demote(4..<5)])
+        try await bench.commit([.markStale(4..<5)])
         #expect(try await bench.held.keys.sorted() == [0, 1, 2, 3, 5], "only the demoted position is no longer held")
         #expect(try await bench.store.window(of: bench.query, 0..<6)?.parts.map(\.isHeld) == [true, true, false, true])
         #expect(try await bench.list.record.version.revision == 1, "plans of the earlier revision are void")
@@ -144,7 +147,7 @@ struct CommitTests {
     func revival(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
-        try await bench.commit([.beginGeneration])
+        try await bench.commit([.startGeneration])
         #expect(try await bench.held.isEmpty)
         try await bench.put(0, items(0..<3))
         #expect(try await bench.held == [0: "i0", 1: "i1", 2: "i2"])
@@ -178,7 +181,7 @@ struct CommitTests {
         for start in [0, 3] {
             try await bench.commit(
                 [
-                    .put(
+                    .insertPage(
                         PageWrite(
                             offset: start, content: items(start..<start + 3), evidence: .inferred, validator: validator)
                     )
@@ -197,17 +200,17 @@ struct CommitTests {
         let bench = try await Bench(kind)
         let validator = Validator(request: "first", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
         let head = PageWrite(offset: 0, content: items(0..<3), evidence: .verified, validator: validator)
-        try await bench.commit([.put(head), .setTotal(.exact(9)), .validated])
+        try await bench.commit([.insertPage(head), .setTotal(.exact(9)), .validated])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
         try await bench.commit([
-            .put(PageWrite(offset: 3, content: items(3..<6), evidence: .inferred)), .setTotal(.estimate(12)),
+            .insertPage(PageWrite(offset: 3, content: items(3..<6), evidence: .inferred)), .setTotal(.estimate(12)),
         ])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
         try await bench.commit([
-            .put(PageWrite(offset: 6, content: items(6..<8), evidence: .inferred)), .setTotal(.exact(8)),
+            .insertPage(PageWrite(offset: 6, content: items(6..<8), evidence: .inferred)), .setTotal(.exact(8)),
         ])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == false)
-        try await bench.commit([.confirm(offset: 0, validator: validator), .setTotal(.exact(9)), .validated])
+        try await bench.commit([.touchPage(offset: 0, validator: validator), .setTotal(.exact(9)), .validated])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
     }
 
@@ -217,7 +220,7 @@ struct CommitTests {
         let page = PageWrite(
             offset: 0, content: items(0..<6), evidence: .verified, cursorIn: PageCursor("in"),
             cursorOut: PageCursor("out"))
-        try await bench.commit([.put(page)])
+        try await bench.commit([.insertPage(page)])
         try await bench.commit([
             .splice(
                 0..<2, PageWrite(offset: 0, content: items(["x"]), evidence: .verified, cursorOut: PageCursor("x-out")))

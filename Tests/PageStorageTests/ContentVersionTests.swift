@@ -18,15 +18,16 @@ struct ContentVersionTests {
         #expect(try await bench.list.contentVersion.counter == 1, "after registration")
         let validator = Validator(request: "r", entityTag: "e", lastModified: nil, coversTotal: true)
         let commits: [[ListEdit]] = [
-            [.put(page(0..<20))], [.put(page(20..<40))], [.put(page(20..<40))], [.verify(0..<40)],
-            [.confirm(offset: 0, validator: nil)],
-            [.confirm(offset: 0, validator: validator)], [.setTotal(.exact(50))], [.setEnd(50)], [.validated],
+            [.insertPage(page(0..<20))], [.insertPage(page(20..<40))], [.insertPage(page(20..<40))],
+            [.markContiguous(0..<40)],
+            [.touchPage(offset: 0, validator: nil)],
+            [.touchPage(offset: 0, validator: validator)], [.setTotal(.exact(50))], [.setEnd(50)], [.validated],
             [.invalidated],
-            [.setFreshFor(.seconds(9))], [.splice(0..<1, nil)], [.demote(30..<39)], [.truncate(at: 25)],
+            [.setFreshFor(.seconds(9))], [.splice(0..<1, nil)], [.markStale(30..<39)], [.truncate(at: 25)],
             [.describe(paging: "p", source: "s")], [.setSweep(SweepProgress(position: 3, startedAt: noon))],
             [.setAllowsDuplicates(true)],
-            [.beginGeneration], [.dropOlderGenerations],
-            [.put(page(0..<3)), .setTotal(.exact(3)), .setEnd(3), .validated],
+            [.startGeneration], [.dropOlderGenerations],
+            [.insertPage(page(0..<3)), .setTotal(.exact(3)), .setEnd(3), .validated],
         ]
         var stamps: Set<UInt64> = [try await bench.list.contentVersion.stamp]
         for (number, edits) in commits.enumerated() {
@@ -64,7 +65,7 @@ struct ContentVersionTests {
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
         let request = LeaseRequest([20], for: .seconds(60), telling: 0..<40)
         let plan = CommitPlan(
-            query: bench.query, version: try await bench.list.record.version, edits: [.put(page(0..<20))])
+            query: bench.query, version: try await bench.list.record.version, edits: [.insertPage(page(0..<20))])
         let receipt = try await bench.store.commit(plan, claiming: request)
         let version = try await bench.list.contentVersion
         #expect(receipt.grant?.list?.contentVersion == version)

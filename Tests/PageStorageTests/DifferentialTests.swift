@@ -157,8 +157,8 @@ struct TokenNames {
         case .failed(let offset, let failure, let pause, let lease):
             .failed(offset: offset, failure: failure, nextAttemptIn: pause, lease: lease.map(token))
         case .released(let offset, let lease): .released(offset: offset, lease: token(lease))
-        case .forgotten(let offset, let lease): .forgotten(offset: offset, lease: lease.map(token))
-        case .hastened: edit
+        case .deleted(let offset, let lease): .deleted(offset: offset, lease: lease.map(token))
+        case .expedited: edit
         }
     }
 }
@@ -189,7 +189,7 @@ enum RandomAnswer: Equatable {
             case .commit(var plan, let request, let now):
                 storage.manualClock.set(to: now)
                 plan.ledger = plan.ledger.map(names.translated)
-                plan.askedUnder = plan.askedUnder.map(names.token)
+                plan.requestLease = plan.requestLease.map(names.token)
                 var receipt = try await storage.commit(plan, claiming: request)
                 receipt.grant = receipt.grant.map { names.note($0) }
                 receipt.lostLeases = names.names(receipt.lostLeases)
@@ -253,7 +253,7 @@ struct RandomPlans {
             let at = now()
             var plan = CommitPlan(query: list.record.id, version: list.record.version)
             if number(0...30) == 0 { plan.version.revision += 1 }
-            plan.askedUnder = lease()
+            plan.requestLease = lease()
             plan.edits = (0..<number(0...3)).map { _ in edit(list, held, end) }
             plan.ledger = (0..<number(0...2)).map { _ in ledgerEdit(end) }
             return .commit(plan, number(0...3) == 0 ? request(end) : nil, at: at)
@@ -282,19 +282,19 @@ struct RandomPlans {
         let starts = list.pages.map(\.offset) + list.pages.map(\.range.upperBound)
         let position = coin() ? (starts.randomElement(using: &random) ?? 0) : number(0...end + 20)
         switch number(0...31) {
-        case 0...7: return .put(page(position, held))
+        case 0...7: return .insertPage(page(position, held))
         case 8:
-            guard let known = held.randomElement(using: &random) else { return .put(page(0, held)) }
-            return .put(
+            guard let known = held.randomElement(using: &random) else { return .insertPage(page(0, held)) }
+            return .insertPage(
                 PageWrite(offset: known.offset, content: known.content, evidence: .verified, cursorOut: cursor()))
         case 9...13:
             let upper = position + (number(0...2) == 0 ? 0 : number(0...45))
             let page = number(0...2) == 0 ? nil : page(number(0...60) == 0 ? position + 1 : position, held)
             return .splice(position..<upper, page)
-        case 14: return .confirm(offset: position, validator: validator())
-        case 15: return .verify(position..<position + number(0...60))
-        case 16: return number(0...3) == 0 ? .beginGeneration : .validated
-        case 17, 18: return .demote(position..<position + number(0...60))
+        case 14: return .touchPage(offset: position, validator: validator())
+        case 15: return .markContiguous(position..<position + number(0...60))
+        case 16: return number(0...3) == 0 ? .startGeneration : .validated
+        case 17, 18: return .markStale(position..<position + number(0...60))
         case 19: return number(0...2) == 0 ? .truncate(at: position) : .validated
         case 20: return .dropOlderGenerations
         case 21:
@@ -308,7 +308,7 @@ struct RandomPlans {
         case 27:
             return .setFreshFor(
                 [nil, .seconds(number(-2...90)), .seconds(Int64.max)].randomElement(using: &random) ?? nil)
-        default: return .put(page(end + number(0...1) * number(0...30), held))
+        default: return .insertPage(page(end + number(0...1) * number(0...30), held))
         }
     }
 
@@ -376,9 +376,9 @@ struct RandomPlans {
                 .server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
             return .failed(
                 offset: offset, failure: failure, nextAttemptIn: coin() ? nil : .milliseconds(30), lease: lease())
-        case 3, 4: return lease().map { .released(offset: offset, lease: $0) } ?? .hastened(offset: offset)
-        case 5: return .hastened(offset: offset)
-        default: return .forgotten(offset: offset, lease: lease())
+        case 3, 4: return lease().map { .released(offset: offset, lease: $0) } ?? .expedited(offset: offset)
+        case 5: return .expedited(offset: offset)
+        default: return .deleted(offset: offset, lease: lease())
         }
     }
 }

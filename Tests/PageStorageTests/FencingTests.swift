@@ -47,7 +47,7 @@ struct FencingTests {
     private static let endings: [@Sendable (LeaseToken) -> LedgerEdit] = [
         { .succeeded(offset: 0, lease: $0) },
         { .failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1), lease: $0) },
-        { .released(offset: 0, lease: $0) }, { .forgotten(offset: 0, lease: $0) },
+        { .released(offset: 0, lease: $0) }, { .deleted(offset: 0, lease: $0) },
     ]
 
     @Test(
@@ -85,7 +85,7 @@ struct FencingTests {
         let version = try await owners.bench.list.record.version
         let plan = CommitPlan(
             query: owners.bench.query, version: version,
-            edits: [.put(PageWrite(offset: 0, content: items(0..<10), evidence: .verified))],
+            edits: [.insertPage(PageWrite(offset: 0, content: items(0..<10), evidence: .verified))],
             ledger: [.succeeded(offset: 0, lease: old)])
         let receipt = try await owners.a.storage.commit(plan, claiming: nil)
         #expect(receipt == CommitReceipt(.committed(version), lostLeases: [old]))
@@ -186,7 +186,7 @@ struct FencingTests {
         let gone = try #require(try await owners.a.claim(62))
         let truncate = CommitPlan(
             query: owners.bench.query, version: try await owners.bench.list.record.version, edits: [.truncate(at: 40)],
-            ledger: [.forgotten(offset: 62, lease: gone)])
+            ledger: [.deleted(offset: 62, lease: gone)])
         #expect(try await owners.a.storage.commit(truncate, claiming: nil).lostLeases.isEmpty)
         #expect(try await owners.row == nil)
     }
@@ -198,7 +198,7 @@ struct FencingTests {
         let owners = try await Owners(kind)
         let edits: [LedgerEdit] = [
             .succeeded(offset: 0), .failed(offset: 0, failure: FencingTests.failure, nextAttemptIn: nil),
-            .forgotten(offset: 0),
+            .deleted(offset: 0),
         ]
         for edit in edits {
             let token = try #require(try await owners.a.claim(0))
@@ -220,12 +220,12 @@ struct FencingTests {
         let free = try #require(try await owners.b.claim(29))
         #expect(
             try await owners.a.record(
-                .forgotten(offset: 30, lease: token), .succeeded(offset: 28, lease: token),
+                .deleted(offset: 30, lease: token), .succeeded(offset: 28, lease: token),
                 .succeeded(offset: 29, lease: token)) == [])
         #expect(try await owners.ledger.map(\.offset) == [28, 29])
         #expect(try await owners.row?.leaseToken == free, "a page in flight of another owner is skipped")
         #expect(
-            try await owners.a.record(.forgotten(offset: 30, lease: token), .succeeded(offset: 30, lease: token)) == [
+            try await owners.a.record(.deleted(offset: 30, lease: token), .succeeded(offset: 30, lease: token)) == [
                 token
             ])
         #expect(try await owners.ledger.map(\.offset) == [28, 29])
@@ -241,7 +241,7 @@ struct FencingTests {
             for one in [owners.a, owners.b, owners.c] {
                 let token = try #require(try await one.claim(round))
                 #expect(tokens.insert(token).inserted)
-                try await one.record(.forgotten(offset: round, lease: token))
+                try await one.record(.deleted(offset: round, lease: token))
             }
         }
         _ = try await owners.a.storage.purge([owners.bench.query])

@@ -16,7 +16,7 @@ struct FreshnessRecordTests {
         let version = try await bench.list.record.version
         let plan = CommitPlan(
             query: bench.query, version: version, edits: [.validated], ledger: [.succeeded(offset: 0, lease: lease)],
-            askedUnder: lease)
+            requestLease: lease)
         #expect(try await bench.store.commit(plan, at: moment) == .committed(version))
     }
 
@@ -61,7 +61,8 @@ struct FreshnessRecordTests {
         _ = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(90))
         for lease in [nil, lost.leases[0].token] {
             let plan = CommitPlan(
-                query: bench.query, version: try await bench.list.record.version, edits: [.validated], askedUnder: lease
+                query: bench.query, version: try await bench.list.record.version, edits: [.validated],
+                requestLease: lease
             )
             _ = try await bench.store.commit(plan, at: noon + .seconds(91))
             #expect(try await bench.list.record.isInvalidated)

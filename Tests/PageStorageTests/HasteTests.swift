@@ -22,7 +22,7 @@ struct HasteTests {
         let before = try await bench.list.ledger
         let now = noon + .seconds(5)
         #expect(try await bench.store.due(before: now, limit: 9).isEmpty)
-        try await bench.store.record([.hastened(offset: 20), .hastened(offset: 10)], for: bench.query, at: now)
+        try await bench.store.record([.expedited(offset: 20), .expedited(offset: 10)], for: bench.query, at: now)
         let after = try await bench.list.ledger
         #expect(after.map(\.nextAttemptAt) == [now, now])
         #expect(after.map(\.retryAfterUntil) == [nil, nil])
@@ -43,7 +43,7 @@ struct HasteTests {
         #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon) == [10])
         let before = try await bench.list
         try await bench.store.record(
-            [.hastened(offset: 10), .hastened(offset: 20), .hastened(offset: 30)], for: bench.query,
+            [.expedited(offset: 10), .expedited(offset: 20), .expedited(offset: 30)], for: bench.query,
             at: noon + .seconds(1))
         #expect(try await bench.list == before)
         #expect(
@@ -57,7 +57,7 @@ struct HasteTests {
         try await bench.store.record(
             [.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptIn: nil)], for: bench.query, at: noon)
         var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
-        try await bench.store.record([.hastened(offset: 10)], for: bench.query, at: noon)
+        try await bench.store.record([.expedited(offset: 10)], for: bench.query, at: noon)
         guard case .changed(let set) = await notices.next() else {
             Issue.record("the observer was not notified")
             return

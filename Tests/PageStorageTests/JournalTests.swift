@@ -19,7 +19,7 @@ struct JournalTests {
         any PageStorage
     > {
         let bench = try await Bench(kind, journal: bound)
-        try await bench.commit([.put(page(0, (0..<20).map { item("i\($0)") }))])
+        try await bench.commit([.insertPage(page(0, (0..<20).map { item("i\($0)") }))])
         return bench
     }
 
@@ -42,10 +42,10 @@ struct JournalTests {
     func loaded(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let pages = (1..<4).map { number in
-            ListEdit.put(page(number * 20, (0..<20).map { item("i\(number * 20 + $0)") }))
+            ListEdit.insertPage(page(number * 20, (0..<20).map { item("i\(number * 20 + $0)") }))
         }
         #expect(try await last(bench, pages) == [.loaded(20..<80)])
-        #expect(try await last(bench, [.verify(0..<80), .validated]) == [])
+        #expect(try await last(bench, [.markContiguous(0..<80), .validated]) == [])
     }
 
     @Test("An insertion records the new ids and not the items that shift after them", arguments: StorageKind.allCases)
@@ -115,7 +115,7 @@ struct JournalTests {
         arguments: StorageKind.allCases)
     func dropped(kind: StorageKind) async throws {
         let bench = try await bench(kind)
-        #expect(try await last(bench, [.demote(18..<20)]) == [.dropped(18..<20)])
+        #expect(try await last(bench, [.markStale(18..<20)]) == [.dropped(18..<20)])
         let before = try await bench.list.contentVersion
         _ = try await bench.store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon)
         guard
@@ -123,7 +123,7 @@ struct JournalTests {
                 of: bench.query, since: before, limit: 9)
         else { return #expect(Bool(false), "the journal has no entry") }
         #expect(entries.flatMap(\.changes).contains(.dropped(0..<18)))
-        #expect(try await last(bench, [.beginGeneration]) == [.generationBegan])
+        #expect(try await last(bench, [.startGeneration]) == [.generationBegan])
     }
 
     // MARK: Reading

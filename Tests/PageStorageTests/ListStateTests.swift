@@ -28,13 +28,13 @@ struct ListStateTests {
         #expect(try await bench.state.isComplete == true)
         try await bench.commit([.splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .verified))])
         try await bench.expectAgreement()
-        try await bench.commit([.demote(25..<33)])
+        try await bench.commit([.markStale(25..<33)])
         try await bench.expectAgreement()
         #expect(try await bench.state.holdings?.olderPages == 1)
         try await bench.commit([.splice(30..<45, nil)])
         try await bench.expectAgreement()
         try await bench.commit([
-            .beginGeneration, .put(PageWrite(offset: 0, content: items(0..<5), evidence: .verified)),
+            .startGeneration, .insertPage(PageWrite(offset: 0, content: items(0..<5), evidence: .verified)),
         ])
         try await bench.expectAgreement()
         #expect(try await bench.state.holdings?.held.runs == [0..<5])

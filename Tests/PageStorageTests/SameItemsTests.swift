@@ -40,7 +40,7 @@ struct SameItemsTests {
         let bench = try await Bench(kind)
         try await bench.put(0, page(first, ids: ids))
         try await bench.commit([
-            .beginGeneration, .put(PageWrite(offset: 0, content: page(second, ids: ids), evidence: .inferred)),
+            .startGeneration, .insertPage(PageWrite(offset: 0, content: page(second, ids: ids), evidence: .inferred)),
         ])
         #expect(try await payloads(bench) == first)
         #expect(try await bench.list.coverage.runs == [0..<2])

@@ -42,15 +42,15 @@ struct StorageTests {
         try await bench.put(0, items(0..<5))
         let before = try await bench.list
         let impossible: [[ListEdit]] = [
-            [.put(PageWrite(offset: -1, content: items(["x"]), evidence: .inferred))],
-            [.put(PageWrite(offset: .max, content: items(["x"]), evidence: .inferred))],
-            [.put(PageWrite(offset: ListTotal.largest, content: items(["x"]), evidence: .inferred))],
+            [.insertPage(PageWrite(offset: -1, content: items(["x"]), evidence: .inferred))],
+            [.insertPage(PageWrite(offset: .max, content: items(["x"]), evidence: .inferred))],
+            [.insertPage(PageWrite(offset: ListTotal.largest, content: items(["x"]), evidence: .inferred))],
             [.splice(-5..<0, nil)], [.splice(0..<Int.max, nil)],
             [.splice(3..<4, PageWrite(offset: 9, content: items(["x"]), evidence: .inferred))],
             [.truncate(at: -1)], [.truncate(at: .max)], [.setEnd(-1)], [.setEnd(.max)],
             [.setTotal(.exact(-1))], [.setTotal(.estimate(.max))],
             [.setSweep(SweepProgress(position: -1, startedAt: noon))],
-            [.put(PageWrite(offset: 5, content: items(["x"]), evidence: .inferred)), .setEnd(-7)],
+            [.insertPage(PageWrite(offset: 5, content: items(["x"]), evidence: .inferred)), .setEnd(-7)],
         ]
         for edits in impossible {
             await #expect(throws: StorageError.self, "\(edits)") { try await bench.commit(edits) }
@@ -106,7 +106,7 @@ struct StorageTests {
         for (query, name) in [(pinned, "p"), (watched, "w")] {
             let plan = CommitPlan(
                 query: query, version: ListVersion(generation: 1, revision: 0),
-                edits: [.put(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
+                edits: [.insertPage(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
             _ = try await bench.store.commit(plan)
         }
         try await bench.store.setPinned(true, pinned)
@@ -154,7 +154,7 @@ struct StorageTests {
         try await bench.commit(
             [.splice(0..<2, PageWrite(offset: 0, content: items(["x"]), evidence: .inferred)), .setTotal(.exact(4))],
             ledger: [.succeeded(offset: 0), .succeeded(offset: 3)])
-        try await bench.commit([.confirm(offset: 0, validator: nil), .validated, .setTotal(.exact(4))])
+        try await bench.commit([.touchPage(offset: 0, validator: nil), .validated, .setTotal(.exact(4))])
         _ = try await bench.store.purge([bench.query])
 
         var difference = ListDifference()
@@ -195,7 +195,7 @@ struct StorageTests {
         try await bench.commit([.setEnd(5)])
         while let notice = await slow.next() {
             heard += 1
-            if case .mayHaveChanged(let queries) = notice {
+            if case .invalidated(let queries) = notice {
                 isToldToLook = true
                 #expect(queries == [bench.query])
             }
@@ -213,9 +213,9 @@ struct StorageTests {
     func staleIndex(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(["a", "b"]))
-        try await bench.commit([.beginGeneration])
+        try await bench.commit([.startGeneration])
         try await bench.put(0, items(["x", "y"]))
-        try await bench.commit([.beginGeneration])
+        try await bench.commit([.startGeneration])
         try await bench.put(100, items(["a"]))
         #expect(try await bench.list.pages.map(\.range) == [0..<2, 100..<101])
     }
@@ -224,10 +224,10 @@ struct StorageTests {
     func newNeighbour(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<2))
-        try await bench.commit([.put(PageWrite(offset: 2, content: items(2..<4), evidence: .verified))])
+        try await bench.commit([.insertPage(PageWrite(offset: 2, content: items(2..<4), evidence: .verified))])
         #expect(try await bench.list.inferredSeams == 0)
         try await bench.commit([
-            .demote(0..<2), .put(PageWrite(offset: 0, content: items(["p", "q"]), evidence: .verified)),
+            .markStale(0..<2), .insertPage(PageWrite(offset: 0, content: items(["p", "q"]), evidence: .verified)),
         ])
         #expect(try await bench.list.inferredSeams == 1)
     }

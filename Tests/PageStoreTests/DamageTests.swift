@@ -214,7 +214,7 @@ struct PurgeTests {
         _ = try await bench.store.commit(
             CommitPlan(
                 query: other.id, version: other.version,
-                edits: [.put(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
+                edits: [.insertPage(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
         try await bench.put(0, items((0..<200).map { "\(secret)-\($0)" }))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let report = try await bench.store.purge([bench.query, QueryID(rawValue: 999)])

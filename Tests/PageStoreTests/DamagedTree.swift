@@ -33,7 +33,9 @@ struct DamagedTree {
             let outcome = try await store.commit(
                 CommitPlan(
                     query: query, version: ListVersion(generation: 1, revision: 0),
-                    edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred)), .validated],
+                    edits: [
+                        .insertPage(PageWrite(offset: page * 20, content: content, evidence: .inferred)), .validated,
+                    ],
                     ledger: [.succeeded(offset: page * 20)]))
             precondition(outcome == .committed(ListVersion(generation: 1, revision: 0)))
         }

@@ -115,7 +115,7 @@ struct DamagedTreeTests {
             #expect(!damage.isStructural)
             let version = ListVersion(generation: 1, revision: 0)
             let demoted = try await store.commit(
-                CommitPlan(query: tree.query, version: version, edits: damage.pages.map { .demote($0) }))
+                CommitPlan(query: tree.query, version: version, edits: damage.pages.map { .markStale($0) }))
             guard case .committed(let now) = demoted else { return #expect(Bool(false), "\(demoted)") }
             for page in damage.pages {
                 let content = PageContent(
@@ -123,7 +123,8 @@ struct DamagedTreeTests {
                 let outcome = try await store.commit(
                     CommitPlan(
                         query: tree.query, version: now,
-                        edits: [.put(PageWrite(offset: page.lowerBound, content: content, evidence: .inferred))]))
+                        edits: [.insertPage(PageWrite(offset: page.lowerBound, content: content, evidence: .inferred))])
+                )
                 #expect(outcome == .committed(now))
             }
             let window = try #require(try await store.window(of: tree.query, 0..<4_000))

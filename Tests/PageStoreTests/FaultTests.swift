@@ -44,7 +44,8 @@ struct FullDiskTests {
         let query = try await store.register(QueryKey("list"), at: noon)
         func put(_ offset: Int) async throws(StorageError) -> CommitOutcome {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 50), evidence: .inferred)
-            return try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.put(page)]))
+            return try await store.commit(
+                CommitPlan(query: query.id, version: query.version, edits: [.insertPage(page)]))
         }
         #expect(try await put(0) == .committed(query.version))
         faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
@@ -159,9 +160,9 @@ private struct Life {
         }
         switch number {
         case 0: try await commit([])
-        case 1: try await commit([.put(big(0..<60))], [.succeeded(offset: 0)])
+        case 1: try await commit([.insertPage(big(0..<60))], [.succeeded(offset: 0)])
         case 2: _ = try await store.claim([60], of: query.id, until: noon + .seconds(60), at: noon)
-        case 3: try await commit([.put(big(60..<120))], [.succeeded(offset: 60)])
+        case 3: try await commit([.insertPage(big(60..<120))], [.succeeded(offset: 60)])
         case 4:
             try await store.record(
                 [.failed(offset: 120, failure: .status(503), nextAttemptIn: .zero)], for: query.id, at: noon)
@@ -172,7 +173,7 @@ private struct Life {
         case 6: _ = try await store.evict(to: EvictionBudget(pagesPerQuery: 2), exempt: [], at: noon)
         case 7: _ = try await store.purge([query.id])
         case 8: try await commit([])
-        case 9: try await commit([.put(big(0..<30))])
+        case 9: try await commit([.insertPage(big(0..<30))])
         default: break
         }
     }

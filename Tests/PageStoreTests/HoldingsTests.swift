@@ -58,7 +58,7 @@ struct HoldingsTests {
         let bench = try await bench()
         try Connection(path: bench.folder.store).execute("UPDATE page SET count = 19 WHERE offset = 0")
         #expect(try await bench.store.state(of: key)?.holdings == nil)
-        try await bench.commit([.verify(0..<40), .validated])
+        try await bench.commit([.markContiguous(0..<40), .validated])
         let state = try #require(try await bench.store.state(of: key))
         #expect(state.holdings?.held.runs == [20..<40])
         #expect(try await bench.store.verify().findings.map(\.kind).contains(.journal) == false)
@@ -74,7 +74,7 @@ struct HoldingsTests {
                 CommitPlan(
                     query: bench.query, version: try await bench.list.record.version,
                     edits: [
-                        .put(
+                        .insertPage(
                             PageWrite(
                                 offset: page * 20, content: items(page * 20..<page * 20 + 20), evidence: .inferred))
                     ]))

@@ -21,7 +21,7 @@ struct JournalRowTests {
         }
         func put(_ offset: Int, in store: SQLitePageStore, _ query: QueryRecord) async throws -> ContentVersion {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 20), evidence: .inferred)
-            _ = try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.put(page)]))
+            _ = try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.insertPage(page)]))
             return try #require(try await store.outline(of: query.id)).contentVersion
         }
         var (store, query) = try await open()
@@ -50,7 +50,7 @@ struct JournalRowTests {
         var versions = [query.contentVersion]
         for step in 1...3 {
             let page = PageWrite(offset: step * 20, content: items(step * 20..<step * 20 + 20), evidence: .inferred)
-            let plan = CommitPlan(query: query.id, version: query.version, edits: [.put(page)])
+            let plan = CommitPlan(query: query.id, version: query.version, edits: [.insertPage(page)])
             _ = try await store.commit(plan, at: noon + .seconds(step * 60))
             versions.append(try #require(try await store.outline(of: query.id)).contentVersion)
         }

@@ -24,7 +24,7 @@ struct LeaseTests {
         let endings: [(LeaseToken) -> LedgerEdit] = [
             { .succeeded(offset: 0, lease: $0) },
             { .failed(offset: 0, failure: .status(500), nextAttemptIn: nil, lease: $0) },
-            { .released(offset: 0, lease: $0) }, { .forgotten(offset: 0, lease: $0) },
+            { .released(offset: 0, lease: $0) }, { .deleted(offset: 0, lease: $0) },
         ]
         for ending in endings {
             let lease = try #require(

@@ -25,7 +25,7 @@ struct LogMergerTests {
         let content = PageContent([RawItem(payload: payload, id: "i\(number)")])
         let plan = CommitPlan(
             query: query, version: ListVersion(generation: 1, revision: 0),
-            edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
+            edits: [.insertPage(PageWrite(offset: number, content: content, evidence: .inferred))])
         #expect(try store.synchronously.commit(plan) == .committed(plan.version))
     }
 
@@ -73,7 +73,7 @@ struct LogMergerTests {
             let content = PageContent([
                 RawItem(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")
             ])
-            let edit = ListEdit.put(PageWrite(offset: number, content: content, evidence: .inferred))
+            let edit = ListEdit.insertPage(PageWrite(offset: number, content: content, evidence: .inferred))
             let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), edits: [edit])
             #expect(try await store.commit(plan) == .committed(plan.version))
             longest = max(longest, size(folder.store + "-wal"))

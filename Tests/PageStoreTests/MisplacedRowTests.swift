@@ -33,7 +33,10 @@ struct MisplacedRowTests {
                 _ = try await store.commit(
                     CommitPlan(
                         query: tree.query, version: record.version,
-                        edits: [.put(PageWrite(offset: offset, content: items(["new \(offset)"]), evidence: .verified))]
+                        edits: [
+                            .insertPage(
+                                PageWrite(offset: offset, content: items(["new \(offset)"]), evidence: .verified))
+                        ]
                     ))
             } catch {
                 codes.insert(error.code.description)

@@ -213,7 +213,7 @@ struct FailedMergeTests {
             for number in 0..<20 {
                 let page = PageWrite(
                     offset: number * 10, content: items(number * 10..<number * 10 + 10), evidence: .inferred)
-                let plan = CommitPlan(query: query.id, version: query.version, edits: [.put(page)])
+                let plan = CommitPlan(query: query.id, version: query.version, edits: [.insertPage(page)])
                 if case .committed = try? await store.commit(plan) { acknowledged.append(number) }
             }
             let hasFired = faulty.fired > 0

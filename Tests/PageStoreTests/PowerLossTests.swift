@@ -85,7 +85,7 @@ struct PowerLossTests {
         for number in 0..<60 {
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: query.id, version: query.version, edits: [.put(PowerLossTests.page(number))],
+                    query: query.id, version: query.version, edits: [.insertPage(PowerLossTests.page(number))],
                     ledger: [.succeeded(offset: number * 10)]))
             #expect(outcome == .committed(query.version))
             fault_mark(faulty.control, UInt64(number + 1))

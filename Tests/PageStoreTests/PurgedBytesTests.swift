@@ -18,7 +18,7 @@ struct PurgedBytesTests {
         let content = PageContent([RawItem(payload: Array(needle), id: "a")])
         let plan = CommitPlan(
             query: query, version: ListVersion(generation: 1, revision: 0),
-            edits: [.put(PageWrite(offset: 0, content: content, evidence: .inferred))])
+            edits: [.insertPage(PageWrite(offset: 0, content: content, evidence: .inferred))])
         #expect(try await store.commit(plan) == .committed(plan.version))
         return (folder, store, query)
     }

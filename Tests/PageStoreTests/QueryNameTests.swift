@@ -20,7 +20,9 @@ struct QueryNameTests {
                 _ = try await store.commit(
                     CommitPlan(
                         query: query.id, version: query.version,
-                        edits: [.put(PageWrite(offset: start, content: content, evidence: .inferred)), .validated]))
+                        edits: [
+                            .insertPage(PageWrite(offset: start, content: content, evidence: .inferred)), .validated,
+                        ]))
             }
             queries.append(query.id)
         }

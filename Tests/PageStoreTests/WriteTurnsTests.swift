@@ -36,7 +36,7 @@ struct WriteTurnsTests {
         for page in 0..<300 {
             let plan = CommitPlan(
                 query: query.id, version: query.version,
-                edits: [.put(PageWrite(offset: page, content: items(page..<page + 1), evidence: .inferred))])
+                edits: [.insertPage(PageWrite(offset: page, content: items(page..<page + 1), evidence: .inferred))])
             guard case .committed = try await store.commit(plan) else { return #expect(Bool(false), "refused") }
         }
         next.end()
@@ -54,7 +54,7 @@ struct WriteTurnsTests {
             try await store.commit(
                 CommitPlan(
                     query: query.id, version: query.version,
-                    edits: [.put(PageWrite(offset: offset, content: items(names), evidence: .verified))]))
+                    edits: [.insertPage(PageWrite(offset: offset, content: items(names), evidence: .verified))]))
         }
         #expect(try await put(0..<10, at: 0, by: one) == .committed(query.version))
         #expect(try await put(10..<20, at: 10, by: other) == .committed(query.version))

@@ -20,10 +20,10 @@ struct ChangeSchedulerTests {
         #expect(desk.follow(query, lists[0]) == .nowhere)
         _ = desk.follow(QueryID(rawValue: 8), lists[1])
         desk.told(changed(query))
-        desk.told(.mayHaveChanged([query, QueryID(rawValue: 9)]))
+        desk.told(.invalidated([query, QueryID(rawValue: 9)]))
         let turn = desk.next()
         #expect(turn?.list == lists[0])
-        #expect(turn?.notices == [changed(query), .mayHaveChanged([query])])
+        #expect(turn?.notices == [changed(query), .invalidated([query])])
         #expect(desk.next() == nil)
     }
 
@@ -67,8 +67,8 @@ struct ChangeSchedulerTests {
         desk.told(changed(query, [.stored(0..<5), .validated]))
         #expect(desk.turns == 0)
         desk.told(changed(query, [.registered]))
-        desk.told(.mayHaveChanged([query]))
-        #expect(desk.next()?.notices == [changed(query, [.registered]), .mayHaveChanged([query])])
+        desk.told(.invalidated([query]))
+        #expect(desk.next()?.notices == [changed(query, [.registered]), .invalidated([query])])
         desk.ended(lists[0])
         #expect(desk.follow(query, lists[0]) == .follows(nil))
         desk.told(changed(QueryID(rawValue: 9), [.registered]))
@@ -99,6 +99,6 @@ struct ChangeSchedulerTests {
         _ = desk.follow(query, lists[0])
         for _ in 0..<5 { desk.told(changed(query)) }
         desk.told(changed(query, [.total(.exact(1))]))
-        #expect(desk.next()?.notices == [.mayHaveChanged([query]), changed(query, [.total(.exact(1))])])
+        #expect(desk.next()?.notices == [.invalidated([query]), changed(query, [.total(.exact(1))])])
     }
 }

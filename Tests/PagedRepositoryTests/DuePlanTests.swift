@@ -215,7 +215,7 @@ struct DuePlanTests {
         #expect(due.map(\.query.id) == [failed, pinned])
         #expect(due.map(\.runs) == [[.positions(50..<51)], [.everything]])
         // A page that a caller wants now is due without waiting (R33).
-        try await store.record([.hastened(offset: 50)], for: later, at: noon + .seconds(1))
+        try await store.record([.expedited(offset: 50)], for: later, at: noon + .seconds(1))
         #expect(try await DueWork.all(in: store).map(\.query.id) == [failed, later, pinned])
     }
 }

@@ -38,7 +38,7 @@ struct ForgedRowTests {
         let query = try await store.register(QueryKey("list"), at: noon).id
         let version = ListVersion(generation: 1, revision: 0)
         let pages = [0, 10, 20].map { start in
-            ListEdit.put(
+            ListEdit.insertPage(
                 PageWrite(
                     offset: start, content: named(start..<start + 10), evidence: .inferred,
                     validator: Validator(request: "r", entityTag: "e", lastModified: nil, coversTotal: true)))

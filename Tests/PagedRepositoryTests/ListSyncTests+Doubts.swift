@@ -100,7 +100,7 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
         // The run fetches the new items. With offsets it also fetches the page after them (R53), and page one and the
         // end again, to see that the list did not change.
-        #expect(origin.requests.count - before <= 2 + more / 10 + 1 + (access.isRandom ? 3 : 0))
+        #expect(origin.requests.count - before <= 2 + more / 10 + 1 + (access.supportsRandomAccess ? 3 : 0))
     }
 
     @Test("An origin that ignores the requested offset is reported as a loop, and page one stays as it was")

@@ -127,7 +127,7 @@ extension ListSyncTests {
         let list = try #require(try await bench.list)
         // `show` demotes a page in the same way when its checksum fails.
         _ = try await bench.store.commit(
-            CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(20..<30)]))
+            CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(20..<30)]))
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
         #expect(origin.requests.count - before == 2)
@@ -153,7 +153,7 @@ extension ListSyncTests {
         _ = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
         let list = try #require(try await bench.list)
         _ = try await bench.store.commit(
-            CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(10..<480)]))
+            CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(10..<480)]))
         let before = origin.requests.count
         var options = SyncOptions()
         options.overlap = 0

@@ -135,7 +135,7 @@ struct MetersTests {
         let version = ListVersion(generation: 1, revision: 0)
         let plan = CommitPlan(
             query: QueryID(rawValue: 1), version: version,
-            edits: [.put(page), .rearrange(.replacing(0..<10, with: page)), .verify(0..<10)],
+            edits: [.insertPage(page), .rearrange(.replacing(0..<10, with: page)), .markContiguous(0..<10)],
             ledger: [.succeeded(offset: 0), .failed(offset: 10, failure: loop, nextAttemptIn: nil)])
         run.committed(plan, .superseded(version), took: .milliseconds(1))
         run.committed(plan, .duplicates([0..<10]), took: .milliseconds(2))

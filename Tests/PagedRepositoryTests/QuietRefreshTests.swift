@@ -86,7 +86,7 @@ struct QuietRefreshTests {
         for first in stride(from: 0, to: pages, by: 500) {
             let numbers = first..<min(first + 500, pages)
             var edits = numbers.map { page in
-                ListEdit.put(
+                ListEdit.insertPage(
                     PageWrite(
                         offset: page * 10, content: named(page * 10..<page * 10 + 10), evidence: .verified,
                         cursorIn: isChain && page > 0 ? PageCursor("i\(page * 10 - 1)") : nil,

@@ -154,7 +154,7 @@ struct RareInterleavingTests {
         _ = try await sync(origin)
         let list = try #require(try await bench.outline)
         _ = try await bench.storage.commit(
-            CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(10..<40)]))
+            CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(10..<40)]))
         let began = bench.clock.now()
         let empties = Mutex(0)
         let source = Answering(.grid(size: 10)) { request, number in

@@ -62,7 +62,7 @@ private struct Trial {
             cached: Reconciler.Cached(
                 runs: runs, length: emptyFrom == nil ? cached.count : nil,
                 pages: (cached.count { $0 != nil } + size - 1) / size),
-            reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, isRandom: true),
+            reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, supportsRandomAccess: true),
             isSuspicious: emptyFrom != nil)
         if let emptyFrom {
             var nothing = ObservedPage(offset: emptyFrom, content: PageContent(), places: [:], isEnd: true)
@@ -236,7 +236,7 @@ struct ReconcilerTests {
             head: ObservedPage(offset: 0, content: named(list[1...5]), places: places, isEnd: false),
             total: .estimate(22),
             cached: Reconciler.Cached(runs: [0..<34], length: 34, pages: 7),
-            reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, isRandom: true))
+            reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, supportsRandomAccess: true))
         while true {
             switch machine.next() {
             case .ask(let questions):
@@ -281,7 +281,7 @@ struct ReconcilerTests {
             head: ObservedPage(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false),
             total: .exact(41),
             cached: Reconciler.Cached(runs: [0..<40], length: 40, pages: 4),
-            reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, isRandom: true))
+            reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, supportsRandomAccess: true))
         machine.learn(ObservedPage(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))
         #expect(machine.next() == .startOver)
         _ = trial

@@ -161,7 +161,8 @@ struct ReopenedListTests {
         let write = PageWrite(offset: 0, content: PersonalOrigin.rows(rows), evidence: .verified)
         let edit: ListEdit =
             outline.heldPages.isEmpty
-            ? .put(write) : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
+            ? .insertPage(write)
+            : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
         let edits: [ListEdit] = [edit, .describe(paging: "", source: source), .setEnd(rows.count), .validated]
         let outcome = try await memory.commit(
             CommitPlan(query: record.id, version: record.version, edits: edits))

@@ -108,7 +108,7 @@ struct SharedLoadTests {
             let outcome = try await store.commit(
                 CommitPlan(
                     query: record.id, version: record.version,
-                    edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
+                    edits: [.insertPage(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
             #expect(outcome == .committed(record.version))
         }
         let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()

@@ -43,17 +43,19 @@ struct SpanBatchTests {
         let plan = batch.commit
         #expect(plan.version == version)
         #expect(
-            plan.extent == ListExtent(total: .exact(100), end: nil),
+            plan.expectedLength == ListExtent(total: .exact(100), end: nil),
             "the plan depends on the length that it was compared with (R4)")
         #expect(
             plan.edits == [
-                .put(PageWrite(offset: 10, content: named(10..<19), evidence: .verified)), .verify(9..<19),
-                .put(PageWrite(offset: 19, content: named(19..<28), evidence: .verified)), .verify(18..<28),
+                .insertPage(PageWrite(offset: 10, content: named(10..<19), evidence: .verified)),
+                .markContiguous(9..<19),
+                .insertPage(PageWrite(offset: 19, content: named(19..<28), evidence: .verified)),
+                .markContiguous(18..<28),
             ])
         #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
         let head = PageContent.fingerprint(of: named(0..<10).identities)
         #expect(
-            plan.premises == [PagePrecondition(offset: 0, fingerprint: head)],
+            plan.preconditions == [PagePrecondition(offset: 0, fingerprint: head)],
             "the plan depends on the page that it was compared with (R21)")
         #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
     }
@@ -62,7 +64,7 @@ struct SpanBatchTests {
     func early() {
         var (batch, recent) = (batch(vicinity()), recent())
         #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, lease: nil, &recent))
-        #expect(batch.commit.ledger == [.forgotten(offset: 28), .succeeded(offset: 27)])
+        #expect(batch.commit.ledger == [.deleted(offset: 28), .succeeded(offset: 27)])
         #expect(
             batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent),
             "the common item is the same")

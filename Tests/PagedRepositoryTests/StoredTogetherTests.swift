@@ -94,7 +94,7 @@ private final class NotedStorage: RelayedStorage {
     var calls: [StorageCall] { made.withLock { $0 } }
     /// The number of pages that each commit stored.
     var pagesStored: [Int] {
-        plans.withLock { plans in plans.map { $0.edits.count { if case .put = $0 { true } else { false } } } }
+        plans.withLock { plans in plans.map { $0.edits.count { if case .insertPage = $0 { true } else { false } } } }
     }
 
     func relay<Value: Sendable>(
@@ -163,7 +163,8 @@ struct StoredTogetherTests {
         // one.
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, _ in
             let stored =
-                plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 27 } else { nil } }.max() ?? 0
+                plan.edits.compactMap { if case .insertPage(let page) = $0 { (page.offset - 1) / 27 } else { nil } }
+                .max() ?? 0
             guard (concurrency + 1..<30).contains(stored) else { return }
             slow.withLock { $0 += 1 }
             for _ in 0..<10_000 where origin.requests.count < stored + 2 { await Task.yield() }
@@ -277,7 +278,7 @@ struct StoredTogetherTests {
             guard neighbour.comes(before: plan) else { return }
             // The second of the four pages, as another process stores it.
             let page = PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)
-            _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, edits: [.put(page)]))
+            _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, edits: [.insertPage(page)]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(neighbour.hasCome)
@@ -294,7 +295,7 @@ private final class Neighbour: Sendable {
     var hasCome: Bool { came.withLock { $0 } }
 
     func comes(before plan: CommitPlan) -> Bool {
-        guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4 else { return false }
+        guard plan.edits.count(where: { if case .insertPage = $0 { true } else { false } }) == 4 else { return false }
         return came.withLock { came in
             defer { came = true }
             return !came

@@ -32,7 +32,7 @@ struct WarmReadingTests {
         let version = try #require(try await memory.outline(of: query)).record.version
         let now = clock.now()
         _ = try await memory.commit(
-            CommitPlan(query: query, version: version, edits: [.confirm(offset: 0, validator: nil), .validated]),
+            CommitPlan(query: query, version: version, edits: [.touchPage(offset: 0, validator: nil), .validated]),
             at: moment)
         clock.set(to: now)
     }

@@ -32,15 +32,16 @@ struct RoundTripTests {
             }
         }
         for start in stride(from: 0, to: 200, by: 20) {
-            let costs = try await commit([.put(page(start, start..<start + 20))], ledger: [.succeeded(offset: start)])
+            let costs = try await commit(
+                [.insertPage(page(start, start..<start + 20))], ledger: [.succeeded(offset: start)])
             #expect(costs == 2)
         }
-        #expect(try await commit([.put(page(40, 40..<60)), .setTotal(.exact(200)), .validated]) == 2)
-        #expect(try await commit([.splice(0..<0, page(0, 900..<903)), .verify(0..<43)]) == 2)
+        #expect(try await commit([.insertPage(page(40, 40..<60)), .setTotal(.exact(200)), .validated]) == 2)
+        #expect(try await commit([.splice(0..<0, page(0, 900..<903)), .markContiguous(0..<43)]) == 2)
         #expect(try await commit([.splice(50..<55, nil), .validated]) == 2)
-        #expect(try await commit([.demote(30..<70)]) == 2)
+        #expect(try await commit([.markStale(30..<70)]) == 2)
         #expect(try await commit([.truncate(at: 101)]) == 2)
-        #expect(try await commit([.confirm(offset: 0, validator: nil)]) == 2)
+        #expect(try await commit([.touchPage(offset: 0, validator: nil)]) == 2)
     }
 
     @Test("Positions of later edits are read where they are stored before the earlier ones")
@@ -48,7 +49,7 @@ struct RoundTripTests {
         let query = QueryID(rawValue: 1)
         let plan = CommitPlan(
             query: query, version: ListVersion(generation: 1, revision: 0),
-            edits: [.splice(10..<10, page(10, 0..<5)), .confirm(offset: 100, validator: nil)])
+            edits: [.splice(10..<10, page(10, 0..<5)), .touchPage(offset: 100, validator: nil)])
         let reads = CommitReads(plan)
         #expect(reads.rows.contains { $0.contains(95) })
         #expect(!reads.rows.contains { $0.contains(100) })

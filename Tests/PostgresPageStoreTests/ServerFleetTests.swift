@@ -17,7 +17,7 @@ private final class Grants: Sendable {
 @Suite("Replicas on one server", .enabled(if: TestServer.isThere))
 struct ServerFleetTests {
     private func page(_ offset: Int, _ range: Range<Int>) -> ListEdit {
-        .put(PageWrite(offset: offset, content: items(range), evidence: .inferred))
+        .insertPage(PageWrite(offset: offset, content: items(range), evidence: .inferred))
     }
 
     @Test("Another replica learns of a commit by a notice")
@@ -33,7 +33,7 @@ struct ServerFleetTests {
             try await first.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
                 == .committed(version))
         while let notice = await notices.next(isolation: #isolation) {
-            guard case .mayHaveChanged(let queries) = notice else { continue }
+            guard case .invalidated(let queries) = notice else { continue }
             #expect(queries == [query])
             if try await second.outline(of: query)?.pages.count == 1 { break }
         }
@@ -55,7 +55,7 @@ struct ServerFleetTests {
         let version = ListVersion(generation: 1, revision: 0)
         _ = try await first.commit(CommitPlan(query: query, version: version, edits: [page(0, 0..<10)]))
         while let notice = await notices.next(isolation: #isolation) {
-            guard case .mayHaveChanged = notice else { continue }
+            guard case .invalidated = notice else { continue }
             if try await second.outline(of: query)?.pages.count == 1 { break }
         }
         await first.close()

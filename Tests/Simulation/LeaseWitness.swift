@@ -60,9 +60,9 @@ final class LeaseWitness: RelayedStorage {
             let before = try await rows(plan.query)
             let receipt = try await storage.commit(plan, claiming: request)
             guard let before, case .committed = receipt.outcome else { return receipt }
-            for premise in plan.premises where !before.fulfils(premise) {
+            for precondition in plan.preconditions where !before.fulfils(precondition) {
                 state.withLock {
-                    $0.findings.append("R4: a commit rests on a page at \(premise.offset) that has changed")
+                    $0.findings.append("R4: a commit rests on a page at \(precondition.offset) that has changed")
                 }
             }
             let named = Set(plan.ledger.compactMap(\.lease))
@@ -111,8 +111,8 @@ final class LeaseWitness: RelayedStorage {
 
         /// Whether the stored page is the one that a plan was made for. The numbers are compared directly, without the
         /// library's own method.
-        func fulfils(_ premise: PagePrecondition) -> Bool {
-            pages.contains { $0.offset == premise.offset && $0.fingerprint == premise.fingerprint }
+        func fulfils(_ precondition: PagePrecondition) -> Bool {
+            pages.contains { $0.offset == precondition.offset && $0.fingerprint == precondition.fingerprint }
         }
 
         /// - Parameter moment: The moment of the check. `nil` means the moment at which the rows were read.

@@ -54,7 +54,7 @@ final class WatchedStorage: RelayedStorage {
 
     private func note(_ plan: CommitPlan, _ receipt: CommitReceipt) {
         leasesWithCommits.add(receipt.grant?.offsets.count ?? 0, ordering: .relaxed)
-        guard plan.edits.count(where: { if case .verify = $0 { true } else { false } }) > 1 else { return }
+        guard plan.edits.count(where: { if case .markContiguous = $0 { true } else { false } }) > 1 else { return }
         if case .committed = receipt.outcome {
             together.add(1, ordering: .relaxed)
         } else {
@@ -148,7 +148,7 @@ extension ListEdit {
     /// A short description without payloads.
     var brief: String {
         switch self {
-        case .put(let page): "put(\(page.range))"
+        case .insertPage(let page): "put(\(page.range))"
         case .rearrange(let rearrangement):
             "rearrange("
                 + rearrangement.pieces.map { piece in

@@ -101,7 +101,7 @@ public struct Bench<Store: Sendable>: Sendable {
 
     @discardableResult
     public func put(_ offset: Int, _ content: PageContent, at moment: Timestamp = noon) async throws -> CommitOutcome {
-        try await commit([.put(PageWrite(offset: offset, content: content, evidence: .inferred))], at: moment)
+        try await commit([.insertPage(PageWrite(offset: offset, content: content, evidence: .inferred))], at: moment)
     }
 
     /// The ids of held positions. Pages of older generations do not count.

@@ -72,7 +72,7 @@ enum Appender {
     {
         let plan = CommitPlan(
             query: query.id, version: query.version,
-            edits: [.put(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],
+            edits: [.insertPage(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],
             ledger: [.succeeded(offset: page * 10)])
         guard case .committed = try await store.commit(plan) else {
             throw StorageError(.internal, "the plan was refused")

@@ -56,7 +56,8 @@ final class Crowd {
         let names = (0..<3).map { "\(name)-\(round)-\($0)" }
         let page = PageWrite(offset: offset, content: PageContent(names.map(Crowd.item)), evidence: .inferred)
         let plan = CommitPlan(
-            query: query, version: list.record.version, edits: [.put(page)], ledger: [.succeeded(offset: offset)])
+            query: query, version: list.record.version, edits: [.insertPage(page)], ledger: [.succeeded(offset: offset)]
+        )
         let outcome = try await timed { () throws(StorageError) in try await store.commit(plan) }
         if case .committed = outcome { acknowledged += names }
     }

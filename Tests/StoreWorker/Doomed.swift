@@ -24,7 +24,7 @@ enum Doomed {
                 })
             let plan = CommitPlan(
                 query: query.id, version: query.version,
-                edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))],
+                edits: [.insertPage(PageWrite(offset: page * 20, content: content, evidence: .inferred))],
                 ledger: [.succeeded(offset: page * 20)])
             if case .committed(let version) = try await store.commit(plan) { query.version = version }
             say("\(page)")

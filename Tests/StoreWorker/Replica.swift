@@ -61,7 +61,7 @@ struct Replica {
         let names = (0..<3).map { "\(name)-\(round)-\($0)" }
         let page = PageWrite(offset: offset, content: PageContent(names.map(Replica.item)), evidence: .inferred)
         let plan = CommitPlan(
-            query: query, version: list.record.version, edits: [.put(page)],
+            query: query, version: list.record.version, edits: [.insertPage(page)],
             ledger: [.succeeded(offset: offset, lease: lease)])
         Replica.say("end \(offset) \(lease.rawValue) \(Replica.time())")
         if case .committed = try await store.commit(plan) {

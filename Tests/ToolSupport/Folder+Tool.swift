@@ -19,7 +19,8 @@ extension Folder {
         let page = PageWrite(offset: 0, content: content, evidence: .verified)
         _ = try await store.commit(
             CommitPlan(
-                query: record.id, version: record.version, edits: [.put(page), .setTotal(total)] + edits + [.validated])
+                query: record.id, version: record.version,
+                edits: [.insertPage(page), .setTotal(total)] + edits + [.validated])
         )
         await store.close()
     }

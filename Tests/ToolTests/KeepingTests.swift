@@ -24,7 +24,8 @@ struct KeepingTests {
         var version = record.version
         for offset in [0, 100, 200] {
             let edits: [ListEdit] = [
-                .put(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)), .validated,
+                .insertPage(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)),
+                .validated,
             ]
             let outcome = try await store.commit(CommitPlan(query: record.id, version: version, edits: edits))
             if case .committed(let now) = outcome { version = now }

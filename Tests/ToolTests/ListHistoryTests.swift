@@ -80,7 +80,7 @@ struct ListHistoryTests {
         }
         #expect(again.attempts == 3)
         try await bench.commit(
-            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))],
+            [.insertPage(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))],
             ledger: [.succeeded(offset: 10, lease: lease.token)])
         #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
     }

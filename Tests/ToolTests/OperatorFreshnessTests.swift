@@ -24,7 +24,8 @@ struct OperatorFreshnessTests {
         let key = QueryKey("http://127.0.0.1:1/items")
         let record = try await store.register(key, at: now)
         let edits: [ListEdit] = [
-            .put(PageWrite(offset: 0, content: items(0..<10), evidence: .verified)), .setTotal(.exact(10)), .setEnd(10),
+            .insertPage(PageWrite(offset: 0, content: items(0..<10), evidence: .verified)), .setTotal(.exact(10)),
+            .setEnd(10),
             .validated,
             .setFreshFor(freshFor),
         ]

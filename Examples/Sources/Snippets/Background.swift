@@ -22,7 +22,7 @@ enum Background {
             switch notice {
             case .changed(let change) where change.changesItems: read()
             case .changed: break  // an age or a ledger entry changed
-            case .mayHaveChanged: read()  // another process committed, or changes came faster than this loop read them
+            case .invalidated: read()  // another process committed, or changes came faster than this loop read them
             }
         }
         // end

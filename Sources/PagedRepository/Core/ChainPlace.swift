@@ -103,9 +103,9 @@ struct ChainPlace {
         // A page that equals the stored one is kept (R6).
         let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
         let isStored = list.coverage.runs.contains { $0.overlaps(range) }
-        var edits: [ListEdit] = !isSame && isStored ? [.demote(offset..<Int.max)] : []
+        var edits: [ListEdit] = !isSame && isStored ? [.markStale(offset..<Int.max)] : []
         edits.append(
-            .put(
+            .insertPage(
                 PageWrite(
                     offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
                     validator: page.validator)))
@@ -199,9 +199,9 @@ extension CursorMerge {
             // page.
             let page = sighting.write(0..<count, at: position, evidence: .inferred)
             let isPage = list.heldPages.contains { $0.range == range }
-            return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
+            return [isPage ? .insertPage(page) : .rearrange(.replacing(range, with: page)), .markContiguous(range)]
         case .changed(let rearrangement):
-            return [.rearrange(rearrangement), .verify(range)]
+            return [.rearrange(rearrangement), .markContiguous(range)]
         }
     }
 

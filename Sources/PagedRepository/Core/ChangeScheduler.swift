@@ -80,8 +80,8 @@ struct ChangeScheduler {
         case .changed(let set):
             if let list = followers[set.query] { put(notice, list) }
             guard set.mayBeginList else { return }
-        case .mayHaveChanged(let queries):
-            for query in queries { if let list = followers[query] { put(.mayHaveChanged([query]), list) } }
+        case .invalidated(let queries):
+            for query in queries { if let list = followers[query] { put(.invalidated([query]), list) } }
         }
         for list in strangers { put(notice, list) }
     }
@@ -142,10 +142,10 @@ extension [StorageNotice] {
         for notice in self {
             switch notice {
             case .changed(let set): queries.insert(set.query)
-            case .mayHaveChanged(let some): queries.formUnion(some)
+            case .invalidated(let some): queries.formUnion(some)
             }
         }
-        return .mayHaveChanged(queries.sorted { $0.rawValue < $1.rawValue })
+        return .invalidated(queries.sorted { $0.rawValue < $1.rawValue })
     }
 }
 

@@ -31,12 +31,12 @@ extension ListBelief {
     mutating func settle(_ end: PassEnd, _ pass: inout RunPass) -> ListSettlement {
         let record = end.list.record
         let access = access(end.access)
-        if access.isRandom, let total = record.total.exactCount, end.list.coverage.headEnd < total,
+        if access.supportsRandomAccess, let total = record.total.exactCount, end.list.coverage.headEnd < total,
             end.list.coverage.runs.count <= 1, pass.fill.emptyFrom != nil, !end.hasGivenUp, !end.hasMissing
         {
             return settleOvercount(total, end, pass)
         }
-        if access.isRandom, record.total.exactCount == nil, let refused = pass.fill.refused.min(),
+        if access.supportsRandomAccess, record.total.exactCount == nil, let refused = pass.fill.refused.min(),
             refused <= end.list.coverage.headEnd, !end.hasMissing
         {
             return end.isFirstPass ? .again : .window(end: end.list.coverage.headEnd, total: nil)
@@ -50,7 +50,7 @@ extension ListBelief {
         guard record.total.exactCount == nil else { return .whole(isConfirmed: true) }
         // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
         // it is the same as before the other pages were read.
-        if end.access.isRandom, pass.newItems > 0 { return .whole(isConfirmed: false) }
+        if end.access.supportsRandomAccess, pass.newItems > 0 { return .whole(isConfirmed: false) }
         // A deletion during a walk moves an item past the position of the walk. Page one can show it.
         guard access == .chain, pass.walk.newPages > 1, order.mayConfirm else { return .whole(isConfirmed: true) }
         order.awaitConfirmation(of: pageOne.received)

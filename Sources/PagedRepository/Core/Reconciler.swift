@@ -38,7 +38,7 @@ struct Reconciler: Equatable {
         /// Whether only multiples of the page size can be requested.
         var isGrid: Bool
         /// Whether positions can be requested at all (R22).
-        var isRandom: Bool
+        var supportsRandomAccess: Bool
         /// The end of the origin's result window. No position behind it is requested.
         var window = Int.max
     }
@@ -113,7 +113,9 @@ struct Reconciler: Equatable {
             return .startOver
         }
         let isLost = map.alignment.anchors.isEmpty
-        if isLost, !reach.isRandom || requests > Reconciler.triesWhenLost || cached.runs.isEmpty { return .replaced }
+        if isLost, !reach.supportsRandomAccess || requests > Reconciler.triesWhenLost || cached.runs.isEmpty {
+            return .replaced
+        }
         let unknown = map.stretches.filter(\.isUnknown)
         var questions: [Range<Int>] = []
         if !unknown.isEmpty {
@@ -129,7 +131,7 @@ struct Reconciler: Equatable {
         // Never send more requests than reading the whole list would take.
         var once = asked
         questions = questions.filter { $0.upperBound <= reach.window && once.insert($0).inserted }
-        questions = reach.isRandom ? Array(questions.prefix(max(0, cached.pages - requests))) : []
+        questions = reach.supportsRandomAccess ? Array(questions.prefix(max(0, cached.pages - requests))) : []
         guard questions.isEmpty else {
             hasAsked = true
             asked.formUnion(questions)

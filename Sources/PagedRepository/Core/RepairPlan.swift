@@ -19,7 +19,8 @@ struct RepairPlan: Equatable {
 
     /// The edits of the commit, in order. The caller adds the total and the end.
     var edits: [ListEdit] {
-        (isChange ? [.rearrange(rearrangement)] : []) + demoted.map { .demote($0) } + verified.map { .verify($0) }
+        (isChange ? [.rearrange(rearrangement)] : []) + demoted.map { .markStale($0) }
+            + verified.map { .markContiguous($0) }
     }
 
     init(_ map: ListAlignment, _ sightings: [ObservedPage], hasAsked: Bool) {

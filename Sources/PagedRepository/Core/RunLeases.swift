@@ -108,7 +108,7 @@ struct RunLeases {
     func succeeded(_ place: Int) -> LedgerEdit { .succeeded(offset: place, lease: tokens[place]) }
 
     /// Returns the edit that removes the record of a request, and ends its lease.
-    func forgotten(_ place: Int) -> LedgerEdit { .forgotten(offset: place, lease: tokens[place]) }
+    func forgotten(_ place: Int) -> LedgerEdit { .deleted(offset: place, lease: tokens[place]) }
 
     // MARK: Requests that wait with a lease
 

@@ -47,6 +47,6 @@ struct ShrinkGuard: Equatable {
     ///   - lease: the lease of the request; nil for none.
     func edits(_ entry: LedgerEntry?, pause: Duration, lease: LeaseToken?) -> [LedgerEdit] {
         let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: lease)
-        return entry.map(isKnown) == true ? [failed] : [.forgotten(offset: 0, lease: lease), failed]
+        return entry.map(isKnown) == true ? [failed] : [.deleted(offset: 0, lease: lease), failed]
     }
 }

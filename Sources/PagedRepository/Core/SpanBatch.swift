@@ -40,7 +40,7 @@ struct SpanBatch {
         self.rules = rules
         fetchedAt = now
         let record = vicinity.list.record
-        plan = CommitPlan(query: record.id, version: record.version, extent: record.extent)
+        plan = CommitPlan(query: record.id, version: record.version, expectedLength: record.extent)
     }
 
     /// All parts as one commit.
@@ -78,17 +78,17 @@ struct SpanBatch {
             missing == [arrived] || recent.agree(with: identities, at: arrived, pages: list.heldPages) == true
         else { return false }
         for page in list.heldPages where page.range.overlaps(arrived) && !isOwn(page) {
-            let premise = PagePrecondition(offset: page.offset, fingerprint: page.fingerprint)
-            if !plan.premises.contains(premise) { plan.premises.append(premise) }
+            let precondition = PagePrecondition(offset: page.offset, fingerprint: page.fingerprint)
+            if !plan.preconditions.contains(precondition) { plan.preconditions.append(precondition) }
         }
         plan.ledger += LedgerEdit.arrived(range, from: start, list, lease: lease)
         for write in page.writes(missing, from: start) {
             let fingerprint = recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
             vicinity.put(write, fingerprint, at: fetchedAt)
-            plan.edits.append(.put(write))
+            plan.edits.append(.insertPage(write))
         }
         // Items that arrived together with held items prove the seams between them (R21).
-        plan.edits.append(.verify(arrived))
+        plan.edits.append(.markContiguous(arrived))
         bytes += page.content.bytes.count
         parts.append(Part(page: page, range: range, arrived: arrived, missing: missing))
         return true
@@ -96,7 +96,7 @@ struct SpanBatch {
 
     /// Whether the page is held because of this batch.
     private func isOwn(_ page: PageSummary) -> Bool {
-        plan.edits.contains { if case .put(let write) = $0 { write.offset == page.offset } else { false } }
+        plan.edits.contains { if case .insertPage(let write) = $0 { write.offset == page.offset } else { false } }
     }
 }
 
@@ -129,7 +129,7 @@ extension LedgerEdit {
     ///   - lease: the lease of the request; nil for none.
     static func arrived(_ range: Range<Int>, from start: Int, _ list: ListOutline, lease: LeaseToken?) -> [LedgerEdit] {
         let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
-        let left: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound, lease: lease)]
+        let left: [LedgerEdit] = first == range.lowerBound ? [] : [.deleted(offset: range.lowerBound, lease: lease)]
         return left + [.succeeded(offset: first, lease: lease)]
     }
 }

@@ -59,10 +59,10 @@ struct SpanPlace {
         let identities = page.content.identities
         var edits = page.writes(missing, from: start).map { write in
             belief.recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
-            return ListEdit.put(write)
+            return ListEdit.insertPage(write)
         }
         // Items that arrived together with held items prove the seams between them (R21).
-        edits.append(.verify(arrived))
+        edits.append(.markContiguous(arrived))
         let isMore = ending(of: page, belief) == .more
         if let position = end(of: page, belief) {
             // One short answer does not remove the items that are held behind it (R20).
@@ -91,14 +91,15 @@ struct SpanPlace {
 
     /// Whether only the length of an answer says that the list ends behind it, and the list did not end there before.
     private func isEndByLength(_ page: FetchedPage, at position: Int, _ belief: ListBelief) -> Bool {
-        source.isRandom && !page.content.isEmpty && page.hasMore == nil && page.total.exactCount == nil
+        source.supportsRandomAccess && !page.content.isEmpty && page.hasMore == nil && page.total.exactCount == nil
             && total == nil && list.record.end != position && belief.end.proven != position
     }
 
     /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide the
     /// other items of the page. Positions of the next page are then not counted from this one.
     private func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>, _ belief: ListBelief) -> Bool {
-        guard case .grid(let size) = source, belief.access(source).isRandom, page.content.count < size, page.saysMore
+        guard case .grid(let size) = source, belief.access(source).supportsRandomAccess, page.content.count < size,
+            page.saysMore
         else { return false }
         return belief.end.isBehindKnown(arrived.upperBound)
     }
@@ -127,11 +128,11 @@ struct SpanPlace {
             if isHiding { return .walkByPosition }
             pass.fill.observe(emptyFrom: place)
         } else if total == nil {
-            if isHiding, belief.access(source).isRandom { return .walkByPosition }
+            if isHiding, belief.access(source).supportsRandomAccess { return .walkByPosition }
             if list.pages.contains(where: { $0.range.upperBound > place }), !pass.witness.confirms(place, end: place) {
                 return .doubtEnd
             }
-            if source.isRandom, list.heldPages.contains(where: { $0.range.upperBound > place }) {
+            if source.supportsRandomAccess, list.heldPages.contains(where: { $0.range.upperBound > place }) {
                 // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
                 // removed (G6), so the list is reconciled.
                 return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)

@@ -86,7 +86,7 @@ struct SweepPlace {
         guard merge.position == position else { return .moved(nil) }
         let after = position + content.count
         var edits = merge.isSame ? [] : merge.edits(news, list)
-        edits.append(.verify(position - min(overlap, 1)..<after))
+        edits.append(.markContiguous(position - min(overlap, 1)..<after))
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
         if isRecheck { return .store(swept) }
@@ -107,9 +107,9 @@ struct SweepPlace {
         if !isSame {
             let write = PageWrite(
                 offset: range.lowerBound, content: page.content, evidence: .inferred, validator: page.validator)
-            edits = [.demote(range), .put(write)]
+            edits = [.markStale(range), .insertPage(write)]
         }
-        edits.append(.verify(range))
+        edits.append(.markContiguous(range))
         var swept = SweptPage(range: position..<range.upperBound, edits: edits, isSame: isSame)
         if page.hasMore == false || isShortAtEnd(page, grid.question(range.lowerBound)) {
             return end(at: range.upperBound, swept, page)

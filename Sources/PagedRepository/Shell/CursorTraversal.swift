@@ -134,7 +134,7 @@ extension SyncRun {
     /// Stores a page of a list with repeated ids as it arrived (R25).
     private func store(_ page: UnalignedChainPage, at place: ChainPlace) async throws(StorageError) {
         let (offset, after) = (place.offset, page.range.upperBound)
-        if !page.isStored, case .put(let write) = page.edits.first {
+        if !page.isStored, case .insertPage(let write) = page.edits.first {
             let keys = Set(write.content.identities.map(\.key))
             let known = try await storage.locate(keys, in: place.list.record.id).count
             belief.repeats.observe(isNews: known < keys.count)

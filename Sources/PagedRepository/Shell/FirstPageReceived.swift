@@ -46,8 +46,8 @@ extension SyncRun {
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version,
-                edits: [.confirm(offset: 0, validator: validator), .validated],
-                ledger: [leases.succeeded(0)], askedUnder: leases[0]))
+                edits: [.touchPage(offset: 0, validator: validator), .validated],
+                ledger: [leases.succeeded(0)], requestLease: leases[0]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
     }
@@ -89,7 +89,7 @@ extension SyncRun {
                 pass.walk.mode = .whole
             }
             var page = page.trusted(against: list)
-            if access.isRandom, list.contradictsItself { belief.drift.suspect() }
+            if access.supportsRandomAccess, list.contradictsItself { belief.drift.suspect() }
             if !list.record.allowsDuplicates, belief.pageOne.repeats(page.repeatedKeys) { return askAgain() }
             belief.drift.isShrinkConfirmed = doubt(page, list) == .isOver
             let cached = try await cached(for: &page, list)
@@ -99,7 +99,7 @@ extension SyncRun {
             case .doubtful:
                 return try await setAside(page, list)
             case .firstLoad:
-                guard try await store([.put(write(page))], of: page, list) else { continue }
+                guard try await store([.insertPage(write(page))], of: page, list) else { continue }
                 return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
             case .unchanged where !belief.drift.isSuspicious:
                 guard try await confirm(page, list) else { continue }
@@ -142,25 +142,25 @@ extension SyncRun {
     /// - Parameters:
     ///   - page: the answer.
     ///   - list: the list as it was read.
-    ///   - premise: page one, if no other page of the list was read. Defaults to nil.
+    ///   - precondition: page one, if no other page of the list was read. Defaults to nil.
     func confirm(
-        _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePrecondition? = nil
+        _ page: FetchedPage, _ list: ListOutline, restingOn precondition: PagePrecondition? = nil
     ) async throws(StorageError) -> Bool {
         let all = 0..<page.content.count
         var edits: [ListEdit] = []
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
             // The page is stored again, so that it has the newest validator and cursor.
-            edits = [.put(write(page))]
+            edits = [.insertPage(write(page))]
         } else if belief.hidden.isHiding, page.next != nil, page.content.count > 0 {
             // The cursor of page one shows later runs that the origin hides items (R53).
             edits = [.splice(all, write(page))]
         }
-        edits.append(.verify(all))
+        edits.append(.markContiguous(all))
         // A different count is no change if the known total is an estimate. The newest count is the best estimate.
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
             // The end is looked at when the origin counts fewer items than before.
-            if count < known, access.isRandom { pass.check.isDue = true }
+            if count < known, access.supportsRandomAccess { pass.check.isDue = true }
         }
         var end = end(of: page)
         if end == nil {
@@ -176,7 +176,7 @@ extension SyncRun {
                 }
             }
         }
-        return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
+        return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: precondition)
     }
 
     /// Stores page one where no current items are held. Returns false when another process has changed the list.
@@ -200,7 +200,7 @@ extension SyncRun {
         pass.hasReplaced = true
         for _ in 0..<8 {
             guard let query, let list = try await storage.outline(of: query) else { break }
-            if try await store([.beginGeneration, .put(write(page))], of: page, list) {
+            if try await store([.startGeneration, .insertPage(write(page))], of: page, list) {
                 return try await settled(page, .replaced, list)
             }
         }
@@ -209,17 +209,17 @@ extension SyncRun {
 
     /// Commits the consequences of page one. Returns false when the list is no longer the one that was read.
     func commitHead(
-        _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePrecondition? = nil
+        _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn precondition: PagePrecondition? = nil
     ) async throws(StorageError) -> Bool {
         var edits = edits
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
         var plan = CommitPlan(
             query: list.record.id, version: list.record.version,
             edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [leases.succeeded(0)],
-            askedUnder: leases[0])
-        if let premise {
-            plan.premises = [premise]
-            plan.extent = list.record.extent
+            requestLease: leases[0])
+        if let precondition {
+            plan.preconditions = [precondition]
+            plan.expectedLength = list.record.extent
         }
         guard case .committed = try await apply(plan) else { return false }
         return true

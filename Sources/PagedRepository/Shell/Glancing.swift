@@ -51,7 +51,7 @@ extension SyncRun {
 
         /// The precondition of a commit that is based on this view alone: page one is unchanged. Returns nil when no
         /// page one is held.
-        var premise: PagePrecondition? {
+        var precondition: PagePrecondition? {
             state.pageOne.map { PagePrecondition(offset: 0, fingerprint: $0.summary.fingerprint) }
         }
     }
@@ -95,32 +95,32 @@ extension SyncRun {
     /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
     /// that the list must be read.
     private func takeGlance() -> (
-        state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePrecondition
+        state: ListState, list: ListOutline, holdings: ListHoldings, precondition: PagePrecondition
     )? {
         guard let glance = sight.glance else { return nil }
         sight = .whole
         guard !belief.drift.isSuspicious,
             !belief.hidden.isHiding || !belief.hidden.walk.countsOtherwise(than: glance.state.record.total),
-            let list = glance.head, !list.contradictsItself, let premise = glance.premise,
+            let list = glance.head, !list.contradictsItself, let precondition = glance.precondition,
             let holdings = glance.state.holdings, holdings.olderPages == 0,
             list.ledger.allSatisfy({ $0.failure == nil })
         else { return nil }
-        return (glance.state, list, holdings, premise)
+        return (glance.state, list, holdings, precondition)
     }
 
     /// Confirms page one after a "not modified" answer (R16).
     /// - Returns: whether the answer is fully handled.
     func isConfirmedAtAGlance(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) -> Bool {
-        guard let (state, list, holdings, premise) = takeGlance(), let head = state.pageOne?.summary,
+        guard let (state, list, holdings, precondition) = takeGlance(), let head = state.pageOne?.summary,
             head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count)
         else { return false }
         adopt(head, list)
         let outcome = try await apply(
             CommitPlan(
                 query: list.record.id, version: list.record.version,
-                edits: [.confirm(offset: 0, validator: validator), .validated],
-                ledger: [leases.succeeded(0)], askedUnder: leases[0], extent: list.record.extent,
-                premises: [premise]))
+                edits: [.touchPage(offset: 0, validator: validator), .validated],
+                ledger: [leases.succeeded(0)], requestLease: leases[0], expectedLength: list.record.extent,
+                preconditions: [precondition]))
         guard case .committed = outcome else { return false }
         unchanged(list, holdings)
         return true
@@ -129,7 +129,8 @@ extension SyncRun {
     /// Confirms page one if the answer equals the held page (R16).
     /// - Returns: whether the answer is fully handled.
     func isUnchangedAtAGlance(_ page: FetchedPage) async throws(StorageError) -> Bool {
-        guard let (state, list, holdings, premise) = takeGlance(), let identities = state.pageOne?.identities else {
+        guard let (state, list, holdings, precondition) = takeGlance(), let identities = state.pageOne?.identities
+        else {
             return false
         }
         guard isOurs(list.record) else { return true }
@@ -146,7 +147,7 @@ extension SyncRun {
                 isConfirmed: false) == .unchanged
         else { return false }
         belief.drift.isShrinkConfirmed = false
-        guard try await confirm(page, list, restingOn: premise) else { return false }
+        guard try await confirm(page, list, restingOn: precondition) else { return false }
         witness(isSame: !page.total.contradicts(belief.pageOne.total))
         belief.pageOne.adopt(count: page.content.count, next: page.next, total: page.total)
         unchanged(list, holdings)

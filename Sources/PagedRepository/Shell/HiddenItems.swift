@@ -20,7 +20,8 @@ extension SyncRun {
 
     /// Returns page one with the cursor of the next page, if the list is walked by position.
     func withPositionCursor(_ page: FetchedPage) -> FetchedPage {
-        belief.hidden.isHiding && source.access.isRandom ? belief.hidden.walk.head(page, source.access) : page
+        belief.hidden.isHiding && source.access.supportsRandomAccess
+            ? belief.hidden.walk.head(page, source.access) : page
     }
 
     /// Returns the new items of an answer to a request by position, with the cursor of the next page. Returns nil when
@@ -53,7 +54,7 @@ extension SyncRun {
         else { return }
         let page = PageWrite(offset: 0, content: content, evidence: .verified, validator: first.validator)
         // A held page keeps its cursor when the same items are stored again, so its positions are given up first.
-        if try await commit([.demote(first.range), .put(page)], [], list) { belief.hidden.isHiding = false }
+        if try await commit([.markStale(first.range), .insertPage(page)], [], list) { belief.hidden.isHiding = false }
         pass.mustRestart = false
     }
 
@@ -72,7 +73,8 @@ extension SyncRun {
     /// Returns requests behind positions that came back empty although the total counts them. Items behind them show
     /// that the origin hides items, and that the total is right.
     func looksBehind(_ list: ListOutline) -> [FetchTarget] {
-        guard access.isRandom, !pass.fill.hasLookedBehind, pass.fill.refused.isEmpty, let from = pass.fill.emptyFrom,
+        guard access.supportsRandomAccess, !pass.fill.hasLookedBehind, pass.fill.refused.isEmpty,
+            let from = pass.fill.emptyFrom,
             let total = list.record.total.exactCount,
             belief.end.overcount == EndBelief.Overcount(reached: list.coverage.headEnd, total: total),
             belief.sizes.size > 0

@@ -50,7 +50,7 @@ extension ListController: WatchedList {
         var isElsewhere = false
         for notice in notices {
             switch notice {
-            case .mayHaveChanged: isElsewhere = true
+            case .invalidated: isElsewhere = true
             case .changed(let set) where set.query == query: changes += set.changes
             case .changed: break
             }

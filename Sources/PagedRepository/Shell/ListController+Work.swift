@@ -225,7 +225,7 @@ extension ListController {
             let list = try await world.storage.outline(of: query)
         else { return nil }
         refetched.formUnion(ranges)
-        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .demote($0) })
+        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .markStale($0) })
         guard case .committed = try await world.storage.commit(plan) else { return nil }
         return first..<end
     }

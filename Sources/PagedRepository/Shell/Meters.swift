@@ -121,11 +121,12 @@ extension ListEdit {
     /// The number of pages that the edit passes to the storage.
     fileprivate var pagesWritten: Int {
         switch self {
-        case .put:
+        case .insertPage:
             1
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
-        case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
+        case .markContiguous, .touchPage, .startGeneration, .markStale, .truncate, .dropOlderGenerations, .setTotal,
+            .setEnd,
             .setWindow,
             .validated,
             .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:

@@ -54,7 +54,7 @@ extension SyncRun {
                 walkByPosition()
                 return .notStored
             case .secondLook:
-                plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
+                plan.edits.insert(contentsOf: held.map { .markStale($0) }, at: 0)
             case .repeatedIDs:
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.setAllowsDuplicates(true), at: 0)

@@ -33,7 +33,7 @@ extension SyncRun {
         case .positions(let range):
             let known = range.clamped(
                 to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
-            return access.isRandom ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
+            return access.supportsRandomAccess ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
         }
     }
 
@@ -55,7 +55,7 @@ extension SyncRun {
             let end = list.coverage.headEnd
             return Array(missing.filter { $0.covers(end) }.prefix(1))
         case .positions(let range):
-            guard access.isRandom else { return missing }
+            guard access.supportsRandomAccess else { return missing }
             return missing.filter { target in
                 guard case .span(let span, _) = target else { return true }
                 return span.overlaps(range)
@@ -95,7 +95,7 @@ extension SyncRun {
             return entry.nextAttemptAt.map { $0 <= now } ?? false
         }
         guard !moot.isEmpty else { return }
-        try await record(moot.map { .forgotten(offset: $0.offset) }, for: list.record.id)
+        try await record(moot.map { .deleted(offset: $0.offset) }, for: list.record.id)
     }
 }
 

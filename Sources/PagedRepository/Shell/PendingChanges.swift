@@ -19,7 +19,7 @@ final class PendingChanges: Sendable {
         told.withLock { told in
             switch notice {
             case .changed(let set): told.queries.insert(set.query)
-            case .mayHaveChanged(let queries):
+            case .invalidated(let queries):
                 told.queries.formUnion(queries)
                 told.isByOthers = true
                 if queries.isEmpty { told.isEverything = true }

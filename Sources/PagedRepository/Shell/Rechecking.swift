@@ -134,7 +134,7 @@ extension SyncRun {
             return try await listMovedInSweep(list)
         }
         var edits = swept.edits
-        if after >= range.upperBound { edits.append(.confirm(offset: range.lowerBound, validator: nil)) }
+        if after >= range.upperBound { edits.append(.touchPage(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
         let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
         let ledger = failures.map { leases.forgotten($0) }

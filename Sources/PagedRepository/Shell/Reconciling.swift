@@ -34,7 +34,8 @@ extension SyncRun {
                 runs: list.coverage.runs, length: list.record.end ?? list.record.total.exactCount,
                 pages: (list.coverage.count + size - 1) / max(size, 1)),
             reach: Reconciler.Reach(
-                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain,
+                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid,
+                supportsRandomAccess: !isChain,
                 window: list.record.window ?? .max),
             isSuspicious: belief.drift.isSuspicious)
         if isChain, !machine.isExplained {
@@ -83,7 +84,8 @@ extension SyncRun {
             // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
             // meanwhile.
             guard belief.drift.contradicted() else {
-                if belief.hidden.isIrregular(belief.sizes, source.access), belief.hidden.misplaced > 0, access.isRandom
+                if belief.hidden.isIrregular(belief.sizes, source.access), belief.hidden.misplaced > 0,
+                    access.supportsRandomAccess
                 {
                     return walkByPosition()
                 }
@@ -110,7 +112,7 @@ extension SyncRun {
         var edits = repair.edits
         if repair.isHeadUntouched, work.list.heldPages.contains(where: { $0.range == 0..<page.content.count }) {
             // Page one is stored again with its newest validator, so that the next refresh is cheap (R1).
-            edits.append(.put(write(page)))
+            edits.append(.insertPage(write(page)))
         }
         edits += [.setTotal(repair.total), .setEnd(endAfter(repair, work))]
         if try await commitHead(edits, page, work.list) {

@@ -68,7 +68,7 @@ extension SyncRun {
     /// it does not find (404) a counted position that is not held, until it has answered so for an hour.
     func failure(in answer: PageAnswer, to target: FetchTarget) async throws(StorageError) -> FetchFailure? {
         let place = target.offset
-        guard answer.refusesPosition, source.access.isRandom, place > 0, let query,
+        guard answer.refusesPosition, source.access.supportsRandomAccess, place > 0, let query,
             let list = try await storage.excerpt(of: query, place..<place + 1),
             case .exact(let stored) = list.record.total, place < belief.pageOne.total.exactCount ?? stored
         else { return nil }

@@ -41,7 +41,7 @@ extension SyncRun {
         // The commit requires an unchanged extent, because another writer may have stored a newer length of the list.
         let record = list.record
         let outcome = try await apply(
-            CommitPlan(query: record.id, version: record.version, edits: edits, extent: record.extent))
+            CommitPlan(query: record.id, version: record.version, edits: edits, expectedLength: record.extent))
         if case .committed = outcome { return true }
         return false
     }

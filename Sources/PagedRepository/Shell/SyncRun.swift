@@ -97,7 +97,7 @@ final class SyncRun {
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
         // The commit is refused if another process has changed the list. The next run finds the remaining damage.
         _ = try await storage.commit(
-            CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .demote($0) }))
+            CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .markStale($0) }))
     }
 
     private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {

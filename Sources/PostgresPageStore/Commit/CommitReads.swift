@@ -12,7 +12,7 @@ struct CommitReads: Equatable {
     var keys: [UInt64] = []
 
     init(_ plan: CommitPlan) {
-        for premise in plan.premises { add(premise.offset..<premise.offset + 1) }
+        for precondition in plan.preconditions { add(precondition.offset..<precondition.offset + 1) }
         // Each rearrangement moves the positions that later edits name.
         var layouts: [Rearrangement] = []
         func stored(_ range: Range<Int>) -> [Range<Int>] {
@@ -20,7 +20,7 @@ struct CommitReads: Equatable {
         }
         for edit in plan.edits {
             switch edit {
-            case .put(let page):
+            case .insertPage(let page):
                 // The row directly after them is needed, too: its seam becomes inferred.
                 let place = page.offset..<page.offset.advanced(upTo: max(page.content.count, 1) + 1)
                 for range in stored(place) { add(range) }
@@ -47,14 +47,14 @@ struct CommitReads: Equatable {
                     }
                 }
                 layouts.append(rearrangement)
-            case .verify(let range), .demote(let range):
+            case .markContiguous(let range), .markStale(let range):
                 for range in stored(range) { add(range) }
-                if case .demote = edit {
+                if case .markStale = edit {
                     for bound in [range.lowerBound, range.upperBound] where bound > 0 && bound < .max {
                         items += stored(bound..<bound + 1)
                     }
                 }
-            case .confirm(let offset, _):
+            case .touchPage(let offset, _):
                 for range in stored(offset..<offset.advanced(upTo: 1)) { add(range) }
             case .truncate(let position):
                 guard position >= 0 else { break }

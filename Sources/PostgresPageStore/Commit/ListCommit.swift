@@ -44,9 +44,9 @@ final class ListCommit {
 
     /// Applies the edits of the plan. Returns nil when all were applied, otherwise the reason why none may be.
     func applyEdits() async throws(StorageError) -> CommitOutcome? {
-        for premise in plan.premises {
-            let page = try await image.row(at: premise.offset)?.summary
-            guard premise.holds(of: page, generation: generation) else { return .superseded(list.record.version) }
+        for precondition in plan.preconditions {
+            let page = try await image.row(at: precondition.offset)?.summary
+            guard precondition.holds(of: page, generation: generation) else { return .superseded(list.record.version) }
         }
         for edit in plan.edits {
             if let refusal = try await apply(edit) { return refusal }
@@ -65,16 +65,16 @@ final class ListCommit {
 
     private func apply(_ edit: ListEdit) async throws(StorageError) -> CommitOutcome? {
         switch edit {
-        case .put(let page): return try await write(page)
+        case .insertPage(let page): return try await write(page)
         case .rearrange(let rearrangement): return try await rearrange(rearrangement)
-        case .verify(let range): try await verify(range)
-        case .confirm(let offset, let validator): try await confirm(offset, validator)
-        case .beginGeneration:
+        case .markContiguous(let range): try await verify(range)
+        case .touchPage(let offset, let validator): try await confirm(offset, validator)
+        case .startGeneration:
             list.record.version = ListVersion(generation: generation + 1, revision: step - 1)
             changes.append(.generationBegan)
-            list.holdings?.beginGeneration()
+            list.holdings?.startGeneration()
             journal.generationBegan()
-        case .demote(let range): try await demote(range)
+        case .markStale(let range): try await demote(range)
         case .truncate(let position): try await truncate(at: position)
         case .dropOlderGenerations:
             for row in try await image.rows(olderThan: generation) { delete(row) }

@@ -52,7 +52,8 @@ extension PostgreSQLPageStore {
         if hasItems { requests.append((BodyRow.meetingSome, [id] + bounds(reads.items) + [.int(takenAlong)])) }
         let keys = reads.keys.map { BodyRow.key($0, in: plan.query) }
         if !keys.isEmpty { requests.append((BodyRow.holding, [id, .integers(keys)])) }
-        let tokens = (plan.movesLedgerRows ? plan.ledger.compactMap(\.lease) : []) + [plan.askedUnder].compactMap { $0 }
+        let tokens =
+            (plan.movesLedgerRows ? plan.ledger.compactMap(\.lease) : []) + [plan.requestLease].compactMap { $0 }
         if !tokens.isEmpty { requests.append((LedgerEditing.tokens, [id, .integers(tokens.map(\.rawValue))])) }
 
         var found = try await work.read(requests)[...]
@@ -61,7 +62,7 @@ extension PostgreSQLPageStore {
             throw AbandonedPlan(.superseded(ListVersion(generation: 0, revision: 0))).error
         }
         let list = try whole(ListRow.read(row))
-        guard plan.isMade(for: list.record) else { throw AbandonedPlan(.superseded(list.record.version)).error }
+        guard plan.isBased(on: list.record) else { throw AbandonedPlan(.superseded(list.record.version)).error }
         let time = found.removeFirst()
         let moment = server.moment(time)
         let image = ListImage(plan.query, nextBody: list.nextBody, work)
@@ -77,7 +78,7 @@ extension PostgreSQLPageStore {
                 let named = Set(plan.ledger.compactMap(\.lease))
                 editing.recognise(times.map(\.0).filter(named.contains))
             }
-            commit.grantedAt = times.first { $0.0 == plan.askedUnder }?.1
+            commit.grantedAt = times.first { $0.0 == plan.requestLease }?.1
         }
         if let refusal = try await commit.applyEdits() { throw AbandonedPlan(refusal).error }
         try await editing.apply(plan.ledger)

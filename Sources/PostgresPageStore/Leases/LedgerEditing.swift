@@ -45,7 +45,7 @@ final class LedgerEditing {
         for edit in edits {
             switch edit {
             case .failed, .succeeded: try LedgerEditing.check(edit.offset)
-            case .released, .hastened, .forgotten: break
+            case .released, .expedited, .deleted: break
             }
             if let token = edit.lease {
                 named.insert(token)

@@ -99,10 +99,10 @@ struct LedgerStatements {
         let statements: LedgerStatements
         var values: [Value]
         switch edit {
-        case .hastened(let offset): return (hasten, [id, .int(offset), .time(now)])
+        case .expedited(let offset): return (hasten, [id, .int(offset), .time(now)])
         case .succeeded: (statements, values) = (succeed, [.time(now)])
         case .released: (statements, values) = (release, [.time(now)])
-        case .forgotten: (statements, values) = (forget, [.time(now)])
+        case .deleted: (statements, values) = (forget, [.time(now)])
         case .failed(_, let failure, let pause, _):
             let state: FetchState = failure.isRetryable ? .failedRetryable : .failedPermanent
             statements = fail

@@ -75,7 +75,7 @@ struct Retry: AsyncParsableCommand {
         for list in wanted {
             let failures = list.failures.filter { permanent || $0.state == .failedRetryable }
             guard !failures.isEmpty else { continue }
-            try await store.record(failures.map { .hastened(offset: $0.offset) }, for: list.record.id)
+            try await store.record(failures.map { .expedited(offset: $0.offset) }, for: list.record.id)
             chosen.append((list.record, failures.count))
         }
         tellWhatIsLeft(wanted, chosen.isEmpty)

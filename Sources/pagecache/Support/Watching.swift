@@ -120,7 +120,7 @@ final class Watching {
             for await notice in notices {
                 switch notice {
                 case .changed(let set): todo.add([set.query])
-                case .mayHaveChanged(let queries): todo.add(queries)
+                case .invalidated(let queries): todo.add(queries)
                 }
             }
             todo.end()

@@ -31,7 +31,7 @@ struct SpanPlaceTests {
     /// The edits of a step that stores or forgets, without the stored pages.
     private func edits(_ step: SpanStep) -> [ListEdit]? {
         switch step {
-        case .store(let edits), .forget(let edits): edits.filter { if case .put = $0 { false } else { true } }
+        case .store(let edits), .forget(let edits): edits.filter { if case .insertPage = $0 { false } else { true } }
         case .again, .lookBehind, .doubtEnd, .walkByPosition, .moved: nil
         }
     }
@@ -39,7 +39,7 @@ struct SpanPlaceTests {
     @Test("A full page is stored, and its seams are verified (R21)")
     func store() {
         var fill = Fill(held([0..<20], total: .exact(40)))
-        #expect(edits(fill.receive(answer(20..<30, total: .exact(40)))) == [.verify(20..<30)])
+        #expect(edits(fill.receive(answer(20..<30, total: .exact(40)))) == [.markContiguous(20..<30)])
     }
 
     @Test("A page that reaches the total ends the list, unless items are held behind it (R20)")
@@ -48,16 +48,16 @@ struct SpanPlaceTests {
         var fill = Fill(list)
         let page = answer(20..<25, total: .exact(25))
         #expect(fill.place.end(of: page, fill.belief) == 25)
-        #expect(edits(fill.receive(page)) == [.verify(20..<25), .setEnd(25)])
+        #expect(edits(fill.receive(page)) == [.markContiguous(20..<25), .setEnd(25)])
         var other = Fill(list)
         #expect(other.receive(page, heldEnd: 40) == .again, "one answer removes no held items")
-        #expect(edits(other.receive(page, heldEnd: 40)) == [.verify(20..<25), .setEnd(25)])
+        #expect(edits(other.receive(page, heldEnd: 40)) == [.markContiguous(20..<25), .setEnd(25)])
     }
 
     @Test("Where only a short page shows the end, the page behind it is requested (R53)")
     func short() {
         var fill = Fill(held([0..<20]))
-        #expect(edits(fill.receive(answer(20..<25))) == [.verify(20..<25)])
+        #expect(edits(fill.receive(answer(20..<25))) == [.markContiguous(20..<25)])
         #expect(fill.pass.fill.takeLooks() == [.span(30..<40, overlap: 0)])
         #expect(fill.pass.fill.looks[30] == PositionFill.Look(end: 25))
         #expect(fill.pass.fill.takeLooks() == [])
@@ -67,10 +67,10 @@ struct SpanPlaceTests {
     func totals() {
         var fill = Fill(held([0..<20], total: .exact(25)))
         let beyond = edits(fill.receive(answer(20..<30, hasMore: true)))
-        #expect(beyond == [.verify(20..<30), .setTotal(.estimate(30))])
+        #expect(beyond == [.markContiguous(20..<30), .setTotal(.estimate(30))])
         var more = Fill(held([0..<20], total: .exact(30)))
         let reached = edits(more.receive(answer(20..<30, total: .exact(30), hasMore: true)))
-        #expect(reached == [.verify(20..<30), .setTotal(.estimate(31))])
+        #expect(reached == [.markContiguous(20..<30), .setTotal(.estimate(31))])
     }
 
     @Test("Nothing at a position that the total counts is believed the second time (R20)")
@@ -109,7 +109,8 @@ struct SpanPlaceTests {
     func hidingEnd() {
         var fill = Fill(held([0..<20], total: .exact(25)), .grid(size: 10))
         let page = answer(20..<25, total: .exact(25), hasMore: true)
-        #expect(edits(fill.receive(page)) == [.verify(20..<25)], "the total is kept until the next page is empty")
+        #expect(
+            edits(fill.receive(page)) == [.markContiguous(20..<25)], "the total is kept until the next page is empty")
         #expect(fill.pass.fill.takeLooks() == [.span(30..<40, overlap: 0)])
     }
 }

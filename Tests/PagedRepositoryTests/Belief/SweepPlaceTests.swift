@@ -38,7 +38,7 @@ struct SweepPlaceTests {
             return
         }
         #expect(swept.range == 20..<30 && swept.isSame && swept.isInPlace)
-        #expect(swept.edits.first == .verify(20..<30))
+        #expect(swept.edits.first == .markContiguous(20..<30))
     }
 
     @Test("An overlap that is not where it was shows that the list has moved (R21)")
@@ -95,7 +95,7 @@ struct SweepPlaceTests {
             Issue.record("the page was not verified")
             return
         }
-        #expect(swept.edits == [.verify(20..<30)])
+        #expect(swept.edits == [.markContiguous(20..<30)])
     }
 
     @Test("A list with repeated ids keeps its pages as they arrive (R25)")
@@ -105,7 +105,7 @@ struct SweepPlaceTests {
             Issue.record("the page was not stored")
             return
         }
-        #expect(!swept.isSame && swept.edits.first == .demote(20..<30))
+        #expect(!swept.isSame && swept.edits.first == .markStale(20..<30))
         guard case .doubtEnd(let last, let end) = place.step(unaligned: answer(20..<25)) else {
             Issue.record("a short page is no end while items are held behind it")
             return

@@ -69,7 +69,9 @@ struct HiddenBelief: Equatable {
 
 extension ListBelief {
     /// How the pages of this list are requested.
-    func access(_ source: PagingAccess) -> PagingAccess { hidden.isHiding && source.isRandom ? .chain : source }
+    func access(_ source: PagingAccess) -> PagingAccess {
+        hidden.isHiding && source.supportsRandomAccess ? .chain : source
+    }
 
     /// Whether an answer is shorter than a page although the list continues behind it: the origin says so, or has
     /// returned items behind it in this run. Items that are held behind it count if the origin counts them, too.
@@ -78,7 +80,9 @@ extension ListBelief {
     ///   - start: the requested position.
     ///   - source: how the origin is asked.
     func isShort(_ page: FetchedPage, at start: Int, _ source: PagingAccess) -> Bool {
-        guard access(source).isRandom, let whole = sizes.whole(source), page.content.count < whole else { return false }
+        guard access(source).supportsRandomAccess, let whole = sizes.whole(source), page.content.count < whole else {
+            return false
+        }
         let after = start + page.content.count
         // A page behind which nothing is counted is the last one, whatever its links say.
         if let total = page.total.exactCount { return total > after && !end.isBehindKnown(after) }
@@ -98,13 +102,15 @@ extension ListBelief {
         guard page.content.count < whole, page.total.exactCount ?? 0 > after || end.furthest > after else { return }
         // Whether the list continues behind it is not known before the answers of the same batch have arrived.
         var isUndecided = false
-        if case .span = target { isUndecided = access(source).isRandom && !isShort(page, at: target.offset, source) }
+        if case .span = target {
+            isUndecided = access(source).supportsRandomAccess && !isShort(page, at: target.offset, source)
+        }
         hidden.observe(short: page, at: target.offset, undecided: isUndecided ? target : nil)
     }
 
     /// Counts an answer whose items arrive at later positions than they are stored; see `HiddenBelief.observe(shifts:)`.
     mutating func isShiftedAgain(_ shifts: [Int], _ source: PagingAccess) -> Bool {
-        access(source).isRandom
+        access(source).supportsRandomAccess
             && hidden.observe(shifts: shifts, isIrregular: hidden.isIrregular(sizes, source))
     }
 }
