@@ -69,7 +69,8 @@ extension HTTPSource {
         if case .body = configuration.total { return }
         guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
             draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
-            isTotalHeaderSaid || configuration.paging == .auto, mayAskHead(contact), left(contact) > 0
+            isTotalHeaderSaid || configuration.paging == .auto && !PagingChoice.ends(draft.evidence),
+            mayAskHead(contact), left(contact) > 0
         else { return }
         let finding = try await findTotalByHead(
             contact.answer.url, draft.description, atLeast: draft.evidence.count, most: left(contact))

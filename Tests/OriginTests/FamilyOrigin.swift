@@ -53,9 +53,9 @@ enum FamilyOrigin: String, CaseIterable, Sendable {
     /// What the tool detects.
     var style: String { self == .matrix ? "cursor" : "offset" }
 
-    /// The largest number of requests of a synchronisation of the unchanged list. The room states no total, so the last
-    /// token is tried as well.
-    var unchanged: Int { self == .matrix ? 2 : 1 }
+    /// The largest number of requests of a synchronisation of the unchanged list. The room states no total, and its last
+    /// page has a token to an empty page, so both are requested as the check of the end (R24).
+    var unchanged: Int { self == .matrix ? 3 : 1 }
 
     // MARK: Reading
 

@@ -76,9 +76,15 @@ enum PagingChoice {
         if evidence.next != nil || evidence.hasStrongToken || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
         if let total = evidence.exactTotal, total <= evidence.count { return true }
-        if evidence.pageCount == 1 { return true }
-        // `next: null` ends the list, unless the page has a usual size and the answer suggests another way on.
-        return evidence.deniesNext && evidence.total.count ?? 0 <= evidence.count && evidence.pageCount ?? 1 <= 1
+        return evidence.pageCount == 1
+    }
+
+    /// Whether the list ends with page one, also by `next: null`. That does not count if the page has a usual size and the
+    /// answer suggests another way on.
+    static func ends(_ evidence: Evidence) -> Bool {
+        if isWhole(evidence) { return true }
+        return evidence.deniesNext && evidence.hasMore != true && evidence.total.count ?? 0 <= evidence.count
+            && evidence.pageCount ?? 1 <= 1
             && evidence.remaining ?? 0 == 0 && evidence.token == nil
             && (evidence.hints.isEmpty || !OpenEnd.usualSizes.contains(evidence.count))
     }
@@ -87,7 +93,7 @@ enum PagingChoice {
         _ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL
     ) -> [Candidate] {
         let evidence = draft.evidence
-        if isWhole(evidence) {
+        if ends(evidence) {
             draft.description.style = .none
             draft.description.isProvisional = true
             return []

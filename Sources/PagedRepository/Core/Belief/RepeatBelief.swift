@@ -36,7 +36,9 @@ struct RepeatBelief: Equatable {
     var provesDeafness: Bool { pagesWithoutNews >= RepeatBelief.sameAnswers }
 
     /// The failure of a list that has no more new items.
-    var message: String { "\(pagesWithoutNews) consecutive pages had no new items" }
+    var message: String {
+        pagesWithoutNews == 1 ? "a page had no new items" : "\(pagesWithoutNews) consecutive pages had no new items"
+    }
 
     /// Records a page by position in a list with repeated ids. With nine in ten items known, it counts as a repetition.
     mutating func observe(known: Int, of count: Int) {
