@@ -52,7 +52,7 @@ enum Observers {
             let moment = shelf.filledAt + .milliseconds(round)
             shelf.clock.set(to: moment)
             let plan = CommitPlan(
-                query: query, version: version, edits: [.confirm(offset: 0, validator: nil), .validated])
+                query: query, version: version, edits: [.touchPage(offset: 0, validator: nil), .validated])
             countdown.expect(count, toSee: moment.milliseconds)
             try await samples.time {
                 try expect(try await shelf.store.commit(plan) == .committed(version), "a commit")

@@ -32,7 +32,8 @@ struct Shelf<Value: Specimen>: Sendable {
             let plan = CommitPlan(
                 query: record.id, version: record.version,
                 edits: [
-                    .put(PageWrite(offset: 0, content: content, evidence: .verified)), .setTotal(.exact(content.count)),
+                    .insertPage(PageWrite(offset: 0, content: content, evidence: .verified)),
+                    .setTotal(.exact(content.count)),
                     .setEnd(content.count), .validated,
                 ],
                 ledger: [.succeeded(offset: 0)])

@@ -80,7 +80,7 @@ package final class TwoStores {
     /// A page arrives where nothing is held.
     package func putting(_ page: Material.Prepared, at offset: Int, into list: List) -> BothWays {
         let plan = plan(
-            list, [.put(PageWrite(offset: offset, content: page.content, evidence: .inferred))],
+            list, [.insertPage(PageWrite(offset: offset, content: page.content, evidence: .inferred))],
             [.succeeded(offset: offset)])
         let (direct, version) = (direct, list.version)
         return (
@@ -104,7 +104,7 @@ package final class TwoStores {
     /// A page is fetched again, and is what it was.
     package func confirming(_ offset: Int, of list: List) -> BothWays {
         tick()
-        let plan = plan(list, [.confirm(offset: offset, validator: nil)])
+        let plan = plan(list, [.touchPage(offset: offset, validator: nil)])
         let (direct, version, limit, now) = (direct, list.version, limit, clock.milliseconds)
         return (
             { () throws -> Void in try expect(try direct.commit(plan) == .committed(version), "a commit") },

@@ -92,7 +92,8 @@ private final class Load {
         let page = editions[round % 2]
         let (offset, clock) = (5_000_000, Timestamp(milliseconds: 1_900_000_000_000 + Int64(round)))
         let write = PageWrite(offset: offset, content: page.content, evidence: .inferred)
-        let edits: [ListEdit] = round == 1 ? [.put(write)] : [.rearrange(.replacing(offset..<offset + 50, with: write))]
+        let edits: [ListEdit] =
+            round == 1 ? [.insertPage(write)] : [.rearrange(.replacing(offset..<offset + 50, with: write))]
         let version = ListVersion(generation: 1, revision: 0)
         _ = try direct.commit(CommitPlan(query: query, version: version, edits: edits))
         let function = round == 1 ? limit_commit_page : limit_replace_page
