@@ -25,12 +25,12 @@ extension HTTPSource {
                     url.set(name, String(grid))
                 }
             case .cursor, .keyset, .link, .nextURL, .some(.none), nil:
-                throw FetchFailure(.refused, "this origin accepts no offset", isRetryable: false)
+                throw FetchFailure(.rejected, "this origin accepts no offset", isRetryable: false)
             }
             return url
         case .cursor(let cursor):
             guard let next = OriginURL(cursor.text), policy.admits(next) else {
-                throw FetchFailure(.refused, "the stored next link is of another origin", isRetryable: false)
+                throw FetchFailure(.rejected, "the stored next link is of another origin", isRetryable: false)
             }
             return next
         }
@@ -102,7 +102,7 @@ extension HTTPSource {
         var asked: Set<OriginURL> = []
         for _ in 0...redirects {
             guard asked.insert(target).inserted else {
-                throw FetchFailure(.hostile, "the origin redirects in a circle", isRetryable: false)
+                throw FetchFailure(.limitExceeded, "the origin redirects in a circle", isRetryable: false)
             }
             var response = try await answer(to: self.request(for: target, conditions, method: method))
             guard [301, 302, 303, 307, 308].contains(response.status), response.header("Location") != nil else {
@@ -112,12 +112,12 @@ extension HTTPSource {
             // Another method would not send the body (RFC 9110, 15.4).
             if body != nil, ![307, 308].contains(response.status) {
                 throw FetchFailure(
-                    .hostile, "the origin redirects a POST request with \(response.status)", isRetryable: false,
+                    .limitExceeded, "the origin redirects a POST request with \(response.status)", isRetryable: false,
                     httpStatus: response.status)
             }
             target = try destination(of: response, from: target)
         }
-        throw FetchFailure(.hostile, "more than \(redirects) redirects", isRetryable: false)
+        throw FetchFailure(.limitExceeded, "more than \(redirects) redirects", isRetryable: false)
     }
 
     /// Sends one request, and counts it.

@@ -24,7 +24,7 @@ extension HTTPSource {
         contact.content = try reader(draft, contact).content()
         state.withLock { state in
             state.hasAskedTwice = false
-            state.patience = .seconds(5)
+            state.retryWaitLeft = .seconds(5)
             state.unreadable = nil
         }
         try confirmPlaces(&draft, size, contact)

@@ -60,12 +60,12 @@ extension HTTPSource {
         return !check.matches(credential)
     }
 
-    /// Takes up the stored description of a list, unless the list belongs to another credential. Under the key of its
-    /// URL, a list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
-    /// ownership, and the credentials are not compared.
+    /// Accepts a stored list, unless it belongs to another credential or to another URL. Under the key of its URL, a list
+    /// belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the ownership,
+    /// and the credentials are not compared.
     /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none;
-    ///   with class `refused` when it was fetched from another URL (R47).
-    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+    ///   with class `rejected` when it was fetched from another URL (R47).
+    public func authorize(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != HTTPSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(
@@ -73,13 +73,18 @@ extension HTTPSource {
         }
         guard let known = PagingProfile(json: list.source) else { return }
         guard configuration.rebinds || isBound(stored: list.source) else {
-            throw FetchFailure(.refused, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
+            throw FetchFailure(.rejected, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
         }
+    }
+
+    /// Restores the stored description of a list, with the check of its credential and its end.
+    public func restore(from list: QueryRecord) {
+        guard let known = PagingProfile(json: list.source) else { return }
         state.withLock { state in
             state.check = known.credential ?? state.check
             state.heldEnd = list.end
         }
-        takeUp(known)
+        use(known)
     }
 
     /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Also
@@ -109,7 +114,7 @@ extension HTTPSource {
 
     /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
     /// examined again. A provisional description is kept as `earlier` only.
-    func takeUp(_ known: PagingProfile) {
+    func use(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {
             return state.withLock { $0.contradicted = $0.contradicted ?? known }

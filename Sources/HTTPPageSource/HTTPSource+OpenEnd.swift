@@ -89,7 +89,7 @@ extension HTTPSource {
             && stored.style != .none
         guard lacksItems || isAlone else { return }
         throw FetchFailure(
-            .refused,
+            .rejected,
             "the settings (\(configuration.saying ?? "")) do not prove themselves on page one; the list stays as it is",
             isRetryable: false)
     }

@@ -37,7 +37,7 @@ extension HTTPSource {
     }
 
     /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first page.
-    /// - Throws: `FetchFailure` with class `refused` when page 0 has other items.
+    /// - Throws: `FetchFailure` with class `rejected` when page 0 has other items.
     func confirmBeginning(_ draft: DetectionDraft, _ contact: FirstContact) async throws {
         guard draft.description.style == .page, draft.description.firstPage == 1, configuration.firstPage == nil,
             let name = draft.description.pageParameter, url.value(of: name) == "1", !draft.isInterrupted,
@@ -54,7 +54,7 @@ extension HTTPSource {
         let known = Set(contact.content.identities.map(\.key))
         guard content.identities.allSatisfy({ !known.contains($0.key) }) else { return }
         throw FetchFailure(
-            .refused, "\(name)=1 in the URL is the second page: \(name)=0 has other items; use \(name)=0",
+            .rejected, "\(name)=1 in the URL is the second page: \(name)=0 has other items; use \(name)=0",
             isRetryable: false)
     }
 
@@ -120,8 +120,8 @@ extension HTTPSource {
         let now = clock.now()
         guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
             state.withLock({ state in
-                guard pause <= state.patience else { return false }
-                state.patience -= pause
+                guard pause <= state.retryWaitLeft else { return false }
+                state.retryWaitLeft -= pause
                 return true
             })
         else { return false }

@@ -38,10 +38,10 @@ extension HTTPSource {
     }
 
     /// The target of a redirect, without secrets.
-    /// - Throws: `FetchFailure` with class `hostile` when the policy refuses the target.
+    /// - Throws: `FetchFailure` with class `limitExceeded` when the policy refuses the target.
     func destination(of response: HTTPPageResponse, from current: OriginURL) throws(FetchFailure) -> OriginURL {
         func refusal(_ message: String) -> FetchFailure {
-            FetchFailure(.hostile, message, isRetryable: false, httpStatus: response.status)
+            FetchFailure(.limitExceeded, message, isRetryable: false, httpStatus: response.status)
         }
         guard let location = response.values("Location").first?.trimmingSpaces(), var next = current.resolving(location)
         else {
@@ -50,7 +50,7 @@ extension HTTPSource {
         // Secrets that the origin echoes are removed here. The request adds them again where they belong.
         next.userInfo = nil
         next.removeParameters { isOwnSecret($0) }
-        switch policy.verdict(on: next, from: current) {
+        switch policy.decision(on: next, from: current) {
         case .home:
             return next
         case .elsewhere:
@@ -90,7 +90,7 @@ extension HTTPSource {
         if var lesson = page.lesson {
             guard !words.isIn(lesson.source) else {
                 state.withLock { $0.description = nil }
-                throw FetchFailure(.hostile, "the answer has a credential for a name", isRetryable: false)
+                throw FetchFailure(.limitExceeded, "the answer has a credential for a name", isRetryable: false)
             }
             lesson.warnings = lesson.warnings.map { words.hidden($0) }
             page.lesson = lesson
@@ -109,7 +109,7 @@ extension HTTPSource {
             next.removeParameters { isOwnSecret($0) || words.isIn($0.value ?? "") }
             if !words.isIn(next.text) { return PageCursor(next.text) }
         }
-        throw FetchFailure(.hostile, "the next link contains a credential", isRetryable: false)
+        throw FetchFailure(.limitExceeded, "the next link contains a credential", isRetryable: false)
     }
 
     private func isOwnSecret(_ parameter: OriginURL.Parameter) -> Bool {

@@ -171,6 +171,6 @@ extension HTTPSource {
 
     private func unconfirmed(_ setting: String, _ reason: String) -> FetchFailure {
         let known = state.withLock { $0.contradicted != nil } ? "; the list stays as it is" : ""
-        return FetchFailure(.refused, "\(setting) is not confirmed: \(reason)\(known)", isRetryable: false)
+        return FetchFailure(.rejected, "\(setting) is not confirmed: \(reason)\(known)", isRetryable: false)
     }
 }

@@ -27,7 +27,7 @@ public final class HTTPSource: PageSource, PromptSource {
         var isPart = false
         var isLowerBound = false
         /// The time that this first contact may still wait for an origin that asks for it.
-        var patience = Duration.seconds(5)
+        var retryWaitLeft = Duration.seconds(5)
         /// The message about an answer to a probe that could not be read.
         var unreadable: String?
         /// Whether this first contact has repeated a probe that was answered with 404.
@@ -74,7 +74,7 @@ public final class HTTPSource: PageSource, PromptSource {
     ) throws(FetchFailure) {
         guard var url = OriginURL(configuration.url) else {
             let reason = OriginURL.refusal(of: configuration.url) ?? "not an http or https URL"
-            throw FetchFailure(.refused, reason, isRetryable: false)
+            throw FetchFailure(.rejected, reason, isRetryable: false)
         }
         var configuration = configuration
         hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
@@ -109,7 +109,7 @@ public final class HTTPSource: PageSource, PromptSource {
         self.clock = clock
         let known = stored.flatMap { PagingProfile(json: $0) }
         state = Mutex(State(check: known?.credential))
-        if let known { takeUp(known) }
+        if let known { use(known) }
     }
 
     /// How the origin pages, in one line. `nil` before its first answer, unless a stored description was taken up.
@@ -160,7 +160,7 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
-    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `hostile` means the answer passed a
+    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer passed a
     ///   limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
     ///   `undecodable` means the answer is not JSON, or has no items. Also throws `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
@@ -219,7 +219,7 @@ public final class HTTPSource: PageSource, PromptSource {
             if response.status == 400, state.withLock({ $0.isLowerBound }) {
                 // The origin has more items than it counts. A refusal is then no end, but the end of its window.
                 throw FetchFailure(
-                    .refused,
+                    .rejected,
                     "the origin refused this position (400), although its total, a lower bound, is not reached",
                     isRetryable: false,
                     httpStatus: 400)

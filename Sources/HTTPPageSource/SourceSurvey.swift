@@ -44,7 +44,7 @@ extension HTTPSource {
     public func survey(size: Int? = nil) async throws -> SourceSurvey {
         let begun = clock.now()
         guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else {
-            throw FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+            throw FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
         }
         let (description, fields) = state.withLock { ($0.description, $0.rateLimits) }
         let isGuess = description?.reasons?.contains { $0.ground == .assumed } ?? false

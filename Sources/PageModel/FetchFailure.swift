@@ -19,14 +19,14 @@ public struct FetchFailure: Error, Hashable, Sendable {
         /// The origin refused the caller's authorization (401, 403).
         public static let forbidden = Class(rawValue: "forbidden")
         /// The origin refused the request (other 4xx).
-        public static let refused = Class(rawValue: "refused")
+        public static let rejected = Class(rawValue: "rejected")
         /// The answer has an unexpected form: it is not JSON, or has no items at the expected place.
         public static let undecodable = Class(rawValue: "undecodable")
         /// The answer exceeds a limit, or violates a security rule, for example with a link to another origin (R43,
         /// R45).
-        public static let hostile = Class(rawValue: "hostile")
+        public static let limitExceeded = Class(rawValue: "limit_exceeded")
         /// The answer would remove much of the held list, and has not been confirmed yet (R20).
-        public static let doubtful = Class(rawValue: "doubtful")
+        public static let unconfirmed = Class(rawValue: "unconfirmed")
         /// The origin repeats its answers endlessly (R24).
         public static let loop = Class(rawValue: "loop")
         /// The list was removed from the storage while it was fetched. The ledger never records this class.
@@ -70,7 +70,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
         case 425, 429: FetchFailure(.throttled, text, isRetryable: true, httpStatus: status, retryAfter: retryAfter)
         case 401, 403: FetchFailure(.forbidden, text, isRetryable: false, httpStatus: status, retryAfter: retryAfter)
         case 500...599: FetchFailure(.server, text, isRetryable: true, httpStatus: status, retryAfter: retryAfter)
-        default: FetchFailure(.refused, text, isRetryable: false, httpStatus: status)
+        default: FetchFailure(.rejected, text, isRetryable: false, httpStatus: status)
         }
     }
 

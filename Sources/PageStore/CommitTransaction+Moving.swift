@@ -78,7 +78,7 @@ extension CommitTransaction {
         changes.append(.confirmed(range))
     }
 
-    mutating func demote(_ range: Range<Int>) throws(StorageError) {
+    mutating func markStale(_ range: Range<Int>) throws(StorageError) {
         // Positions stay the same, but plans that relied on these pages must be made again.
         moved = true
         try cut(at: range.lowerBound)

@@ -135,7 +135,7 @@ struct CommitTransaction {
             holdings?.startGeneration()
             journal.generationBegan()
         case .markStale(let range):
-            try demote(range)
+            try markStale(range)
         case .truncate(let position):
             try truncate(at: position)
         case .dropOlderGenerations:

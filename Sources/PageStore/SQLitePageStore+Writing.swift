@@ -137,7 +137,7 @@ extension SQLitePageStore {
         _ eviction: Eviction, _ failed: [Eviction.Candidate], because cause: StorageError
     ) async throws(StorageError) -> EvictionReport {
         var eviction = eviction
-        eviction.putBack(failed)
+        eviction.requeue(failed)
         guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
         let (doomed, path, options, now) = (eviction, path, options, now)
         let rows = try await withWriter { session throws(StorageError) in

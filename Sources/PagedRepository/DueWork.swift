@@ -73,8 +73,8 @@ public struct DueWork: Hashable, Sendable {
         return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)
     }
 
-    private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DuePlan {
+    private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DueRuns {
         // No minimum age: a caller looks once per run, so the caller sets the pause between two requests.
-        DuePlan(agenda: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
+        DueRuns(agenda: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

@@ -6,7 +6,7 @@ public struct EngineOptions: Hashable, Sendable {
     public var sync: SyncOptions = {
         var options = SyncOptions()
         // The engine waits for retries itself, so its runs do not wait.
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         options.honorsLedger = true
         return options
     }()

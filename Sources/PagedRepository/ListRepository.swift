@@ -37,25 +37,25 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///   - memoryBudget: bytes of payloads whose decoded values stay in memory. A quarter is for the windows of `page`.
     ///     Defaults to 32 MiB.
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
-    ///   - chance: returns random numbers in 0..<1 that spread retries (R28).
+    ///   - jitter: returns random numbers in 0..<1 that spread retries (R28).
     ///   - logger: receives the log lines of its lists; see `Documentation/Observability.md`.
     ///   - source: returns the source of each list.
     public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
-        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         logger: Logger = Logger(label: "pagecache.list"),
         source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
         self.init(
-            storage: storage, codec: codec, options: options, memoryBudget: memoryBudget, clock: clock, chance: chance,
+            storage: storage, codec: codec, options: options, memoryBudget: memoryBudget, clock: clock, jitter: jitter,
             logger: logger, executor: nil, source: source)
     }
 
     /// - Parameter executor: runs the tasks of the lists.
     package init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions, memoryBudget: Int = 32 << 20,
-        clock: any SyncClock, chance: @escaping @Sendable () -> Double,
+        clock: any SyncClock, jitter: @escaping @Sendable () -> Double,
         logger: Logger = Logger(label: "pagecache.list"),
         executor: (any TaskExecutor)?, source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
@@ -68,7 +68,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
         windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
         world = RepositoryContext(
-            options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries,
+            options: options, builder: builder, clock: clock, jitter: jitter, logger: logger, queries: queries,
             executor: executor)
         self.source = source
     }
@@ -77,12 +77,12 @@ public final class ListRepository<Value: Sendable>: Sendable {
     public convenience init(
         storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
-        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         logger: Logger = Logger(label: "pagecache.list")
     ) {
         self.init(
             storage: storage, codec: source.codec, options: options, memoryBudget: memoryBudget, clock: clock,
-            chance: chance,
+            jitter: jitter,
             logger: logger, source: { _ in source })
     }
 
@@ -203,13 +203,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     private func find(_ id: String, _ type: IDType, in key: QueryKey) async throws(StorageError) -> Value? {
         let source = settings(of: key).source
-        guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
+        guard let query = try await world.storage.query(key), source.mayServe(query) else { return nil }
         let identity = ItemIdentity.key(ofID: id, type: type)
         // The item may move between the two reads. It is then located again.
         for _ in 0..<8 {
             guard let place = try await world.storage.locate([identity], in: query.id)[identity],
                 let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
-                (try? source.takeUp(window.record)) != nil
+                source.mayServe(window.record)
             else { return nil }
             guard let part = window.parts.first, part.content.ids.first == id, part.content.ids.type(at: 0) == type
             else { continue }

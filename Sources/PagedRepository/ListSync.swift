@@ -12,7 +12,7 @@ public struct ListSync: Sendable {
     private let key: QueryKey
     private let options: SyncOptions
     private let clock: any SyncClock
-    private let chance: @Sendable () -> Double
+    private let jitter: @Sendable () -> Double
     private let logger: Logger
 
     /// - Parameters:
@@ -21,11 +21,11 @@ public struct ListSync: Sendable {
     ///   - key: the key of the list.
     ///   - options: the work to do, and how. Defaults to everything.
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
-    ///   - chance: returns random numbers in 0..<1 that spread retries (R28).
+    ///   - jitter: returns random numbers in 0..<1 that spread retries (R28).
     ///   - logger: receives the log lines of the run; see `Documentation/Observability.md`.
     public init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions = SyncOptions(),
-        clock: any SyncClock = SystemClock(), chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        clock: any SyncClock = SystemClock(), jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         logger: Logger = Logger(label: "pagecache.sync")
     ) {
         self.storage = storage
@@ -33,7 +33,7 @@ public struct ListSync: Sendable {
         self.key = key
         self.options = options
         self.clock = clock
-        self.chance = chance
+        self.jitter = jitter
         self.logger = logger
     }
 
@@ -46,7 +46,7 @@ public struct ListSync: Sendable {
         -> SyncReport
     {
         let run = SyncRun(
-            storage: storage, source: source, key: key, options: options, clock: clock, chance: chance, logger: logger,
+            storage: storage, source: source, key: key, options: options, clock: clock, jitter: jitter, logger: logger,
             progress: progress)
         var report = try await run.run()
         report.wasCancelled = Task.isCancelled && (report.outcome == .incomplete || report.outcome == .unproven)

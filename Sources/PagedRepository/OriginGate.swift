@@ -105,7 +105,7 @@ public final class OriginGate: Sendable {
     /// Holds back all requests for `pause`, because the origin sent `Retry-After`.
     func quiet(for pause: Duration) { change { $0.quiet(for: pause, now: clock.now()) } }
 
-    private func ask(_ ticket: RequestLine.Ticket, _ hasWaited: Bool) -> RequestBudget.Verdict {
+    private func ask(_ ticket: RequestLine.Ticket, _ hasWaited: Bool) -> RequestBudget.Admission {
         change { $0.ask(ticket, now: clock.now(), hasWaited: hasWaited) }
     }
 

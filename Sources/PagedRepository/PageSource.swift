@@ -32,18 +32,27 @@ public protocol PageSource: Sendable {
     ///   counts as a transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
 
-    /// Restores the stored knowledge about the list: how its origin pages, and for which credentials it was fetched
-    /// (R45). Called before any item of the list is served or fetched, once or many times. Sends no request.
+    /// Decides whether the items of the stored list may be served and fetched with this source (R45). Called before any
+    /// item of the list is served or fetched, once or many times. Sends no request. The default accepts every list.
     /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with other credentials. Its items are
     ///   then neither served nor fetched.
-    func takeUp(_ list: QueryRecord) throws(FetchFailure)
+    func authorize(_ list: QueryRecord) throws(FetchFailure)
+
+    /// Restores the stored description of the list's paging, so that a run need not detect it again. Called before the
+    /// list is fetched, once or many times, and only for a list that `authorize(_:)` has accepted. Sends no request. The
+    /// default does nothing.
+    func restore(from list: QueryRecord)
 }
 
 extension PageSource {
     public var probeSize: Int? { nil }
     public var largestOverlap: Int? { nil }
     public var timeLimit: Duration? { .seconds(300) }
-    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {}
+    public func authorize(_ list: QueryRecord) throws(FetchFailure) {}
+    public func restore(from list: QueryRecord) {}
+
+    /// Whether `authorize(_:)` accepts the list (R45).
+    func mayServe(_ list: QueryRecord) -> Bool { (try? authorize(list)) != nil }
 }
 
 /// How an origin lets its pages be requested.

@@ -41,7 +41,7 @@ public struct SyncEngine: Sendable {
     let storage: any PageStorage
     let options: EngineOptions
     let clock: any SyncClock
-    let chance: @Sendable () -> Double
+    let jitter: @Sendable () -> Double
     let logger: Logger
     let origin: @Sendable (QueryRecord) -> Origin?
 
@@ -49,19 +49,19 @@ public struct SyncEngine: Sendable {
     ///   - storage: the storage that holds the lists.
     ///   - options: the options of background work. Defaults to the defaults of `EngineOptions`.
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
-    ///   - chance: returns random numbers in 0..<1 that spread retries (R28, R29).
+    ///   - jitter: returns random numbers in 0..<1 that spread retries (R28, R29).
     ///   - logger: receives the log lines of the engine; see `Documentation/Observability.md`.
     ///   - origin: returns the origin of a list. `nil` means that this engine leaves the list alone.
     public init(
         storage: any PageStorage, options: EngineOptions = EngineOptions(), clock: any SyncClock = SystemClock(),
-        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         logger: Logger = Logger(label: "pagecache.engine"),
         origin: @escaping @Sendable (QueryRecord) -> Origin?
     ) {
         self.storage = storage
         self.options = options
         self.clock = clock
-        self.chance = chance
+        self.jitter = jitter
         self.logger = logger
         self.origin = origin
     }
@@ -69,7 +69,7 @@ public struct SyncEngine: Sendable {
     /// Works until the task is cancelled, and then returns. An idle engine waits for a commit or for the next due time.
     /// - Throws: `StorageError` when the storage fails permanently. A busy store or a full disk is retried.
     public func run() async throws(StorageError) {
-        let stop = EngineStop()
+        let stop = StopRequest()
         #if ServiceLifecycle
         let result = await withGracefulShutdownHandler { () async -> Result<Void, StorageError> in
             do throws(StorageError) { return .success(try await EngineRun(self, stop).run()) } catch {

@@ -21,7 +21,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// When failed pages are retried. Defaults to the defaults of `RetrySchedule`.
     public var retry = RetrySchedule()
     /// How long to wait in total while only scheduled retries are left; at least 0. Defaults to 30 seconds.
-    public var patience: Duration = .seconds(30)
+    public var retryWaitBudget: Duration = .seconds(30)
     /// How long to wait before a second request for page one, when page one makes the list shrink a lot (R20); at least
     /// 0. Defaults to 2 seconds.
     public var confirmationPause: Duration = .seconds(2)
@@ -230,7 +230,7 @@ public struct SyncReport: Hashable, Sendable {
     /// Whether the caller cancelled the run before it ended. The list keeps all pages that were fetched.
     public var wasCancelled = false
     /// Whether the origin answered any request, possibly with an error status.
-    var wasHeard = false
+    var originAnswered = false
     /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
     var lostOrigin = false
     /// Warnings for the user, in order of their occurrence.

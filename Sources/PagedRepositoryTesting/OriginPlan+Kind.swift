@@ -7,43 +7,43 @@ extension OriginPlan {
             self.init(seed: seed)
             return
         }
-        var chance = SeededGenerator(seed: seed, stream: kind.stream)
-        self = chance.plain(seed, kind)
+        var random = SeededGenerator(seed: seed, stream: kind.stream)
+        self = random.plain(seed, kind)
         switch kind {
         case .ordinary: break
-        case .hidden: chance.hide(in: &self)
+        case .hidden: random.hide(in: &self)
         case .overlapping:
-            style = chance.pick([.cursor, .keyset])
+            style = random.pick([.cursor, .keyset])
             habits.overlap = 1
-        case .large: chance.enlarge(&self)
-        case .long: chance.lengthen(&self)
+        case .large: random.enlarge(&self)
+        case .long: random.lengthen(&self)
         case .sizes: break
-        case .sprouting: chance.plant(&self)
-        case .miscounted: chance.miscount(&self)
-        case .window: chance.fence(&self)
-        case .endless: chance.unend(&self)
+        case .sprouting: random.plant(&self)
+        case .miscounted: random.miscount(&self)
+        case .window: random.fence(&self)
+        case .endless: random.unend(&self)
         case .shuffled:
-            habits.order = chance.pick([.withinPages, .everywhere])
+            habits.order = random.pick([.withinPages, .everywhere])
             validators = .none
         case .trailing:
-            style = chance.pick([.cursor, .link, .keyset])
-            habits.tail = chance.pick([.emptyPage, .sameCursor])
+            style = random.pick([.cursor, .link, .keyset])
+            habits.tail = random.pick([.emptyPage, .sameCursor])
         case .replicas:
             // Without a total, an answer of the other replica cannot be told from a change.
             totals = seed % 5 == 4 ? .none : .exact
             // The largest lag lasts until the origin is settled.
-            habits.replicaLag = chance.pick([chance.number(in: 4...40), 100, 10_000])
-        case .uncounted: chance.uncount(&self)
-        case .feed: chance.stretch(&self)
+            habits.replicaLag = random.pick([random.number(in: 4...40), 100, 10_000])
+        case .uncounted: random.uncount(&self)
+        case .feed: random.stretch(&self)
         case .firstContact, .sweeps: break
         case .rewritten:
-            habits.hasAlikeIDs = chance.isLikely(40)
-            habits.shufflesMembers = !habits.hasAlikeIDs || chance.isLikely(50)
+            habits.hasAlikeIDs = random.isLikely(40)
+            habits.shufflesMembers = !habits.hasAlikeIDs || random.isLikely(50)
             validators = .none
         case .echoing: break
         case .clocks: break
         }
-        events = chance.events(of: self)
+        events = random.events(of: self)
     }
 
     /// Whether only an empty page shows the end of the list.

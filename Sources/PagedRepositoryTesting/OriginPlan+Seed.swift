@@ -6,18 +6,18 @@ extension OriginPlan {
     /// About half of the totals are exact. An empty answer, or a period of them, occurs once at most. Two of them, long
     /// enough apart, would look the same as an empty list.
     public init(seed: UInt64, knobs: OriginKnobs = OriginKnobs()) {
-        var chance = SeededGenerator(seed: seed)
-        let style = chance.pick(knobs.styles)
-        let pageSize = chance.number(in: knobs.pageSize)
-        let count = chance.count(knobs.count, pageSize: pageSize)
+        var random = SeededGenerator(seed: seed)
+        let style = random.pick(knobs.styles)
+        let pageSize = random.number(in: knobs.pageSize)
+        let count = random.count(knobs.count, pageSize: pageSize)
         self.init(seed: seed, style: style, count: count, pageSize: pageSize)
-        largestPage = chance.pick([pageSize, pageSize + chance.number(below: 6), OriginPlan.noLargestPage])
-        totals = chance.totals(count: count, canDiffer: knobs.hasOtherTotals)
-        validators = chance.pick(weighted: [(2, .none), (1, .pages), (1, .pagesAndTotal), (1, .totalOnNotModified)])
-        pastEnd = chance.pick(PastEnd.allCases)
-        saysHasMore = chance.isLikely(30)
-        identity = knobs.hasOtherIdentities ? chance.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
-        events = chance.events(self, knobs)
+        largestPage = random.pick([pageSize, pageSize + random.number(below: 6), OriginPlan.noLargestPage])
+        totals = random.totals(count: count, canDiffer: knobs.hasOtherTotals)
+        validators = random.pick(weighted: [(2, .none), (1, .pages), (1, .pagesAndTotal), (1, .totalOnNotModified)])
+        pastEnd = random.pick(PastEnd.allCases)
+        saysHasMore = random.isLikely(30)
+        identity = knobs.hasOtherIdentities ? random.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
+        events = random.events(self, knobs)
     }
 }
 
@@ -32,7 +32,7 @@ extension OriginFault {
 
 /// Draws the parts of a plan.
 extension SeededGenerator {
-    /// Draws empty lists, lists that end with a full page, and lists of one page more often than chance would. Paging
+    /// Draws empty lists, lists that end with a full page, and lists of one page more often than random would. Paging
     /// often fails there.
     fileprivate mutating func count(_ range: ClosedRange<Int>, pageSize: Int) -> Int {
         let count =
@@ -91,7 +91,7 @@ extension SeededGenerator {
         }
     }
 
-    /// Draws a place, with the ends of the list more often than chance would.
+    /// Draws a place, with the ends of the list more often than random would.
     private mutating func place() -> OriginPlace {
         switch number(below: 100) {
         case ..<30: .start

@@ -14,8 +14,8 @@ extension OriginPlan.Totals {
         case .capped(let most):
             return .exact(min(length, most))
         case .estimated(let error):
-            var chance = SeededGenerator(seed: seed, stream: UInt64(request / 4))
-            return .estimate(max(length + chance.number(in: -max(error, 0)...max(error, 0)), 0))
+            var random = SeededGenerator(seed: seed, stream: UInt64(request / 4))
+            return .estimate(max(length + random.number(in: -max(error, 0)...max(error, 0)), 0))
         case .none:
             return .unknown
         case .zero:
@@ -25,8 +25,8 @@ extension OriginPlan.Totals {
         case .tooHigh(let more):
             return .exact(length + more)
         case .jittering(let most):
-            var chance = SeededGenerator(seed: seed, stream: UInt64(request))
-            return .exact(max(length + chance.number(in: -max(most, 0)...max(most, 0)), 0))
+            var random = SeededGenerator(seed: seed, stream: UInt64(request))
+            return .exact(max(length + random.number(in: -max(most, 0)...max(most, 0)), 0))
         }
     }
 

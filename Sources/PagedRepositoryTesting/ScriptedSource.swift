@@ -98,7 +98,7 @@ public final class ScriptedSource: PageSource, PromptSource {
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard let outcome = state.withLock({ $0.answer(request, order) }) else {
             onUnscripted(request)
-            throw FetchFailure(.refused, "this request is not in the script", isRetryable: false)
+            throw FetchFailure(.rejected, "this request is not in the script", isRetryable: false)
         }
         return try outcome.get()
     }

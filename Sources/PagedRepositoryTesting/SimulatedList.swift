@@ -87,8 +87,8 @@ struct SimulatedList: Sendable {
     /// Whether an item is hidden from its creation on.
     private func isHidden(_ name: Int) -> Bool {
         func isDrawn(_ number: Int, _ percent: Int) -> Bool {
-            var chance = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))
-            return chance.isLikely(percent)
+            var random = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))
+            return random.isLikely(percent)
         }
         return switch habits.hiding {
         case .nothing: false

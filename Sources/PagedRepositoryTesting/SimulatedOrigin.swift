@@ -140,11 +140,11 @@ public final class SimulatedOrigin: PageSource, PromptSource {
 
     /// Returns the times that the request and its answer take.
     private func travel(_ number: Int) -> (there: Duration, back: Duration) {
-        var chance = SeededGenerator(seed: plan.seed, stream: UInt64(number))
+        var random = SeededGenerator(seed: plan.seed, stream: UInt64(number))
         let share = 1_000
         let whole =
-            latency.lowerBound + (latency.upperBound - latency.lowerBound) * chance.number(below: share + 1) / share
-        let there = whole * chance.number(below: share + 1) / share
+            latency.lowerBound + (latency.upperBound - latency.lowerBound) * random.number(below: share + 1) / share
+        let there = whole * random.number(below: share + 1) / share
         return (there, whole - there)
     }
 

@@ -193,8 +193,8 @@ struct SimulatedServer: Sendable {
         if items.count < part.count { note(items.isEmpty ? .emptied : .hidden) }
         if plan.habits.order == .withinPages {
             note(.reordered)
-            var chance = SeededGenerator(seed: plan.seed, stream: UInt64(number))
-            for index in items.indices.dropFirst().reversed() { items.swapAt(index, chance.number(below: index + 1)) }
+            var random = SeededGenerator(seed: plan.seed, stream: UInt64(number))
+            for index in items.indices.dropFirst().reversed() { items.swapAt(index, random.number(below: index + 1)) }
         }
         if isTwice, let first = items.first {
             note(.twice)

@@ -29,7 +29,7 @@ struct BindingTests {
         options.reportsOutline = true
         return try await ListSync(
             storage: storage, source: try scripted(url, origin, change), key: QueryKey("named"), options: options,
-            clock: clock, chance: { 0.5 }
+            clock: clock, jitter: { 0.5 }
         ).run()
     }
 

@@ -28,7 +28,7 @@ struct CredentialTests {
         if let credential { configuration.headers.append(HTTPField("Authorization", credential)) }
         let source = try HTTPSource(configuration, transport: Accounts())
         return ListRepository(
-            storage: storage, codec: RawItemCodec(), clock: clock, chance: { 0.5 }, source: { _ in source }
+            storage: storage, codec: RawItemCodec(), clock: clock, jitter: { 0.5 }, source: { _ in source }
         ).list(key)
     }
 

@@ -29,7 +29,7 @@ struct FirstContactTests {
         let clock = ManualClock()
         return try await ListSync(
             storage: MemoryStorage(clock: clock), source: source, key: QueryKey("k"), options: SyncOptions(),
-            clock: clock, chance: { 0.5 }
+            clock: clock, jitter: { 0.5 }
         ).run()
     }
 
@@ -55,7 +55,7 @@ struct FirstContactTests {
             outcomes.append(
                 try await ListSync(
                     storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
-                    chance: { 0.5 }
+                    jitter: { 0.5 }
                 ).run().outcome)
         }
         #expect(outcomes.first == .unproven)
@@ -177,7 +177,7 @@ struct FirstContactTests {
         func run() async throws -> SyncReport.Outcome {
             try await ListSync(
                 storage: storage, source: try scripted("http://h/api", origin), key: QueryKey("k"),
-                options: SyncOptions(), clock: clock, chance: { 0.5 }
+                options: SyncOptions(), clock: clock, jitter: { 0.5 }
             ).run().outcome
         }
         #expect(try await run() == .unproven)

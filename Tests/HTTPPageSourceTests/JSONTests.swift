@@ -256,19 +256,19 @@ struct JSONItemsTests {
         var limits = HTTPLimits()
         (limits.itemsPerPage, limits.item, limits.depth) = (3, 8, 2)
         #expect(throws: Never.self) { try split("[1,2,[45678]]", "", limits) }
-        #expect(failure { try split("[1,2,3,4]", "", limits) } == .hostile)
-        #expect(failure { try split("[1,[4567890]]", "", limits) } == .hostile)
-        #expect(failure { try split("[[[]]]", "", limits) } == .hostile)
+        #expect(failure { try split("[1,2,3,4]", "", limits) } == .limitExceeded)
+        #expect(failure { try split("[1,[4567890]]", "", limits) } == .limitExceeded)
+        #expect(failure { try split("[[[]]]", "", limits) } == .limitExceeded)
     }
 
     @Test("Large hostile bodies are refused quickly: the shortest items, brackets, NUL bytes, one string (R43)")
     func largeBodies() {
         let size = 32 << 20
         let numbers = Array(("[" + String(repeating: "1,", count: 1 << 20) + "1]").utf8)
-        #expect(failure { try JSONItems.split(numbers) } == .hostile)
+        #expect(failure { try JSONItems.split(numbers) } == .limitExceeded)
         let string = Array("[\"".utf8) + Array(repeating: UInt8(ascii: "x"), count: size) + Array("\"]".utf8)
-        #expect(failure { try JSONItems.split(string) } == .hostile)
-        #expect(failure { try JSONItems.split(Array(repeating: UInt8(ascii: "["), count: size)) } == .hostile)
+        #expect(failure { try JSONItems.split(string) } == .limitExceeded)
+        #expect(failure { try JSONItems.split(Array(repeating: UInt8(ascii: "["), count: size)) } == .limitExceeded)
         #expect(failure { try JSONItems.split(Array(repeating: 0, count: size)) } == .undecodable)
     }
 

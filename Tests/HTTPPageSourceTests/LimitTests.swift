@@ -26,7 +26,7 @@ struct LimitTests {
         #expect(tally.receive(6) == nil)
         let failure = tally.receive(1)
         #expect(failure?.message == "the body is larger than 10 bytes; request smaller pages with --page-size")
-        #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
+        #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false)
     }
 
     @Test("A decompressed body has a limit of its own")
@@ -46,7 +46,7 @@ struct LimitTests {
         #expect(tally.inflate(1 << 20) == nil, "524 times the received bytes, but still below a megabyte")
         let failure = tally.inflate(1)
         #expect(failure?.message == "the body inflates more than 200 times")
-        #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
+        #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false)
     }
 
     @Test("A body that compresses very well is no bomb")
@@ -63,7 +63,7 @@ struct LimitTests {
         var strict = tally { $0.inflation = 0 }
         _ = strict.receive(2 << 20)
         #expect(strict.inflate(2 << 20) == nil)
-        #expect(strict.inflate(1)?.failureClass == .hostile)
+        #expect(strict.inflate(1)?.failureClass == .limitExceeded)
         var lax = tally {
             $0.inflation = .max; $0.body = .max; $0.decompressedBody = .max
         }
@@ -83,7 +83,7 @@ struct LimitTests {
                 "the body is larger than 100 bytes") == true)
         let large = AnswerTally.refusal(ofHeader: small + [HTTPField("", "")], announced: nil, limits)
         #expect(large?.message.contains("larger than 20 bytes") == true)
-        #expect(large?.failureClass == .hostile && large?.isRetryable == false)
+        #expect(large?.failureClass == .limitExceeded && large?.isRetryable == false)
     }
 }
 

@@ -53,7 +53,7 @@ struct MisbehaviourTests {
     func limits() async {
         #expect(
             await fetch(.json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
-        #expect(await fetch(.json(#"["abcdef"]"#)) { $0.limits.item = 4 }?.failureClass == .hostile)
+        #expect(await fetch(.json(#"["abcdef"]"#)) { $0.limits.item = 4 }?.failureClass == .limitExceeded)
         #expect(
             await fetch(.json(String(repeating: "[", count: 100_000)))?.message
                 == "the answer nests deeper than 64 levels")

@@ -24,7 +24,7 @@ struct PublicAPITests {
         var options = SyncOptions()
         options.pageSize = pageSize
         let report = try await ListSync(
-            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: storage, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
         #expect(report.outcome == .complete, "\(report.headFailure?.message ?? "") \(report.warnings)")
         let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })

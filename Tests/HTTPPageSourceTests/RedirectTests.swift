@@ -65,7 +65,7 @@ struct RedirectTests {
             _ = try await HTTPSource(configuration(url), transport: origin).fetch(PageRequest(.first))
             #expect(origin.requests[1].header("X-Api-Key") == "S3CRET-header")
         } else {
-            #expect(try await failure(origin, configuration(url))?.failureClass == .hostile)
+            #expect(try await failure(origin, configuration(url))?.failureClass == .limitExceeded)
             #expect(origin.requests.count == 1)
         }
     }
@@ -83,7 +83,7 @@ struct RedirectTests {
     func refused(location: String) async throws {
         let origin = origin(location)
         let failure = try await failure(origin, configuration("https://h/api"))
-        #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
+        #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false)
         #expect(failure?.message.contains("redirects") == true)
         #expect(origin.requests.count == 1)
     }
@@ -124,7 +124,7 @@ struct RedirectTests {
         let origin = origin(location)
         let failure = try await failure(
             origin, configuration("https://h/api?api_key=S3CRET-query") { $0.allowedHosts = ["files.example"] })
-        #expect(failure?.failureClass == .hostile)
+        #expect(failure?.failureClass == .limitExceeded)
         #expect(failure?.message.contains("S3CRET") == false)
         #expect(origin.requests.count == 1)
     }
@@ -159,7 +159,7 @@ struct RedirectTests {
         }
         let failure = try await failure(origin, configuration("https://h/api?step=0"))
         #expect(failure?.message == "the origin redirects in a circle")
-        #expect(failure?.failureClass == .hostile)
+        #expect(failure?.failureClass == .limitExceeded)
         #expect(origin.requests.count == length)
     }
 
@@ -178,7 +178,7 @@ struct RedirectTests {
     func nowhere() async throws {
         let failure = try await failure(
             ScriptedOrigin { _, _ in HTTPPageResponse(status: 302) }, configuration("https://h/api"))
-        #expect(failure?.failureClass == .refused && failure?.httpStatus == 302)
+        #expect(failure?.failureClass == .rejected && failure?.httpStatus == 302)
     }
 
     @Test("A cookie from the origin is never sent back")

@@ -27,7 +27,7 @@ struct RequestBodyTests {
         return try await ListSync(
             storage: MemoryStorage(clock: clock), source: source,
             key: try #require(HTTPSource.key(for: configuration)), options: SyncOptions(), clock: clock,
-            chance: { 0.5 }
+            jitter: { 0.5 }
         ).run()
     }
 
@@ -215,7 +215,7 @@ struct RequestBodyTests {
             let source = try HTTPSource(configuration, transport: origin)
             _ = try await ListSync(
                 storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
-                chance: { 0.5 }
+                jitter: { 0.5 }
             ).run()
         }
         #expect(origin.requests.allSatisfy { $0.method == "POST" && $0.header("If-None-Match") == nil })

@@ -31,9 +31,9 @@ struct RequestDeadlinesTests {
         await withTaskGroup { group in
             for request in requests { group.addTask { await isEnded(request) } }
         }
-        #expect(requests.allSatisfy { $0.verdict?.failureClass == .timeout })
+        #expect(requests.allSatisfy { $0.failure?.failureClass == .timeout })
         #expect(!wasEnded.withLock { $0 })
-        #expect(left.verdict == nil)
+        #expect(left.failure == nil)
     }
 
     @Test("A request that enters after all others have left also ends at its deadline")
@@ -41,7 +41,7 @@ struct RequestDeadlinesTests {
         for _ in 0..<3 {
             let request = ClockedRequest(limits(.milliseconds(20)))
             await isEnded(request)
-            #expect(request.verdict?.failureClass == .timeout)
+            #expect(request.failure?.failureClass == .timeout)
         }
     }
 }

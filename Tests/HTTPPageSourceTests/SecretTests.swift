@@ -204,7 +204,7 @@ struct SecretTests {
             let source = try HTTPSource(SecretTests.configuration(), transport: origin)
             let events = Mutex<[String]>([])
             let report = try await ListSync(
-                storage: storage, source: source, key: key, clock: ManualClock(), chance: { 0.5 }
+                storage: storage, source: source, key: key, clock: ManualClock(), jitter: { 0.5 }
             )
             .run { event in events.withLock { $0.append("\(event)") } }
             let traces = events.withLock { $0 } + ["\(report)", "\(key)", key.text]

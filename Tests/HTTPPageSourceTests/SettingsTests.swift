@@ -51,7 +51,7 @@ struct SettingsTests {
             let failure = await #expect(throws: FetchFailure.self) {
                 _ = try await source.first(size: option == "--limit-param" ? 5 : nil)
             }
-            #expect(failure?.failureClass == .refused && failure?.isRetryable == false)
+            #expect(failure?.failureClass == .rejected && failure?.isRetryable == false)
             #expect(
                 failure?.message.hasPrefix("\(option) \(value) is not confirmed: ") == true, "\(failure?.message ?? "")"
             )
@@ -160,7 +160,7 @@ struct SettingsTests {
             outcomes.append(
                 try await ListSync(
                     storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
-                    chance: { 0.5 }
+                    jitter: { 0.5 }
                 ).run().outcome)
         }
         #expect(outcomes == [.unproven, .unproven, .complete])
@@ -176,7 +176,7 @@ struct SettingsTests {
         func run(_ change: @Sendable (inout HTTPSourceConfiguration) -> Void) async throws -> SyncReport {
             try await ListSync(
                 storage: storage, source: try scripted("http://h/api", origin, change), key: QueryKey("k"),
-                options: SyncOptions(), clock: clock, chance: { 0.5 }
+                options: SyncOptions(), clock: clock, jitter: { 0.5 }
             ).run()
         }
         #expect(try await run { _ in }.outcome == .complete)

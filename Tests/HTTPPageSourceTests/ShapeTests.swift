@@ -49,7 +49,7 @@ struct ShapeTests {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         let key = HTTPSource.key(for: shape.url) ?? QueryKey(shape.url)
         let report = try await ListSync(
-            storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, chance: { 0.5 }
+            storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
         ).run()
         let repository = ListRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
         var items: [String] = []
@@ -62,7 +62,7 @@ struct ShapeTests {
         let stored = try await storage.query(key)?.source
         let second = try HTTPSource(shape.configuration(), stored: stored, transport: origin)
         let again = try await ListSync(
-            storage: storage, source: second, key: key, options: SyncOptions(), clock: clock, chance: { 0.5 }
+            storage: storage, source: second, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
         ).run()
         return ShapeResult(
             shape: shape, outcome: report.outcome.rawValue, style: report.list?.record.paging ?? "-",

@@ -18,7 +18,7 @@ struct StatementTests {
         let clock = ManualClock()
         return try await ListSync(
             storage: MemoryStorage(clock: clock), source: try scripted(url, origin), key: QueryKey("k"),
-            options: SyncOptions(), clock: clock, chance: { 0.5 }
+            options: SyncOptions(), clock: clock, jitter: { 0.5 }
         ).run()
     }
 
@@ -121,7 +121,7 @@ struct StatementTests {
         for body in [#"{"data":[{"id":1},{"id":2}]}"#, #"{"errors":[{"message":"timeout"}],"data":[]}"#] {
             let report = try await ListSync(
                 storage: storage, source: try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }),
-                key: QueryKey("k"), options: SyncOptions(), clock: clock, chance: { 0.5 }
+                key: QueryKey("k"), options: SyncOptions(), clock: clock, jitter: { 0.5 }
             ).run()
             #expect(report.list?.coverage.count == 2)
             #expect((report.outcome == .failed) == body.contains("timeout"))

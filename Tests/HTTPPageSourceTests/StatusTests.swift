@@ -46,7 +46,7 @@ struct StatusTests {
     @Test("A 304 answer is valid for a conditional request and hostile otherwise")
     func notModified() {
         #expect(status(304, isConditional: true) == .notModified)
-        #expect(failure(304)?.failureClass == .hostile)
+        #expect(failure(304)?.failureClass == .limitExceeded)
         #expect(failure(304)?.isRetryable == false)
         #expect(failure(304)?.httpStatus == 304)
     }
@@ -56,7 +56,7 @@ struct StatusTests {
         arguments: [400, 404, 416])
     func end(code: Int) {
         #expect(status(code, isBeyondFirst: true) == (code == 404 ? .notFound : .pastEnd))
-        #expect(failure(code)?.failureClass == .refused)
+        #expect(failure(code)?.failureClass == .rejected)
     }
 
     @Test("Other statuses are no end of the list", arguments: [401, 403, 405, 410, 429, 500, 302, 206, 304])
@@ -68,14 +68,15 @@ struct StatusTests {
         "Each status has its failure class and is retryable or not",
         arguments: [
             (401, FetchFailure.Class.forbidden, false), (403, .forbidden, false), (407, .forbidden, false),
-            (405, .refused, false),
-            (410, .refused, false), (451, .refused, false), (408, .timeout, true), (425, .throttled, true),
+            (405, .rejected, false),
+            (410, .rejected, false), (451, .rejected, false), (408, .timeout, true), (425, .throttled, true),
             (429, .throttled, true),
             (500, .server, true), (502, .server, true), (503, .server, true), (511, .server, true),
             (599, .server, true),
-            (100, .hostile, false), (101, .hostile, false), (103, .hostile, false), (300, .refused, false),
-            (302, .refused, false),
-            (600, .refused, false), (999, .refused, false), (0, .hostile, false),
+            (100, .limitExceeded, false), (101, .limitExceeded, false), (103, .limitExceeded, false),
+            (300, .rejected, false),
+            (302, .rejected, false),
+            (600, .rejected, false), (999, .rejected, false), (0, .limitExceeded, false),
         ])
     func failures(code: Int, failureClass: FetchFailure.Class, isRetryable: Bool) {
         #expect(failure(code)?.failureClass == failureClass)

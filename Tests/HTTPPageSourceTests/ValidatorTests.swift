@@ -98,7 +98,7 @@ struct ValidatorTests {
         let source = try source(
             ScriptedOrigin { _, _ in HTTPPageResponse(status: 304, headers: [HTTPField("ETag", #""x""#)]) })
         let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
-        #expect(failure?.failureClass == .hostile && failure?.isRetryable == false && failure?.httpStatus == 304)
+        #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false && failure?.httpStatus == 304)
         // A validator of another request is not sent, so the request is unconditional.
         let foreign = Validator(request: "https://h/other", entityTag: #""x""#, lastModified: nil, coversTotal: false)
         await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first, validator: foreign)) }

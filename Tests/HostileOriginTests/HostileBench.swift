@@ -72,10 +72,10 @@ final class HostileBench: Sendable {
     /// Runs a synchronization that does not wait for retries.
     func sync(_ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
         var options = SyncOptions()
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         change(&options)
         return try await ListSync(
-            storage: store, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: store, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

@@ -70,7 +70,7 @@ struct LimitTests {
                     .bytes(bomb.start),
                     .repeated(bomb.block, times: bomb.times), .close))
             let report = try await bench.sync()
-            #expect(report.headFailure?.failureClass == .hostile)
+            #expect(report.headFailure?.failureClass == .limitExceeded)
             #expect(report.headFailure?.message.contains(word) == true, "\(report.headFailure?.message ?? "")")
             try await bench.expectUnharmed(GoodList.all, report)
         }
@@ -84,7 +84,8 @@ struct LimitTests {
             bench.origin.set("/list", .answer(.json(GoodList.pageOne, fields)))
             let report = try await bench.sync()
             #expect(
-                report.headFailure?.failureClass == .hostile, "\(report.headFailure?.message ?? "taken for a page")")
+                report.headFailure?.failureClass == .limitExceeded,
+                "\(report.headFailure?.message ?? "taken for a page")")
             #expect(report.headFailure?.message.contains("header") == true)
             try await bench.expectUnharmed(GoodList.all, report)
         }

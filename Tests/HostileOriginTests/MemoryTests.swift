@@ -87,7 +87,7 @@ struct MemoryTests {
             bench.origin.set("/list", .script(load.steps))
             let (ended, peak) = try await sync(bench)
             #expect(ended.status == 65, "\(ended.errors)")
-            #expect(ended.errors.contains("hostile"), "\(ended.errors)")
+            #expect(ended.errors.contains("limit_exceeded"), "\(ended.errors)")
             #expect(peak < usual + 128 << 20, "\(peak >> 20) MB, and \(usual >> 20) MB for a good list")
             #expect(try await bench.shown() == (1...6).map(GoodList.item))
         }

@@ -68,7 +68,7 @@ struct RetryAfterTests {
             let began = bench.clock.now()
             let report = try await bench.sync {
                 $0.retry.attempts = 4
-                $0.patience = .seconds(30)
+                $0.retryWaitBudget = .seconds(30)
             }
             #expect(bench.asked.count - before == 4)
             // The pauses are half of half a second, of one second and of two.
@@ -87,7 +87,7 @@ struct RetryAfterTests {
         try await HostileBench.run { bench in
             bench.origin.set("/list", .inTurn(.answer(.status(429, [("Retry-After", "7")])), GoodList.behaviour))
             let began = bench.clock.now()
-            let report = try await bench.sync { $0.patience = .seconds(30) }
+            let report = try await bench.sync { $0.retryWaitBudget = .seconds(30) }
             #expect(report.outcome == .complete)
             #expect(bench.clock.now() == began + .seconds(7))
             #expect(bench.asked.count == 3)

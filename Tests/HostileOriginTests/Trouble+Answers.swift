@@ -7,7 +7,7 @@ extension Trouble {
     /// Failures by status (R27).
     static let statuses: [Trouble] =
         [400, 402, 404, 405, 406, 409, 410, 411, 414, 416, 418, 421, 422, 426, 428, 431, 451, 499].map {
-            Trouble("refuses with \($0)", [.refused], status: $0, answer: .status($0))
+            Trouble("refuses with \($0)", [.rejected], status: $0, answer: .status($0))
         }
         + [500, 501, 502, 503, 504, 507, 520, 599].map {
             Trouble("fails with \($0)", [.server], status: $0, answer: .status($0))
@@ -17,11 +17,11 @@ extension Trouble {
             Trouble("answers 408", [.timeout], status: 408, answer: .status(408)),
             Trouble("answers 425", [.throttled], status: 425, answer: .status(425)),
             Trouble("answers 429", [.throttled], status: 429, answer: .status(429)),
-            Trouble("answers with an unknown status", [.refused], status: 799, answer: .status(799)),
+            Trouble("answers with an unknown status", [.rejected], status: 799, answer: .status(799)),
             Trouble(
                 "answers 206 with a part of an unknown whole", [.undecodable], status: 206,
                 answer: .json(GoodList.pageOne, status: 206)),
-            Trouble("answers 304 to an unconditional request", [.hostile], status: 304, answer: .status(304)),
+            Trouble("answers 304 to an unconditional request", [.limitExceeded], status: 304, answer: .status(304)),
             Trouble(
                 "fails with a page that repeats every secret of the request", [.server], status: 500
             ) { _ in

@@ -21,24 +21,26 @@ extension Trouble {
 
     static let redirects: [Trouble] =
         outside.map { place in
-            Trouble("redirects to \(place.name)", [.hostile]) { stranger in
+            Trouble("redirects to \(place.name)", [.limitExceeded]) { stranger in
                 .answer(.status(302, [("Location", place.url(stranger))]))
             }
         }
         + [301, 303, 307, 308].map { status in
-            Trouble("redirects to another origin with \(status)", [.hostile]) { stranger in
+            Trouble("redirects to another origin with \(status)", [.limitExceeded]) { stranger in
                 .answer(.status(status, [("Location", "\(stranger)/list")]))
             }
         } + [
-            Trouble("redirects to itself", [.hostile], word: "redirect", answer: .status(302, [("Location", "/list")])),
-            Trouble("redirects without an end, each time to another place", [.hostile], word: "redirect") { _ in
+            Trouble(
+                "redirects to itself", [.limitExceeded], word: "redirect", answer: .status(302, [("Location", "/list")])
+            ),
+            Trouble("redirects without an end, each time to another place", [.limitExceeded], word: "redirect") { _ in
                 .answers { request in
                     .status(
                         302, [("Location", "/list?turn=\((request.parameter("turn").flatMap { Int($0) } ?? 0) + 1)")])
                 }
             },
-            Trouble("redirects without a Location", [.refused, .hostile], answer: .status(302)),
-            Trouble("repeats every secret in the redirect", [.hostile]) { stranger in
+            Trouble("redirects without a Location", [.rejected, .limitExceeded], answer: .status(302)),
+            Trouble("repeats every secret in the redirect", [.limitExceeded]) { stranger in
                 .answers { request in
                     let told = request.parameter("api_key") ?? ""
                     return .status(
@@ -49,11 +51,11 @@ extension Trouble {
 
     static let nextLinks: [Trouble] =
         outside.map { place in
-            Trouble("names a next page at \(place.name)", [.hostile, .undecodable]) { stranger in
+            Trouble("names a next page at \(place.name)", [.limitExceeded, .undecodable]) { stranger in
                 .answer(.json(GoodList.page(1...3, next: "\"\(place.url(stranger))\"")))
             }
         } + [
-            Trouble("repeats every secret in a next link to another origin", [.hostile]) { stranger in
+            Trouble("repeats every secret in a next link to another origin", [.limitExceeded]) { stranger in
                 .answers { request in
                     .json(
                         GoodList.page(1...3, next: "\"\(stranger)/list?api_key=\(request.parameter("api_key") ?? "")\"")

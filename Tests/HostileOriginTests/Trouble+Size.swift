@@ -17,25 +17,25 @@ extension Trouble {
 
     static let oversized: [Trouble] = [
         Trouble(
-            "announces ten gigabytes", [.hostile], word: "262144", needsLowLimits: true,
+            "announces ten gigabytes", [.limitExceeded], word: "262144", needsLowLimits: true,
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: 10000000000"), .text("["), .hang]),
         Trouble(
-            "sends chunks forever", [.hostile], word: "262144", needsLowLimits: true,
+            "sends chunks forever", [.limitExceeded], word: "262144", needsLowLimits: true,
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Transfer-Encoding: chunked"),
                 .chunks(filler, times: 65_536), .hang,
             ]),
         Trouble(
-            "sends a body without a length forever", [.hostile], word: "262144", needsLowLimits: true,
+            "sends a body without a length forever", [.limitExceeded], word: "262144", needsLowLimits: true,
             steps: [.head("HTTP/1.1 200 OK", json, "Connection: close"), .repeated(filler, times: 65_536), .hang]),
         Trouble(
-            "sends header fields forever", [.hostile], word: "header",
+            "sends header fields forever", [.limitExceeded], word: "header",
             steps: [
                 .text("HTTP/1.1 200 OK\r\n"),
                 .repeated(Array("X-Filler: \(String(repeating: "x", count: 4_096))\r\n".utf8), times: 65_536), .hang,
             ]),
         Trouble(
-            "compresses a gigabyte into a megabyte", [.hostile], word: "524288", needsLowLimits: true,
+            "compresses a gigabyte into a megabyte", [.limitExceeded], word: "524288", needsLowLimits: true,
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Transfer-Encoding: chunked"),
                 .chunk(bomb.start),
@@ -52,17 +52,17 @@ extension Trouble {
                 .bytes([0x1B, 0x03, 0x00, 0xF8]),
             ]),
         Trouble(
-            "sends a page of a hundred thousand items", [.hostile], word: "100", needsLowLimits: true,
+            "sends a page of a hundred thousand items", [.limitExceeded], word: "100", needsLowLimits: true,
             answer: .json(#"{"total":6,"items":[\#(Array(repeating: "1", count: 100_000).joined(separator: ","))]}"#)),
         Trouble(
-            "sends an item that is too large", [.hostile], word: "4096", needsLowLimits: true,
+            "sends an item that is too large", [.limitExceeded], word: "4096", needsLowLimits: true,
             answer: .json(#"{"total":6,"items":[{"id":"i1","text":"\#(String(repeating: "x", count: 5_000))"}]}"#)),
         Trouble(
-            "nests 200,000 arrays", [.hostile], word: "64",
+            "nests 200,000 arrays", [.limitExceeded], word: "64",
             answer: RawAnswer(
                 [("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
         Trouble(
-            "nests 40,000 objects around a valid list", [.hostile], word: "64",
+            "nests 40,000 objects around a valid list", [.limitExceeded], word: "64",
             answer: .json(
                 String(repeating: #"{"a":"#, count: 40_000) + GoodList.pageOne + String(repeating: "}", count: 40_000))),
     ]

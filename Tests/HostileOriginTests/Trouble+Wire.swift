@@ -77,16 +77,16 @@ extension Trouble {
         Trouble(
             "states a chunk size in letters", [.transport], steps: [chunked, .text("zz\r\n"), .bytes(whole), .close]),
         Trouble(
-            "states a chunk size beyond 64 bits", [.transport, .hostile],
+            "states a chunk size beyond 64 bits", [.transport, .limitExceeded],
             steps: [chunked, .text("FFFFFFFFFFFFFFFFFF\r\n"), .bytes(whole), .close]),
         Trouble(
-            "states two lengths that differ (RFC 9112, 6.3)", [.transport, .hostile, .undecodable],
+            "states two lengths that differ (RFC 9112, 6.3)", [.transport, .limitExceeded, .undecodable],
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Content-Length: \(whole.count)", "Content-Length: 10"), .bytes(whole),
                 .close,
             ]),
         Trouble(
-            "states a negative length", [.transport, .hostile],
+            "states a negative length", [.transport, .limitExceeded],
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: -5"), .bytes(whole), .close]),
         Trouble("speaks another protocol", [.transport], steps: [.text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .close]),
         Trouble(

@@ -49,7 +49,7 @@ struct ValidatorTests {
             let report = try await bench.sync()
             let entry = try #require(report.list?.failures.first)
             #expect(entry.offset == 3 && entry.state == .failedPermanent)
-            #expect(entry.failure?.failureClass == .hostile && entry.failure?.httpStatus == 304)
+            #expect(entry.failure?.failureClass == .limitExceeded && entry.failure?.httpStatus == 304)
             try await bench.expectUnharmed(GoodList.payloads(1...3), report)
         }
     }
@@ -90,7 +90,8 @@ struct ValidatorTests {
             bench.origin.set("/list", .answer(answer))
             let report = try await bench.sync()
             #expect(
-                report.headFailure?.failureClass == .doubtful, "\(report.headFailure?.message ?? "taken for a page")")
+                report.headFailure?.failureClass == .unconfirmed, "\(report.headFailure?.message ?? "taken for a page")"
+            )
             let entry = try #require(report.list?.failures.first)
             #expect(entry.offset == 0 && entry.state == .failedRetryable)
             #expect(entry.nextAttemptAt.map { $0 > bench.clock.now() } == true)

@@ -26,7 +26,7 @@ struct FullDiskEvictionTests {
         #expect(third == Array(first.prefix(1)))
         isSmaller = eviction.makeSmaller(third)
         #expect(!isSmaller)
-        eviction.putBack(third)
+        eviction.requeue(third)
         #expect(eviction.remaining.count == 300)
         #expect(eviction.bytesLeftAfterAll == 0)
     }

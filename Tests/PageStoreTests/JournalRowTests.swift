@@ -226,7 +226,7 @@ struct FirstLoadRowTests {
         let key = QueryKey("https://example.com/list")
         let report = try await ListSync(
             storage: bench.store, source: Origin(count: 2_000), key: key, options: options, clock: bench.clock,
-            chance: { 0.5 }
+            jitter: { 0.5 }
         ).run()
         #expect(report.outcome == .complete)
         let list = try await bench.list

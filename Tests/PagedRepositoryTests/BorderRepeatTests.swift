@@ -28,7 +28,7 @@ private final class ChainOrigin: Sendable {
                 $0 += 1
                 return $0
             }
-            guard requests < 300 else { throw FetchFailure(.refused, "too many", isRetryable: false) }
+            guard requests < 300 else { throw FetchFailure(.rejected, "too many", isRetryable: false) }
             let rows = self.rows
             let start = cursor ?? 0, end = min(start + size, rows.count)
             let next = end < rows.count ? end - (self.isInclusive ? 1 : 0) : nil

@@ -63,8 +63,8 @@ struct RetryScheduleTests {
 
     @Test("The pause doubles with each attempt, jitter takes a share of it, and the cap limits it")
     func backOff() {
-        func pause(_ attempt: Int, _ chance: Double) -> Duration {
-            RetrySchedule(attempts: 100).nextAttempt(after: server, attempt: attempt, now: noon, chance: chance)! - noon
+        func pause(_ attempt: Int, _ jitter: Double) -> Duration {
+            RetrySchedule(attempts: 100).nextAttempt(after: server, attempt: attempt, now: noon, jitter: jitter)! - noon
         }
         #expect(pause(1, 1) == .milliseconds(500))
         #expect(pause(2, 1) == .seconds(1))
@@ -75,9 +75,9 @@ struct RetryScheduleTests {
 
     @Test("Permanent failures and exhausted attempts are not retried")
     func givingUp() {
-        #expect(schedule.nextAttempt(after: .status(404), attempt: 1, now: noon, chance: 0) == nil)
-        #expect(schedule.nextAttempt(after: server, attempt: 7, now: noon, chance: 0) != nil)
-        #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, chance: 0) == nil)
+        #expect(schedule.nextAttempt(after: .status(404), attempt: 1, now: noon, jitter: 0) == nil)
+        #expect(schedule.nextAttempt(after: server, attempt: 7, now: noon, jitter: 0) != nil)
+        #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, jitter: 0) == nil)
     }
 
     @Test("Pauses out of range count as the nearest valid ones")
@@ -85,7 +85,7 @@ struct RetryScheduleTests {
         for pause in [Duration.seconds(Int64.min), .seconds(Int64.max)] {
             let odd = RetrySchedule(attempts: 100, base: pause, cap: pause, longestRetryAfter: pause)
             for attempt in [1, 99] {
-                let next = try #require(odd.nextAttempt(after: server, attempt: attempt, now: noon, chance: 0.99))
+                let next = try #require(odd.nextAttempt(after: server, attempt: attempt, now: noon, jitter: 0.99))
                 #expect(next >= noon)
             }
         }
@@ -94,7 +94,7 @@ struct RetryScheduleTests {
     @Test("Retry-After overrides the pause, up to its maximum")
     func retryAfter() {
         func pause(_ retryAfter: Duration) -> Duration {
-            schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, chance: 0.1)!
+            schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, jitter: 0.1)!
                 - noon
         }
         #expect(pause(.seconds(7)) == .seconds(7))
@@ -115,8 +115,10 @@ struct RetryScheduleTests {
 
 @Suite("Fetch queue")
 struct FetchQueueTests {
-    private func queue(concurrency: Int = 2, budget: Int? = nil, patience: Duration = .seconds(30)) -> FetchQueue {
-        FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: patience, budget: budget))
+    private func queue(concurrency: Int = 2, budget: Int? = nil, retryWaitBudget: Duration = .seconds(30)) -> FetchQueue
+    {
+        FetchQueue(
+            .init(concurrency: concurrency, transportFailures: 3, retryWaitBudget: retryWaitBudget, budget: budget))
     }
 
     private let unreachable = FetchFailure(.transport, "refused", isRetryable: true)
@@ -124,96 +126,97 @@ struct FetchQueueTests {
     @Test("The queue fetches in order, up to its concurrency at a time, and finishes when it is empty")
     func order() {
         var queue = queue()
-        queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
-        #expect(queue.next(now: noon) == .fetch(.span(0..<5, overlap: 0)))
-        #expect(queue.next(now: noon) == .fetch(.span(5..<10, overlap: 0)))
+        queue.add([.range(0..<5, overlap: 0), .range(5..<10, overlap: 0), .range(10..<15, overlap: 0)])
+        #expect(queue.next(now: noon) == .fetch(.range(0..<5, overlap: 0)))
+        #expect(queue.next(now: noon) == .fetch(.range(5..<10, overlap: 0)))
         #expect(queue.next(now: noon) == .wait)
-        queue.landed(.span(5..<10, overlap: 0))
-        #expect(queue.next(now: noon) == .fetch(.span(10..<15, overlap: 0)))
-        queue.landed(.span(0..<5, overlap: 0))
+        queue.completed(.range(5..<10, overlap: 0))
+        #expect(queue.next(now: noon) == .fetch(.range(10..<15, overlap: 0)))
+        queue.completed(.range(0..<5, overlap: 0))
         #expect(queue.next(now: noon) == .wait)
-        queue.landed(.span(10..<15, overlap: 0))
+        queue.completed(.range(10..<15, overlap: 0))
         #expect(queue.next(now: noon) == .finish(.drained))
     }
 
     @Test("A failed page is retried when it is due, ahead of new pages")
     func retries() {
         var queue = queue(concurrency: 1)
-        queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0)])
-        #expect(queue.next(now: noon) == .fetch(.span(0..<5, overlap: 0)))
-        queue.failed(.span(0..<5, overlap: 0), .status(500), nextAttemptAt: noon + .seconds(2))
-        #expect(queue.next(now: noon) == .fetch(.span(5..<10, overlap: 0)))
-        queue.landed(.span(5..<10, overlap: 0))
+        queue.add([.range(0..<5, overlap: 0), .range(5..<10, overlap: 0)])
+        #expect(queue.next(now: noon) == .fetch(.range(0..<5, overlap: 0)))
+        queue.failed(.range(0..<5, overlap: 0), .status(500), nextAttemptAt: noon + .seconds(2))
+        #expect(queue.next(now: noon) == .fetch(.range(5..<10, overlap: 0)))
+        queue.completed(.range(5..<10, overlap: 0))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(2)))
-        #expect(queue.next(now: noon + .seconds(2)) == .fetch(.span(0..<5, overlap: 0)))
-        queue.failed(.span(0..<5, overlap: 0), .status(404), nextAttemptAt: nil)
+        #expect(queue.next(now: noon + .seconds(2)) == .fetch(.range(0..<5, overlap: 0)))
+        queue.failed(.range(0..<5, overlap: 0), .status(404), nextAttemptAt: nil)
         #expect(queue.next(now: noon + .seconds(2)) == .finish(.drained))
     }
 
     @Test("Retry-After pauses the whole origin, not one page")
     func quiet() {
         var queue = queue()
-        queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
+        queue.add([.range(0..<5, overlap: 0), .range(5..<10, overlap: 0), .range(10..<15, overlap: 0)])
         _ = queue.next(now: noon)
         _ = queue.next(now: noon)
-        queue.failed(.span(0..<5, overlap: 0), .status(429, retryAfter: .seconds(9)), nextAttemptAt: noon + .seconds(9))
+        queue.failed(
+            .range(0..<5, overlap: 0), .status(429, retryAfter: .seconds(9)), nextAttemptAt: noon + .seconds(9))
         #expect(queue.next(now: noon) == .wait)
-        queue.landed(.span(5..<10, overlap: 0))
+        queue.completed(.range(5..<10, overlap: 0))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(9)))
-        #expect(queue.next(now: noon + .seconds(9)) == .fetch(.span(0..<5, overlap: 0)))
+        #expect(queue.next(now: noon + .seconds(9)) == .fetch(.range(0..<5, overlap: 0)))
     }
 
     @Test("Patience limits the sum of all waits, and later retries are left to a later run")
     func patience() {
-        var queue = queue(concurrency: 1, patience: .seconds(10))
-        queue.add([.head])
+        var queue = queue(concurrency: 1, retryWaitBudget: .seconds(10))
+        queue.add([.firstPage])
         _ = queue.next(now: noon)
-        queue.failed(.head, .status(503), nextAttemptAt: noon + .seconds(6))
+        queue.failed(.firstPage, .status(503), nextAttemptAt: noon + .seconds(6))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(6)))
         _ = queue.next(now: noon + .seconds(6))
-        queue.failed(.head, .status(503), nextAttemptAt: noon + .seconds(12))
+        queue.failed(.firstPage, .status(503), nextAttemptAt: noon + .seconds(12))
         #expect(queue.next(now: noon + .seconds(6)) == .finish(.retryLater(noon + .seconds(12))))
     }
 
     @Test("An origin that never answered counts as offline after a few failures (R32)")
     func away() {
         var queue = queue(concurrency: 1)
-        queue.add([.head])
+        queue.add([.firstPage])
         for attempt in 1...3 {
             let now = noon + .seconds(attempt)
             guard case .fetch = queue.next(now: now) else { Issue.record("there is no attempt \(attempt)"); return }
-            queue.failed(.head, unreachable, nextAttemptAt: now)
+            queue.failed(.firstPage, unreachable, nextAttemptAt: now)
         }
         #expect(queue.next(now: noon + .seconds(9)) == .finish(.offline))
     }
 
     @Test("An origin that answered before is probed with one request at a time while patience lasts (R32)")
     func probing() {
-        var queue = queue(concurrency: 2, patience: .seconds(5))
-        queue.add((0..<6).map { .span($0 * 5..<$0 * 5 + 5, overlap: 0) })
+        var queue = queue(concurrency: 2, retryWaitBudget: .seconds(5))
+        queue.add((0..<6).map { .range($0 * 5..<$0 * 5 + 5, overlap: 0) })
         _ = queue.next(now: noon)
         _ = queue.next(now: noon)
-        queue.landed(.span(0..<5, overlap: 0))
-        queue.failed(.span(5..<10, overlap: 0), unreachable, nextAttemptAt: noon + .seconds(60))
+        queue.completed(.range(0..<5, overlap: 0))
+        queue.failed(.range(5..<10, overlap: 0), unreachable, nextAttemptAt: noon + .seconds(60))
         for start in [10, 15] {
-            #expect(queue.next(now: noon) == .fetch(.span(start..<start + 5, overlap: 0)))
-            queue.failed(.span(start..<start + 5, overlap: 0), unreachable, nextAttemptAt: noon + .seconds(60))
+            #expect(queue.next(now: noon) == .fetch(.range(start..<start + 5, overlap: 0)))
+            queue.failed(.range(start..<start + 5, overlap: 0), unreachable, nextAttemptAt: noon + .seconds(60))
         }
-        #expect(queue.next(now: noon) == .fetch(.span(20..<25, overlap: 0)))
+        #expect(queue.next(now: noon) == .fetch(.range(20..<25, overlap: 0)))
         #expect(queue.next(now: noon) == .wait, "only one probe at a time")
-        queue.landed(.span(20..<25, overlap: 0))
-        #expect(queue.next(now: noon) == .fetch(.span(25..<30, overlap: 0)))
+        queue.completed(.range(20..<25, overlap: 0))
+        #expect(queue.next(now: noon) == .fetch(.range(25..<30, overlap: 0)))
     }
 
     @Test(
         "At an origin that stays unreachable the queue starts no new page and retries failed pages when they are due, while patience lasts (R32)"
     )
     func gone() {
-        func page(_ number: Int) -> FetchTarget { .span(number * 5..<number * 5 + 5, overlap: 0) }
-        var queue = queue(concurrency: 1, patience: .seconds(5))
+        func page(_ number: Int) -> FetchTarget { .range(number * 5..<number * 5 + 5, overlap: 0) }
+        var queue = queue(concurrency: 1, retryWaitBudget: .seconds(5))
         queue.add((0..<100).map(page))
         _ = queue.next(now: noon)
-        queue.landed(page(0))
+        queue.completed(page(0))
         for number in 1...6 {
             #expect(queue.next(now: noon) == .fetch(page(number)))
             queue.failed(page(number), unreachable, nextAttemptAt: noon + .seconds(1))
@@ -222,12 +225,12 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(1)) == .fetch(page(1)))
 
         var healed = queue
-        healed.landed(page(1))
+        healed.completed(page(1))
         #expect(healed.next(now: noon + .seconds(1)) == .fetch(page(2)))
-        healed.landed(page(2))
+        healed.completed(page(2))
         for number in 3...7 {
             #expect(healed.next(now: noon + .seconds(1)) == .fetch(page(number)))
-            healed.landed(page(number))
+            healed.completed(page(number))
         }
 
         // Each request takes three seconds to fail.
@@ -240,22 +243,22 @@ struct FetchQueueTests {
     @Test("The page budget counts answers, not attempts")
     func budget() {
         var queue = queue(concurrency: 1, budget: 1)
-        queue.add([.head, .span(5..<10, overlap: 0)])
+        queue.add([.firstPage, .range(5..<10, overlap: 0)])
         _ = queue.next(now: noon)
-        queue.failed(.head, .status(500), nextAttemptAt: noon)
-        #expect(queue.next(now: noon) == .fetch(.head))
-        queue.landed(.head)
+        queue.failed(.firstPage, .status(500), nextAttemptAt: noon)
+        #expect(queue.next(now: noon) == .fetch(.firstPage))
+        queue.completed(.firstPage)
         #expect(queue.next(now: noon) == .finish(.limited))
     }
 
     @Test("A stopped queue waits for the requests in flight and starts no others")
     func stopping() {
         var queue = queue()
-        queue.add([.head, .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
+        queue.add([.firstPage, .range(5..<10, overlap: 0), .range(10..<15, overlap: 0)])
         _ = queue.next(now: noon)
         queue.stop()
         #expect(queue.next(now: noon) == .wait)
-        queue.landed(.head)
+        queue.completed(.firstPage)
         #expect(queue.next(now: noon) == .finish(.stopped))
     }
 }
@@ -285,7 +288,7 @@ struct LoadPlanTests {
         let list = list([0..<10, 20..<25], total: .exact(32))
         #expect(
             LoadPlan.targets(for: list, access: .offsets, size: 10) == [
-                .span(10..<20, overlap: 0), .span(25..<32, overlap: 0),
+                .range(10..<20, overlap: 0), .range(25..<32, overlap: 0),
             ])
     }
 
@@ -295,11 +298,12 @@ struct LoadPlanTests {
         let targets = LoadPlan.targets(for: list, access: .offsets, size: 10, overlap: 1)
         #expect(
             targets == [
-                .span(10..<19, overlap: 1), .span(19..<20, overlap: 1), .span(25..<35, overlap: 0),
-                .span(35..<40, overlap: 1),
+                .range(10..<19, overlap: 1), .range(19..<20, overlap: 1), .range(25..<35, overlap: 0),
+                .range(35..<40, overlap: 1),
             ])
         #expect(
-            LoadPlan.targets(for: self.list([]), access: .offsets, size: 10, overlap: 1) == [.span(0..<10, overlap: 0)])
+            LoadPlan.targets(for: self.list([]), access: .offsets, size: 10, overlap: 1) == [.range(0..<10, overlap: 0)]
+        )
     }
 
     @Test("With a grid, the plan targets whole pages of the origin, each once (R21)")
@@ -307,13 +311,13 @@ struct LoadPlanTests {
         let list = list([0..<10, 12..<18], total: .exact(35))
         #expect(
             LoadPlan.targets(for: list, access: .grid(size: 10), size: 10) == [
-                .span(10..<20, overlap: 0), .span(20..<30, overlap: 0), .span(30..<40, overlap: 0),
+                .range(10..<20, overlap: 0), .range(20..<30, overlap: 0), .range(30..<40, overlap: 0),
             ])
     }
 
     @Test("Without a total, the plan targets one page after the held items, and its answer decides about more")
     func openEnd() {
-        #expect(LoadPlan.targets(for: list([0..<10]), access: .offsets, size: 10) == [.span(10..<20, overlap: 0)])
+        #expect(LoadPlan.targets(for: list([0..<10]), access: .offsets, size: 10) == [.range(10..<20, overlap: 0)])
         #expect(LoadPlan.targets(for: list([0..<10], end: 10), access: .offsets, size: 10) == [])
     }
 
@@ -321,7 +325,7 @@ struct LoadPlanTests {
     func chain() {
         #expect(
             LoadPlan.targets(for: list([0..<10], cursor: "c"), access: .chain, size: 10) == [
-                .follow(PageCursor("c"), offset: 10)
+                .cursor(PageCursor("c"), offset: 10)
             ])
         #expect(LoadPlan.targets(for: list([0..<10], end: 10, cursor: "c"), access: .chain, size: 10) == [])
         #expect(LoadPlan.targets(for: list([0..<10]), access: .single, size: 10) == [])

@@ -10,7 +10,7 @@ import Testing
 @Suite("Due runs of one moment")
 struct DuePlanTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
-    private let plan = DuePlan(
+    private let plan = DueRuns(
         agenda: SyncScheduler(rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
 
     /// A list with pages of ten items and a ledger.
@@ -110,7 +110,7 @@ struct DuePlanTests {
     ) -> Bool {
         let rules = SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600), shortestAge: shortestAge)
         let list = list(held: whole, validated: age, isPinned: isPinned, freshFor: freshFor, invalidated: invalidated)
-        let runs = DuePlan(agenda: SyncScheduler(rules: rules)).runs(for: list, now: noon)
+        let runs = DueRuns(agenda: SyncScheduler(rules: rules)).runs(for: list, now: noon)
         #expect(runs.isEmpty || runs == [.everything])
         return !runs.isEmpty
     }

@@ -150,7 +150,7 @@ struct EdgeListTests {
         let origin = StagedOrigin(30)
         origin.fail(nil, away)
         let list = bench.list(origin) {
-            $0.sync.patience = value
+            $0.sync.retryWaitBudget = value
             $0.sync.confirmationPause = value
             $0.sync.emptyConfirmationPause = value
             $0.sync.lease = value

@@ -33,7 +33,7 @@ private final class CarelessOrigin: Sendable {
             count += 1
             return count
         }
-        guard number <= 400 else { throw FetchFailure(.refused, "too many requests", isRetryable: false) }
+        guard number <= 400 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }
         switch habit {
         case .clamps:
             let start = min(offset, max(0, length - size))

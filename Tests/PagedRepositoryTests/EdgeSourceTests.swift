@@ -139,8 +139,8 @@ struct EdgeSourceTests {
         let failure = await #expect(throws: ListFailure.self) { try await list.load() }
         #expect(failure?.failure.message == "the source threw Asleep: The server is asleep.")
         #expect(failure?.cause is Asleep)
-        let own = FetchFailure(.refused, "first\nsecond\r\nthird", isRetryable: false)
-        #expect(own.description == "refused: first second third")
+        let own = FetchFailure(.rejected, "first\nsecond\r\nthird", isRetryable: false)
+        #expect(own.description == "rejected: first second third")
     }
 
     // MARK: Odd answers
@@ -178,7 +178,7 @@ struct EdgeObserverTests {
         // Another run on the same storage, as a `SyncEngine` makes it.
         var options = SyncOptions()
         options.work = .refresh
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         let sync = ListSync(
             storage: bench.storage, source: origin, key: bench.key, options: options, clock: bench.clock)
         origin.fail(FetchFailure(.server, "the origin answered 503", isRetryable: true, httpStatus: 503))

@@ -41,7 +41,7 @@ struct EngineLimitsTests {
         options.listsPerOrigin = 8
         change(&options)
         return SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 }, origin: { _ in origin })
+            storage: storage, options: options, clock: PatientClock(clock), jitter: { 0.5 }, origin: { _ in origin })
     }
 
     private func pin(_ count: Int) async throws {
@@ -89,7 +89,7 @@ struct EngineLimitsTests {
         await origin.reached(2)
         while gate.waiting < 2 { await Task.yield() }
         let list = ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 },
             source: { _ in gate.limiting(source) }
         ).list(QueryKey("shown"))
         let shown = Task { try await list.loadAll() }

@@ -19,7 +19,7 @@ extension BadInputBench {
         return SyncEngine(
             storage: storage, options: options, clock: other ?? PatientClock(clock),
             // Each call returns the next of 0, 1/8, 2/8…
-            chance: {
+            jitter: {
                 Double(
                     chances.withLock {
                         $0 += 1; return $0 % 8
@@ -105,7 +105,7 @@ struct FailingOriginEngineTests {
         let other = QueryKey("other")
         try await bench.pin()
         try await bench.pin(other)
-        let engine = SyncEngine(storage: bench.storage, clock: PatientClock(bench.clock), chance: { 0.5 }) {
+        let engine = SyncEngine(storage: bench.storage, clock: PatientClock(bench.clock), jitter: { 0.5 }) {
             [bench] record in
             record.key == bench.key ? .init("deaf", deaf) : .init("well", well)
         }

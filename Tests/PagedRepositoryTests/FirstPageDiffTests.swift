@@ -3,13 +3,13 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Verdict on page one")
+@Suite("Comparison of page one")
 struct FirstPageDiffTests {
     /// Decides about an answer with the names `answer`, compared with a cached list of the names `cached`.
     private func decide(
         _ answer: [String], total: Int?, cached: [String], cachedTotal: Int?, end: Int? = nil, readable: Int? = nil,
         confirmed: Bool = false
-    ) -> FirstPageDiff.Verdict {
+    ) -> FirstPageDiff.Result {
         FirstPageDiff.decide(
             FetchedPage(content: named(answer), total: total.map { .exact($0) } ?? .unknown), end: end,
             cached: FirstPageDiff.Cached(
@@ -41,17 +41,17 @@ struct FirstPageDiffTests {
 
     @Test("Without totals, an answer that ends before the held items is doubted (R20)")
     func earlyEnd() {
-        #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2) == .doubtful)
+        #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2) == .unconfirmed)
         #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2, confirmed: true) == .changed)
         #expect(decide(Array(list.prefix(15)), total: nil, cached: list, cachedTotal: nil, end: 15) == .changed)
     }
 
     @Test("A list that shrinks by more than half, or to zero items, is doubted (R20)")
     func doubt() {
-        #expect(decide(Array(list.prefix(5)), total: 9, cached: list, cachedTotal: 20) == .doubtful)
+        #expect(decide(Array(list.prefix(5)), total: 9, cached: list, cachedTotal: 20) == .unconfirmed)
         #expect(decide(Array(list.prefix(5)), total: 10, cached: list, cachedTotal: 20) == .changed)
         #expect(
-            decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .doubtful,
+            decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .unconfirmed,
             "the items of an older generation could be lost")
         #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0) == .firstLoad)
     }

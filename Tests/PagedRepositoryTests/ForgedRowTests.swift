@@ -164,7 +164,7 @@ struct ForgedRowTests {
                     var options = SyncOptions()
                     options.work = work
                     options.pageSize = 10
-                    options.patience = .zero
+                    options.retryWaitBudget = .zero
                     options.confirmationPause = .zero
                     options.emptyConfirmationPause = .zero
                     let origin = ListOrigin((0..<40).map { "i\($0)" })
@@ -172,7 +172,7 @@ struct ForgedRowTests {
                         _ = try await ListSync(
                             storage: forged, source: origin, key: QueryKey("list"), options: options,
                             clock: forged.manualClock,
-                            chance: { 0.5 }
+                            jitter: { 0.5 }
                         ).run()
                     }
                     #expect(origin.requests.count < 100, what)

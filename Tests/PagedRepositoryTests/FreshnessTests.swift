@@ -18,7 +18,7 @@ struct FreshnessTests {
         options.sync.overlap = 0
         change(&options)
         return ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
             source: { _ in origin }
         ).list(key)
     }
@@ -52,7 +52,7 @@ struct FreshnessTests {
     func pageOriginFirst() async throws {
         let origin = StagedOrigin()
         let repository = ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 }, source: { _ in origin })
         try await repository.list(key).load()
         #expect(try await repository.page(key, offset: 0, limit: 5).freshness == .fresh)
         #expect(origin.requests.count == 1)
@@ -119,7 +119,7 @@ struct FreshnessTests {
     func windows() async throws {
         let origin = StagedOrigin()
         let repository = ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 }, source: { _ in origin })
         _ = try await repository.page(key, offset: 0, limit: 10)
         let before = origin.requests.count
         _ = try await repository.page(key, offset: 0, limit: 10)
@@ -140,7 +140,7 @@ struct FreshnessTests {
     func beyondEverything(offset: Int, limit: Int) async throws {
         let origin = StagedOrigin()
         let repository = ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 }, source: { _ in origin })
         _ = try await repository.page(key, offset: 0, limit: 10)
         let window = try await repository.page(key, offset: offset, limit: limit, policy: .cacheOnly)
         #expect(window.range.lowerBound >= 0 && window.range.upperBound <= ListTotal.largest)
@@ -157,7 +157,7 @@ struct FreshnessTests {
         var options = EngineOptions()
         options.spread = .zero
         let engine = SyncEngine(
-            storage: storage, options: options, clock: clock, chance: { 0.5 }, origin: { _ in .init("origin", origin) })
+            storage: storage, options: options, clock: clock, jitter: { 0.5 }, origin: { _ in .init("origin", origin) })
         let running = Task { try await engine.run() }
         try await list.invalidate()
         while try await record.isInvalidated { await Task.yield() }

@@ -30,12 +30,12 @@ struct HeldFailureTests {
         for due in try await DueWork.all(in: bench.store) {
             for work in due.runs {
                 var options = SyncOptions()
-                options.patience = .zero
+                options.retryWaitBudget = .zero
                 options.reportsOutline = true
                 reports.append(
                     try await ListSync(
                         storage: bench.store, source: origin, key: bench.key,
-                        options: DueWork.options(for: work, from: options), clock: clock, chance: { 0.5 }
+                        options: DueWork.options(for: work, from: options), clock: clock, jitter: { 0.5 }
                     ).run())
             }
         }

@@ -39,7 +39,7 @@ struct HiddenItemsTests {
         var options = SyncOptions()
         options.work = work
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

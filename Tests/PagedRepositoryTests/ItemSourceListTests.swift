@@ -18,7 +18,7 @@ private struct Bench {
         change(&options)
         clock.advance(by: .seconds(1))
         return try await ListSync(
-            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: storage, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

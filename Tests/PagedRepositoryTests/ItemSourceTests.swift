@@ -65,7 +65,7 @@ struct ItemSourceTests {
             if style == .pages { targets.append(.offset(7)) }
             for target in targets {
                 let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(target)) }
-                #expect(failure?.failureClass == .refused)
+                #expect(failure?.failureClass == .rejected)
                 #expect(failure?.isRetryable == false)
             }
             #expect(source.usage.requests == 0)

@@ -14,7 +14,7 @@ extension ListSyncTests {
         _ = try await sync(bench, origin)
         let good = origin.names
         origin.before { number, names in names = number == 6 ? [] : good }
-        let report = try await sync(bench, origin) { $0.patience = .seconds(90) }
+        let report = try await sync(bench, origin) { $0.retryWaitBudget = .seconds(90) }
         #expect(report.reconciliation == .unchanged)
         #expect(report.outcome == .complete)
         #expect(origin.requests.count == 7)
@@ -35,7 +35,7 @@ extension ListSyncTests {
         for _ in 0..<3 {
             let doubted = try await sync(bench, origin)
             #expect(doubted.outcome == .incomplete)
-            #expect(doubted.headFailure?.failureClass == .doubtful)
+            #expect(doubted.headFailure?.failureClass == .unconfirmed)
             // Each run begins a second later.
             #expect(doubted.nextAttemptAt == began + .seconds(1 + 60))
             #expect(try await bench.held == good)

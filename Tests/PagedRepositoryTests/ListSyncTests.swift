@@ -18,7 +18,7 @@ struct ListSyncTests {
         change(&options)
         clock.advance(by: .seconds(1))
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

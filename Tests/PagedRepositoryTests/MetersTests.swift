@@ -18,7 +18,7 @@ struct MetersTests {
         var options = SyncOptions()
         options.overlap = 0
         options.concurrency = 1
-        return ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 })
+        return ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 })
     }
 
     private func bytes(_ numbers: Range<Int>) throws -> Int64 {
@@ -52,7 +52,7 @@ struct MetersTests {
         options.freshness = FreshnessPolicy(expiredAfter: .seconds(3_600))
         try await withMetricsFactory(metrics) {
             let repository = ListRepository(
-                storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+                storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
                 source: { _ in StagedOrigin() })
             let list = repository.list(key)
             try await list.load(.cacheOnly)
@@ -78,7 +78,7 @@ struct MetersTests {
     func behindTheEnd() async throws {
         try await withMetricsFactory(metrics) {
             let repository = ListRepository(
-                storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
+                storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 },
                 source: { _ in StagedOrigin(8) })
             try await repository.list(key).load()
             _ = try await repository.page(key, offset: 20, limit: 10, policy: .cacheOnly)
@@ -92,13 +92,13 @@ struct MetersTests {
         origin.fail(.status(503), nil, .status(400))
         var report = try await withMetricsFactory(metrics) { try await sync(origin).run() }
         #expect(report.outcome == .incomplete)
-        #expect(metrics.counts("pagecache_requests_total") == ["server": 1, "page": 1, "refused": 1])
+        #expect(metrics.counts("pagecache_requests_total") == ["server": 1, "page": 1, "rejected": 1])
         #expect(metrics.count("pagecache_retries_total") == 1)
         #expect(metrics.counts("pagecache_ledger_failures_total") == ["scheduled": 1, "none": 1])
         #expect(metrics.count("pagecache_pages_committed_total") == 1)
         report = try await withMetricsFactory(metrics) { try await sync(origin).run() }
         #expect(report.outcome == .complete)
-        #expect(metrics.counts("pagecache_requests_total") == ["server": 1, "page": 3, "refused": 1])
+        #expect(metrics.counts("pagecache_requests_total") == ["server": 1, "page": 3, "rejected": 1])
         #expect(metrics.count("pagecache_retries_total") == 2)
         #expect(metrics.counts("pagecache_ledger_failures_total") == ["scheduled": 1, "none": 1])
         let received = try bytes(0..<10) + bytes(0..<20)
@@ -157,7 +157,7 @@ struct MetersTests {
             let first = Task { try await sync(origin).run() }
             await origin.reached(1)
             let second = Task { try await sync(origin).run() }
-            while metrics.count("pagecache_pages_left_to_others_total") == 0 { await Task.yield() }
+            while metrics.count("pagecache_pages_leased_elsewhere_total") == 0 { await Task.yield() }
             origin.release()
             return [try await first.value.outcome, try await second.value.outcome]
         }
@@ -174,7 +174,7 @@ struct MetersTests {
         options.spread = .zero
         options.sync.transportFailuresUntilOffline = 1
         let engine = SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 },
+            storage: storage, options: options, clock: PatientClock(clock), jitter: { 0.5 },
             origin: { _ in .init("origin", origin) })
         try await withMetricsFactory(metrics) {
             let running = Task { try await engine.run() }

@@ -24,7 +24,7 @@ struct BadInputBench: Sendable {
         options.sync.concurrency = 1
         change(&options)
         return ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
             source: { _ in source })
     }
 

@@ -19,7 +19,7 @@ struct NoStoreListTests {
         options.sync.overlap = 0
         change(&options)
         return ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
             source: { _ in origin })
     }
 

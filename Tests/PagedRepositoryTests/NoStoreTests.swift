@@ -23,9 +23,9 @@ struct NoStoreTests {
     private func sync(_ origin: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) -> ListSync {
         var options = SyncOptions()
         options.overlap = 0
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         change(&options)
-        return ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 })
+        return ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 })
     }
 
     @Test("A page one that may not be stored is passed on and counted, and only the list's record is stored")
@@ -112,7 +112,7 @@ struct NoStoreTests {
         origin.origin.rows.remove(at: 120)
         origin.mark { request, page in page.mayBeStored = request.target == .first }
         let report = try await sync(origin).run()
-        #expect(report.headFailure?.failureClass == .refused)
+        #expect(report.headFailure?.failureClass == .rejected)
         #expect(report.outcome == .incomplete)
         let after = try #require(try await outline)
         #expect(after.record == before.record && after.pages == before.pages)

@@ -107,7 +107,7 @@ struct ObservabilityTests {
         options.sync.overlap = 0
         options.sync.concurrency = 1
         let repository = ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
             logger: logger,
             source: { _ in origin })
         let list = repository.list(key)
@@ -127,7 +127,7 @@ struct ObservabilityTests {
         origin.rows = (2_000..<2_048).map(row)
         try await list.refresh()
         _ = try? await ListSync(
-            storage: storage, source: ItemSource<Row>.failing(Mine()), key: key, clock: clock, chance: { 0.5 },
+            storage: storage, source: ItemSource<Row>.failing(Mine()), key: key, clock: clock, jitter: { 0.5 },
             logger: logger
         ).run()
         try await background(logger, storage, clock, origin, key)
@@ -144,7 +144,7 @@ struct ObservabilityTests {
         options.spread = .zero
         options.sync.transportFailuresUntilOffline = 1
         let engine = SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 }, logger: logger,
+            storage: storage, options: options, clock: PatientClock(clock), jitter: { 0.5 }, logger: logger,
             origin: { _ in .init("https://\(Self.secret).example:8443", origin) })
         let before = origin.requests.count
         let running = Task { try await engine.run() }

@@ -77,7 +77,7 @@ struct OpenEndTests {
         options.work = work
         clock.advance(by: .seconds(60))
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// An origin that misbehaves by chance: it throws, hangs, repeats itself, sends too much, or sends items without ids of
+/// An origin that misbehaves by jitter: it throws, hangs, repeats itself, sends too much, or sends items without ids of
 /// their own.
 ///
 /// State: the random numbers and the requests, under a mutex.
@@ -44,7 +44,7 @@ private final class ErraticOrigin: PageSource {
         switch chance {
         case 0: throw CancellationError()
         case 1: throw FetchFailure(.transport, "cut off", isRetryable: true)
-        case 2: throw FetchFailure(.refused, "refused", isRetryable: false, httpStatus: 403)
+        case 2: throw FetchFailure(.rejected, "refused", isRetryable: false, httpStatus: 403)
         case 3:
             await deaf.wait()
             throw CancellationError()

@@ -44,10 +44,10 @@ struct OriginAdmissionTests {
     )
     func away() {
         var desk = desk()
-        let first = desk.told(.silence, of: "a", now: now), second = desk.told(.silence, of: "a", now: now)
+        let first = desk.told(.noResponse, of: "a", now: now), second = desk.told(.noResponse, of: "a", now: now)
         #expect(first == nil)
         #expect(second == .away)
-        #expect(desk.isAway("a") && !desk.isAway("b"))
+        #expect(desk.isUnavailable("a") && !desk.isUnavailable("b"))
         #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(30)))
         #expect(desk.answer(at: "b", now: now) == .go)
 
@@ -59,12 +59,12 @@ struct OriginAdmissionTests {
         #expect(other == .wait(until: later + .seconds(30)))
         #expect(!desk.isRunning(query(2)))
 
-        let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.silence, of: "a", now: later)
+        let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.noResponse, of: "a", now: later)
         #expect(nothing == nil && silent == nil, "the origin was unreachable before")
-        let heard = desk.told(.heard, of: "a", now: later), again = desk.told(.heard, of: "a", now: later)
+        let heard = desk.told(.response, of: "a", now: later), again = desk.told(.response, of: "a", now: later)
         #expect(heard == .back)
         #expect(again == nil)
-        #expect(!desk.isAway("a"))
+        #expect(!desk.isUnavailable("a"))
     }
 
     @Test("After a restart the ledger shows which origins are unreachable, and since when (R32)")
@@ -92,7 +92,7 @@ struct OriginAdmissionTests {
         #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(20)))
         #expect(["b", "c", "d"].allSatisfy { desk.answer(at: $0, now: now) == .go })
         // The count of silences continues from the ledger.
-        let turn = desk.told(.silence, of: "b", now: now)
+        let turn = desk.told(.noResponse, of: "b", now: now)
         #expect(turn == .away)
     }
 
@@ -100,7 +100,7 @@ struct OriginAdmissionTests {
 
     private func report(
         _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil,
-        wasHeard: Bool = false, lostOrigin: Bool = false,
+        originAnswered: Bool = false, lostOrigin: Bool = false,
         page failure: FetchFailure? = nil
     ) -> SyncReport {
         let record = QueryRecord(
@@ -115,7 +115,7 @@ struct OriginAdmissionTests {
             stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
         report.outcome = outcome
         (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
-        (report.wasHeard, report.lostOrigin) = (wasHeard, lostOrigin)
+        (report.originAnswered, report.lostOrigin) = (originAnswered, lostOrigin)
         return report
     }
 
@@ -126,16 +126,16 @@ struct OriginAdmissionTests {
         func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginAdmission.Word {
             OriginAdmission.Word(report, since: moment ?? now)
         }
-        #expect(word(report(.offline, lostOrigin: true)) == .silence)
+        #expect(word(report(.offline, lostOrigin: true)) == .noResponse)
         #expect(
-            word(report(.incomplete, fetched: 3, wasHeard: true, lostOrigin: true)) == .silence,
+            word(report(.incomplete, fetched: 3, originAnswered: true, lostOrigin: true)) == .noResponse,
             "the origin became unreachable during the run")
-        #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
+        #expect(word(report(.complete, fetched: 1, originAnswered: true)) == .response)
         #expect(word(report(.complete)) == .nothing, "the run made no request")
-        #expect(word(report(.failed, head: timeout)) == .silence)
-        #expect(word(report(.failed, head: refusal, wasHeard: true)) == .heard)
-        #expect(word(report(.incomplete, page: timeout)) == .silence)
-        #expect(word(report(.incomplete, unchanged: 1, wasHeard: true, page: timeout)) == .heard)
+        #expect(word(report(.failed, head: timeout)) == .noResponse)
+        #expect(word(report(.failed, head: refusal, originAnswered: true)) == .response)
+        #expect(word(report(.incomplete, page: timeout)) == .noResponse)
+        #expect(word(report(.incomplete, unchanged: 1, originAnswered: true, page: timeout)) == .response)
         #expect(
             word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
             "the failure belongs to another run")

@@ -40,7 +40,7 @@ struct OverlapTests {
 
         mutating func run() {
             while let held = pages.last?.range.upperBound, held < length {
-                for case .span(let range, let overlap) in LoadPlan.targets(
+                for case .range(let range, let overlap) in LoadPlan.targets(
                     for: list, access: .offsets, size: size, overlap: 1)
                 where range.lowerBound < length {
                     requests += 1
@@ -87,7 +87,7 @@ struct OverlapTests {
         let overlap = Overlap(1, size: size)
         let all = overlap.spans(size..<2_000, size: size, most: .max)
         for (index, span) in all.enumerated() {
-            guard case .span(let range, _) = span else { return #expect(Bool(false)) }
+            guard case .range(let range, _) = span else { return #expect(Bool(false)) }
             #expect(overlap.spans(range.lowerBound..<2_000, size: size, most: .max) == Array(all[index...]))
         }
     }
@@ -97,12 +97,12 @@ struct OverlapTests {
         let list = Load(size: 4, length: 11, isCounted: true).list
         #expect(
             LoadPlan.targets(for: list, access: .offsets, size: 4, overlap: 1) == [
-                .span(4..<7, overlap: 1), .span(7..<11, overlap: 0),
+                .range(4..<7, overlap: 1), .range(7..<11, overlap: 0),
             ])
         let shorter = Load(size: 4, length: 10, isCounted: true).list
         #expect(
             LoadPlan.targets(for: shorter, access: .offsets, size: 4, overlap: 1) == [
-                .span(4..<7, overlap: 1), .span(7..<10, overlap: 1),
+                .range(4..<7, overlap: 1), .range(7..<10, overlap: 1),
             ])
     }
 

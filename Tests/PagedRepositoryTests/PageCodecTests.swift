@@ -57,7 +57,7 @@ struct PageCodecTests {
         let codec = Asked(givesPages: givesPages)
         let origin = StagedOrigin()
         let repository = ListRepository(
-            storage: MemoryStorage(), codec: codec, clock: ManualClock(), chance: { 0.5 }, source: { _ in origin })
+            storage: MemoryStorage(), codec: codec, clock: ManualClock(), jitter: { 0.5 }, source: { _ in origin })
         let list = repository.list("rows")
         try await list.load()
         #expect(list.current.items.map(\.number) == Array(0..<10))

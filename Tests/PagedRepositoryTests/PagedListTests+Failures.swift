@@ -137,7 +137,7 @@ extension PagedListTests {
         let list = list(origin)
         for _ in 0..<3 { try await list.loadNext() }
         let before = origin.requests.count
-        origin.fail(FetchFailure(.refused, "gone", isRetryable: false, httpStatus: 410))
+        origin.fail(FetchFailure(.rejected, "gone", isRetryable: false, httpStatus: 410))
         _ = try await list.loadNext()
         #expect(numbers(list) == Array(0..<40))
         #expect(origin.requests.count - before == 1 + 4)

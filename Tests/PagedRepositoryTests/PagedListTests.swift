@@ -20,7 +20,7 @@ struct PagedListTests {
         options.sync.concurrency = 1
         change(&options)
         return ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, jitter: { 0.5 },
             source: { _ in origin })
     }
 
@@ -29,7 +29,7 @@ struct PagedListTests {
     }
 
     let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)
-    let refused = FetchFailure(.refused, "no", isRetryable: false, httpStatus: 400)
+    let refused = FetchFailure(.rejected, "no", isRetryable: false, httpStatus: 400)
 
     func numbers(_ list: PagedList<Row>) -> [Int] { list.current.items.map(\.number) }
 

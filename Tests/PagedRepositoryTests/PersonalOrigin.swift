@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// Numbered rows for one user. `takeUp` refuses the lists of another user (R45): every list if `isOurs` is false, and
+/// Numbered rows for one user. `authorize` refuses the lists of another user (R45): every list if `isOurs` is false, and
 /// otherwise a list whose record names another's source.
 final class PersonalOrigin: PageSource {
     let access = PagingAccess.offsets
@@ -14,7 +14,7 @@ final class PersonalOrigin: PageSource {
         .page(FetchedPage(content: PersonalOrigin.rows(0..<10), total: .exact(10)))
     }
 
-    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+    func authorize(_ list: QueryRecord) throws(FetchFailure) {
         guard isOurs, list.source != "another's" else {
             throw FetchFailure(.forbidden, "another's", isRetryable: false)
         }

@@ -62,7 +62,7 @@ private struct QuietOrigin: PageSource {
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard request.target == .first else {
-            throw FetchFailure(.refused, "only page one is asked for", isRetryable: false)
+            throw FetchFailure(.rejected, "only page one is asked for", isRetryable: false)
         }
         let validator = Validator(request: "first", entityTag: "1", lastModified: nil, coversTotal: true)
         if isConditional, request.validator != nil { return .notModified(total: .unknown, validator: nil) }

@@ -37,7 +37,7 @@ private final class Foreign: PageSource {
     var asked: Int { count.withLock { $0 } }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer { .pastEnd }
-    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+    func authorize(_ list: QueryRecord) throws(FetchFailure) {
         count.withLock { $0 += 1 }
         throw FetchFailure(.forbidden, "another's", isRetryable: false)
     }
@@ -54,7 +54,7 @@ struct RareInterleavingTests {
         change(&options)
         return try await ListSync(
             storage: bench.storage, source: source, key: bench.key, options: options, clock: bench.clock,
-            chance: { 0.5 }
+            jitter: { 0.5 }
         ).run()
     }
 
@@ -82,7 +82,7 @@ struct RareInterleavingTests {
             if number == 2, let record = try await bench.storage.query(bench.key) {
                 _ = try await bench.storage.purge([record.id])
             }
-            if number > 200 { throw FetchFailure(.refused, "stop", isRetryable: false) }
+            if number > 200 { throw FetchFailure(.rejected, "stop", isRetryable: false) }
             return try await origin.fetch(request)
         }
         _ = try await sync(source) { $0.work = .sweep }

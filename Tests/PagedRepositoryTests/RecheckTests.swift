@@ -19,7 +19,7 @@ struct RecheckTests {
         var options = SyncOptions()
         options.recheckEvery = period
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 
@@ -95,9 +95,9 @@ struct RecheckTests {
         let origin = RefusingOrigin(list)
         func sync() async throws -> SyncReport {
             var options = SyncOptions()
-            options.patience = .zero
+            options.retryWaitBudget = .zero
             return try await ListSync(
-                storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+                storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
             ).run()
         }
         _ = try await sync()
@@ -156,7 +156,7 @@ private final class RefusingOrigin: PageSource {
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         if case .cursor(let cursor) = request.target, cursor.text == refused.withLock({ $0 }) {
-            throw FetchFailure(.refused, "the cursor is refused", isRetryable: false, httpStatus: 422)
+            throw FetchFailure(.rejected, "the cursor is refused", isRetryable: false, httpStatus: 422)
         }
         return try await list.fetch(request)
     }

@@ -69,7 +69,7 @@ struct ReopenedListTests {
     ) -> ListRepository<Numbered> {
         ListRepository(
             storage: storage, codec: JSONItemCodec<Numbered>(), options: PagedListOptions(), clock: clock,
-            chance: { 0.5 },
+            jitter: { 0.5 },
             executor: executor, source: source)
     }
 

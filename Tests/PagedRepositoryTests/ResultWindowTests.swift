@@ -82,7 +82,7 @@ struct ResultWindowTests {
         let bench = try await SyncBench(clock)
         let origin = WindowOrigin(ListOrigin(names(0..<103), access: access), window: .max, answer: .notFound)
         func sync(_ work: SyncOptions.Work) async throws -> SyncReport {
-            try await run(bench, origin, clock) { ($0.work, $0.patience) = (work, .zero) }
+            try await run(bench, origin, clock) { ($0.work, $0.retryWaitBudget) = (work, .zero) }
         }
         #expect(try await sync(.everything).outcome == .complete)
         origin.list.names.remove(at: 20)
@@ -106,7 +106,7 @@ struct ResultWindowTests {
         let bench = try await SyncBench(clock)
         let origin = WindowOrigin(ListOrigin(names(0..<303), access: access), window: 60, answer: .notFound)
         func sync(_ work: SyncOptions.Work = .everything) async throws -> SyncReport {
-            try await run(bench, origin, clock) { ($0.work, $0.patience) = (work, .zero) }
+            try await run(bench, origin, clock) { ($0.work, $0.retryWaitBudget) = (work, .zero) }
         }
         for _ in 0..<3 {
             let before = origin.list.requests.count
@@ -140,7 +140,7 @@ struct ResultWindowTests {
         let origin = WindowOrigin(ListOrigin(names(0..<103), access: access), window: .max, answer: .notFound)
         origin.refused.withLock { $0 = 40..<50 }
         func sync() async throws -> SyncReport {
-            try await run(bench, origin, clock) { $0.patience = .zero }
+            try await run(bench, origin, clock) { $0.retryWaitBudget = .zero }
         }
         #expect(try await sync().outcome == .incomplete)
         #expect(try await bench.held.compactMap(\.self).count >= 80)
@@ -159,7 +159,7 @@ struct ResultWindowTests {
         var options = SyncOptions()
         change(&options)
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 

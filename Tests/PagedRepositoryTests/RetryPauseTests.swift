@@ -7,9 +7,9 @@ import Testing
 struct RetryPauseTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
-    private func pause(_ retryAfter: Duration?, attempt: Int, chance: Double = 0.5) throws -> Duration {
+    private func pause(_ retryAfter: Duration?, attempt: Int, jitter: Double = 0.5) throws -> Duration {
         let failure = FetchFailure.status(503, retryAfter: retryAfter)
-        return try #require(RetrySchedule().nextAttempt(after: failure, attempt: attempt, now: noon, chance: chance))
+        return try #require(RetrySchedule().nextAttempt(after: failure, attempt: attempt, now: noon, jitter: jitter))
             - noon
     }
 
@@ -29,20 +29,23 @@ struct RetryPauseTests {
         for attempt in 1...7 {
             for chance in [0, 0.1, 0.5, 0.999] {
                 for asked in [0, 1, 2, 10, 60, 3_600, 3_601, 1 << 31] {
-                    let own = try pause(nil, attempt: attempt, chance: chance)
+                    let own = try pause(nil, attempt: attempt, jitter: chance)
                     let kept = min(Duration.seconds(asked), .seconds(3_600))
-                    #expect(try pause(.seconds(asked), attempt: attempt, chance: chance) == max(own, kept))
+                    #expect(try pause(.seconds(asked), attempt: attempt, jitter: chance) == max(own, kept))
                 }
             }
         }
     }
 
-    private let bad = FetchTarget.span(0..<5, overlap: 0)
-    private let good = FetchTarget.span(5..<10, overlap: 0)
+    private let bad = FetchTarget.range(0..<5, overlap: 0)
+    private let good = FetchTarget.range(5..<10, overlap: 0)
 
     /// Returns a queue of two pages with a concurrency of one. The first page has just failed.
-    private func queue(patience: Duration, failedWith failure: FetchFailure, nextAttemptAt: Timestamp?) -> FetchQueue {
-        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: patience, budget: nil))
+    private func queue(retryWaitBudget: Duration, failedWith failure: FetchFailure, nextAttemptAt: Timestamp?)
+        -> FetchQueue
+    {
+        var queue = FetchQueue(
+            .init(concurrency: 1, transportFailures: 3, retryWaitBudget: retryWaitBudget, budget: nil))
         queue.add([bad, good])
         #expect(queue.next(now: noon) == .fetch(bad))
         queue.failed(
@@ -53,11 +56,11 @@ struct RetryPauseTests {
     @Test("A failed page waits for its own retry time, and the other pages wait only for Retry-After")
     func others() {
         var queue = queue(
-            patience: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)),
+            retryWaitBudget: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)),
             nextAttemptAt: noon + .seconds(30))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(2)))
         #expect(queue.next(now: noon + .seconds(2)) == .fetch(good))
-        queue.landed(good)
+        queue.completed(good)
         #expect(queue.next(now: noon + .seconds(3)) == .sleep(until: noon + .seconds(30)))
         #expect(queue.next(now: noon + .seconds(30)) == .fetch(bad))
     }
@@ -65,15 +68,16 @@ struct RetryPauseTests {
     @Test("Without patience, one failed page with Retry-After 0 does not end a run that has other pages to fetch")
     func impatient() {
         var queue = queue(
-            patience: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
+            retryWaitBudget: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
         #expect(queue.next(now: noon) == .fetch(good))
-        queue.landed(good)
+        queue.completed(good)
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
     }
 
     @Test("A quiet time of the origin also holds when the page that received it is given up")
-    func givenUp() {
-        var queue = queue(patience: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)
+    func abandoned() {
+        var queue = queue(
+            retryWaitBudget: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(9)))
         #expect(queue.next(now: noon + .seconds(9)) == .fetch(good))
     }

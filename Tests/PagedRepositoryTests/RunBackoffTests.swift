@@ -13,7 +13,7 @@ struct RunBackoffTests {
     }
 
     @Test(
-        "A complete run causes no pause, a partial run a short one, and fruitless runs ever longer ones up to a limit"
+        "A complete run causes no pause, a partial run a short one, and suspended runs ever longer ones up to a limit"
     )
     func pauses() {
         var pacing = pacing
@@ -33,14 +33,14 @@ struct RunBackoffTests {
     }
 
     @Test("A job with the same due time that ran twice pauses, and other work of the list does not")
-    func fruitless() {
+    func suspended() {
         var pacing = pacing
         pacing.ended(job(), .complete, now: now)
-        #expect(pacing.isLeft(job(), now: now) == nil)
+        #expect(pacing.suspension(of: job(), now: now) == nil)
         pacing.ended(job(), .complete, now: now)
-        #expect(pacing.isLeft(job(), now: now) == now + .seconds(30))
-        #expect(pacing.isLeft(job(due: .seconds(1)), now: now) == nil)
-        #expect(pacing.isLeft(job(), now: now + .seconds(30)) == nil)
+        #expect(pacing.suspension(of: job(), now: now) == now + .seconds(30))
+        #expect(pacing.suspension(of: job(due: .seconds(1)), now: now) == nil)
+        #expect(pacing.suspension(of: job(), now: now + .seconds(30)) == nil)
     }
 
     @Test("A clock set back freezes no job (R29)")
@@ -49,7 +49,7 @@ struct RunBackoffTests {
         for _ in 0..<2 { pacing.ended(job(), .nothing, now: now) }
         let yesterday = now + .seconds(-86_400)
         #expect(pacing.start(of: job(due: .seconds(-86_400)), now: yesterday) == yesterday)
-        #expect(pacing.isLeft(job(), now: yesterday) == nil)
+        #expect(pacing.suspension(of: job(), now: yesterday) == nil)
     }
 
     @Test("Waiting jobs start when their origin is back, and removed lists are forgotten (R32)")

@@ -25,7 +25,7 @@ struct SameItemsTests {
         change(&options)
         clock.advance(by: .seconds(1))
         return try await ListSync(
-            storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: storage, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
     }
 
@@ -145,7 +145,7 @@ struct SameItemsTests {
         ] {
             clock.advance(by: .seconds(1))
             _ = try await ListSync(
-                storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, chance: { 0.5 }
+                storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
             ).run()
             #expect(try await payloads(storage) == expected)
         }

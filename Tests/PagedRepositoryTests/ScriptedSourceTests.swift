@@ -29,7 +29,7 @@ struct ScriptedSourceTests {
             let source = ScriptedSource([.init(.first, .page(page))], onUnscripted: { _ in told() })
             let early = PageRequest(.offset(1), size: 9)
             let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(early) }
-            #expect(failure?.failureClass == .refused)
+            #expect(failure?.failureClass == .rejected)
             #expect(failure?.isRetryable == false)
             #expect(source.remaining.count == 1)
             await #expect(throws: Never.self) { try await source.fetch(PageRequest(.first)) }

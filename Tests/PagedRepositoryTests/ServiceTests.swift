@@ -18,7 +18,7 @@ struct ServiceTests {
         var options = EngineOptions()
         options.spread = .zero
         let engine = SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 },
+            storage: storage, options: options, clock: PatientClock(clock), jitter: { 0.5 },
             origin: { _ in .init("origin", origin) })
         let group = ServiceGroup(services: [engine], logger: Logger(label: "test"))
         origin.hold()

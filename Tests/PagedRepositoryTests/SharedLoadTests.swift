@@ -51,7 +51,7 @@ private final class LearningSource: PageSource {
     var access: PagingAccess { isKnown.withLock { $0 } ? origin.access : .single }
     var usage: SourceUsage { origin.usage }
 
-    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+    func restore(from list: QueryRecord) {
         if list.validatedAt != nil { isKnown.withLock { $0 = true } }
     }
 
@@ -111,7 +111,7 @@ struct SharedLoadTests {
                     edits: [.insertPage(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
             #expect(outcome == .committed(record.version))
         }
-        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, jitter: { 0.5 }).run()
         #expect(report.outcome == .complete)
         let record = try #require(try await store.query(key))
         #expect(record.version == ListVersion(generation: 1, revision: 0), "no item has moved")
@@ -153,7 +153,7 @@ struct SharedLoadTests {
         var options = SyncOptions()
         options.overlap = 0
         let report = try await ListSync(
-            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: storage, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
         #expect(report.outcome == .complete)
         #expect(lost.withLock { $0 } == [])
@@ -184,9 +184,9 @@ struct SharedLoadTests {
             hasCome.withLock { $0 = true }
             origin.names += (30..<33).map { "i\($0)" }
             // The neighbour's run may end at pages leased by the run under test. Its own report does not matter here.
-            _ = try? await ListSync(storage: store, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+            _ = try? await ListSync(storage: store, source: origin, key: key, clock: clock, jitter: { 0.5 }).run()
         }
-        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, jitter: { 0.5 }).run()
         guard hasCome.withLock({ $0 }) else { return false }
         #expect(report.outcome == .complete)
         let record = try #require(try await store.query(key))

@@ -91,7 +91,7 @@ struct SimulatedAnswerTests {
             let failure = await #expect(throws: FetchFailure.self) {
                 try await origin.fetch(PageRequest(.cursor(next)))
             }
-            #expect(failure?.failureClass == .refused)
+            #expect(failure?.failureClass == .rejected)
             #expect(failure?.httpStatus == 410)
             #expect(failure?.isRetryable == false)
             #expect(try await origin.page(.cursor(next)).content.count == 5)

@@ -164,16 +164,16 @@ struct SpanBatchTests {
         "The surroundings cover the nearby pages in flight, otherwise the next pages, otherwise no positions"
     )
     func surroundings() {
-        let near: Set<FetchTarget> = [.span(28..<37, overlap: 1), .span(37..<46, overlap: 1)]
-        let far: Set<FetchTarget> = [.span(9_000..<9_009, overlap: 1)]
-        let next: [FetchTarget] = [.span(46..<55, overlap: 1)]
+        let near: Set<FetchTarget> = [.range(28..<37, overlap: 1), .range(37..<46, overlap: 1)]
+        let far: Set<FetchTarget> = [.range(9_000..<9_009, overlap: 1)]
+        let next: [FetchTarget] = [.range(46..<55, overlap: 1)]
         #expect(OutlineCache.around(next, with: near, pageSize: 10) == 27..<55)
         #expect(OutlineCache.around(next, with: far, pageSize: 10) == 45..<55)
         #expect(OutlineCache.around(next + Array(far), with: near, pageSize: 10) == nil)
-        #expect(OutlineCache.around([.head], with: near, pageSize: 10) == 27..<46)
-        #expect(OutlineCache.around([.head], with: [], pageSize: 10) == nil)
+        #expect(OutlineCache.around([.firstPage], with: near, pageSize: 10) == 27..<46)
+        #expect(OutlineCache.around([.firstPage], with: [], pageSize: 10) == nil)
         #expect(
-            OutlineCache.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
+            OutlineCache.around([.range(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
             "the request covers a whole page (R21)")
     }
 }
@@ -181,10 +181,10 @@ struct SpanBatchTests {
 @Suite("Reservation of the next pages")
 struct NextSpansTests {
     private let now = Timestamp(milliseconds: 0)
-    private let spans: [FetchTarget] = (0..<6).map { .span($0 * 10..<$0 * 10 + 10, overlap: 0) }
+    private let spans: [FetchTarget] = (0..<6).map { .range($0 * 10..<$0 * 10 + 10, overlap: 0) }
 
     private func queue(concurrency: Int = 2, budget: Int? = nil) -> FetchQueue {
-        FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: .seconds(30), budget: budget))
+        FetchQueue(.init(concurrency: concurrency, transportFailures: 3, retryWaitBudget: .seconds(30), budget: budget))
     }
 
     @Test(
@@ -196,7 +196,7 @@ struct NextSpansTests {
         #expect(queue.nextSpans(now: now) == Array(spans.prefix(4)))
         #expect(queue.inFlight == Set(spans.prefix(4)))
         #expect(queue.next(now: now) == .wait)
-        queue.landed(spans[0])
+        queue.completed(spans[0])
         #expect(queue.nextSpans(now: now) == [spans[4]])
     }
 
@@ -210,9 +210,9 @@ struct NextSpansTests {
         #expect(queue.startable(of: Array(spans[0..<4]), now: now) == 2)
         #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 0, "two are requested, two wait")
         #expect(queue.startable(of: Array(spans[2..<4]), besides: 1, now: now) == 1, "one of the two has been answered")
-        queue.landed(spans[0])
+        queue.completed(spans[0])
         #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 1)
-        queue.landed(spans[1])
+        queue.completed(spans[1])
         #expect(queue.startable(of: [spans[3]], now: now) == 1, "no more than there are")
     }
 
@@ -242,12 +242,12 @@ struct NextSpansTests {
         var queue = queue()
         queue.add(spans)
         _ = queue.nextSpans(now: now)
-        queue.landed(spans[0])
+        queue.completed(spans[0])
         queue.addFirst(spans[0])
         #expect(queue.startable(of: Array(spans[2..<4]), now: now) == nil)
-        queue.putBack(Array(spans[2..<4]))
+        queue.requeue(Array(spans[2..<4]))
         #expect(queue.next(now: now) == .fetch(spans[0]))
-        queue.landed(spans[0])
+        queue.completed(spans[0])
         #expect(queue.nextSpans(now: now) == Array(spans[2..<5]))
     }
 
@@ -256,7 +256,7 @@ struct NextSpansTests {
         var (queue, untouched) = (queue(), queue())
         queue.add(spans)
         untouched.add(spans)
-        queue.putBack(queue.nextSpans(now: now))
+        queue.requeue(queue.nextSpans(now: now))
         #expect(queue == untouched)
     }
 
@@ -265,7 +265,7 @@ struct NextSpansTests {
     )
     func notPlain() {
         var other = queue()
-        other.add([.head] + spans)
+        other.add([.firstPage] + spans)
         #expect(other.nextSpans(now: now) == [])
         var failing = queue()
         failing.add(spans)

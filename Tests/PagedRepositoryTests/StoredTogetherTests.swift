@@ -125,7 +125,7 @@ struct StoredTogetherTests {
         let (clock, key) = (clock, key)
         let report = try await withTaskExecutorPreference(InOrder()) {
             try await ListSync(
-                storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }
+                storage: storage, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 }
             ).run()
         }
         guard let record = try await storage.query(key), let window = try await storage.window(of: record.id, 0..<1_000)

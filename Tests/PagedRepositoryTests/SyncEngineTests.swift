@@ -16,7 +16,7 @@ struct SyncEngineTests {
         options.spread = .zero
         change(&options)
         return SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 },
+            storage: storage, options: options, clock: PatientClock(clock), jitter: { 0.5 },
             origin: { _ in .init("origin", origin) })
     }
 
@@ -30,7 +30,7 @@ struct SyncEngineTests {
 
     private func list(_ origin: StagedOrigin, _ name: String = "list") -> PagedList<Row> {
         ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin }
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 }, source: { _ in origin }
         )
         .list(QueryKey(name))
     }

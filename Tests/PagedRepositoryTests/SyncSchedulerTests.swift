@@ -89,26 +89,26 @@ struct CircuitBreakerTests {
     @Test("The circuit opens after five transport failures in a row, then lets one probe through at a time (R32)")
     func opens() {
         var circuit = CircuitBreaker(threshold: 5, pause: .seconds(30))
-        for _ in 0..<4 { circuit.notHeard(now: now) }
-        equal(circuit.ask(now: now), .go)
-        circuit.notHeard(now: now)
-        equal(circuit.ask(now: now), .wait(until: now + .seconds(30)))
-        equal(circuit.ask(now: now + .seconds(30)), .probe)
-        equal(circuit.ask(now: now + .seconds(30)), .wait(until: now + .seconds(60)))
-        circuit.notHeard(now: now + .seconds(31))
-        equal(circuit.ask(now: now + .seconds(40)), .wait(until: now + .seconds(61)))
-        equal(circuit.ask(now: now + .seconds(61)), .probe)
-        equal(circuit.heard(), true)
-        equal(circuit.ask(now: now + .seconds(61)), .go)
-        equal(circuit.heard(), false)
+        for _ in 0..<4 { circuit.recordFailure(now: now) }
+        equal(circuit.permission(now: now), .go)
+        circuit.recordFailure(now: now)
+        equal(circuit.permission(now: now), .wait(until: now + .seconds(30)))
+        equal(circuit.permission(now: now + .seconds(30)), .probe)
+        equal(circuit.permission(now: now + .seconds(30)), .wait(until: now + .seconds(60)))
+        circuit.recordFailure(now: now + .seconds(31))
+        equal(circuit.permission(now: now + .seconds(40)), .wait(until: now + .seconds(61)))
+        equal(circuit.permission(now: now + .seconds(61)), .probe)
+        equal(circuit.recordSuccess(), true)
+        equal(circuit.permission(now: now + .seconds(61)), .go)
+        equal(circuit.recordSuccess(), false)
     }
 
     @Test("An answer resets the circuit's count of failures")
     func heard() {
         var circuit = CircuitBreaker(threshold: 2, pause: .seconds(30))
         for _ in 0..<10 {
-            circuit.notHeard(now: now)
-            _ = circuit.heard()
+            circuit.recordFailure(now: now)
+            _ = circuit.recordSuccess()
         }
         #expect(circuit.isClosed)
     }
@@ -116,8 +116,8 @@ struct CircuitBreakerTests {
     @Test("The circuit is restored as open after a restart; a clock set back does not keep it open")
     func restored() {
         var circuit = CircuitBreaker(threshold: 5, pause: .seconds(30), failures: 6, lastFailureAt: now)
-        equal(circuit.ask(now: now + .seconds(1)), .wait(until: now + .seconds(30)))
-        equal(circuit.ask(now: now + .seconds(-5)), .probe)
+        equal(circuit.permission(now: now + .seconds(1)), .wait(until: now + .seconds(30)))
+        equal(circuit.permission(now: now + .seconds(-5)), .probe)
     }
 }
 

@@ -231,7 +231,8 @@ struct UnclearEndTests {
         for _ in 0..<3 {
             let failure = await #expect(throws: ListFailure.self) { try await list.refresh() }
             #expect(
-                failure?.kind == .refresh && failure?.failure.failureClass == .doubtful && failure?.nextAttemptAt != nil
+                failure?.kind == .refresh && failure?.failure.failureClass == .unconfirmed
+                    && failure?.nextAttemptAt != nil
             )
             #expect(list.current.failure == failure && list.current.total == .exact(48) && !list.current.hasMore)
             try await bench.expectServed(0..<48, list)

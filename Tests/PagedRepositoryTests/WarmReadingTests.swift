@@ -13,7 +13,7 @@ struct WarmReadingTests {
     private func repository(_ storage: any PageStorage, memoryBudget: Int = 32 << 20) -> ListRepository<Row> {
         let origin = StagedOrigin()
         return ListRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), memoryBudget: memoryBudget, clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Row>(), memoryBudget: memoryBudget, clock: clock, jitter: { 0.5 },
             source: { _ in origin })
     }
 

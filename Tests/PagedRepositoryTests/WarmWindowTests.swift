@@ -21,7 +21,7 @@ struct WarmWindowTests {
         ListRepository(
             storage: storage ?? self.storage, codec: JSONItemCodec<Numbered>(), memoryBudget: memoryBudget,
             clock: clock,
-            chance: { 0.5 }, source: source)
+            jitter: { 0.5 }, source: source)
     }
 
     private func filled() async throws -> (repository: ListRepository<Numbered>, query: QueryID) {

@@ -120,7 +120,7 @@ public enum Economy {
         var options = SyncOptions()
         options.reportsOutline = true
         let report = try await ListSync(
-            storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }
+            storage: storage, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
         var wrong = 0
         if let list = report.list {
@@ -147,7 +147,7 @@ public enum Economy {
         let clock = ManualClock()
         let storage = try await SQLitePageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
-        _ = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        _ = try await ListSync(storage: storage, source: origin, key: key, clock: clock, jitter: { 0.5 }).run()
         await storage.close()
         return folder
     }

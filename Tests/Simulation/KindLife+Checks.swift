@@ -114,7 +114,7 @@ extension KindLife {
         let start = origin.usage.requests
         // Longer than any lease and any pause.
         try await sync(after: plan.kind == .clocks ? .seconds(5 * 86_400) : nil) { options in
-            if plan.kind == .clocks { options.patience = .seconds(200_000) }
+            if plan.kind == .clocks { options.retryWaitBudget = .seconds(200_000) }
         }
         for round in 0..<3 where outcome.violations.isEmpty {
             // An interrupted sweep continues after the positions it has read, which may have changed since.

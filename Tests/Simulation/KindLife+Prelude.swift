@@ -36,7 +36,7 @@ extension KindLife {
             let isPatient = number(0...1) == 0
             func describe(_ options: inout SyncOptions) {
                 options.concurrency = concurrency
-                options.patience = .seconds(isPatient ? 600 : 30)
+                options.retryWaitBudget = .seconds(isPatient ? 600 : 30)
                 switch kind {
                 case 0: options.work = .refresh
                 case 1: options.work = .sweep
@@ -75,7 +75,7 @@ extension KindLife {
             }
             try await sync { options in
                 options.work = .sweep
-                options.patience = isPatient ? .seconds(600) : .zero
+                options.retryWaitBudget = isPatient ? .seconds(600) : .zero
                 if isCut { options.maxPages = place }
             }
         }
@@ -89,7 +89,7 @@ extension KindLife {
             let (dies, calls) = (number(0...3) == 0, number(0...40))
             func describe(_ options: inout SyncOptions) {
                 options.lease = lease
-                options.patience = patience
+                options.retryWaitBudget = patience
             }
             if dies {
                 await die(after: calls, describe)

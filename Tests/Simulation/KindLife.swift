@@ -93,7 +93,7 @@ final class KindLife {
         crowd: Int = 1, after pause: Duration? = nil, _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> SyncReport? {
         var options = SyncOptions()
-        options.patience = .seconds(600)
+        options.retryWaitBudget = .seconds(600)
         options.pageSize = asked
         change(&options)
         let luck = random.next()
@@ -110,7 +110,7 @@ final class KindLife {
                     let chance = Chance(seed: luck ^ member)
                     let sync = ListSync(
                         storage: storage, source: source, key: key, options: options, clock: clock,
-                        chance: { chance.next() })
+                        jitter: { chance.next() })
                     do throws(StorageError) { return .success(try await sync.run()) } catch { return .failure(error) }
                 }
             }
@@ -145,7 +145,7 @@ final class KindLife {
         let sync = ListSync(
             storage: DoomedStorage(storage: storage, crash: crash),
             source: DoomedSource(source: source, crash: crash), key: key, options: options, clock: clock,
-            chance: { Double(luck >> 11) / Double(1 << 53) })
+            jitter: { Double(luck >> 11) / Double(1 << 53) })
         let process = Task(executorPreference: executor) {
             _ = try? await sync.run()
             crash.survived()

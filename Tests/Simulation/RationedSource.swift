@@ -30,7 +30,7 @@ final class RationedSource: RelayedSource {
             if state.left < 0 { state.isSpent = true }
             return state.left >= 0
         }
-        guard isAllowed else { throw FetchFailure(.refused, "the limit of requests is used up", isRetryable: false) }
+        guard isAllowed else { throw FetchFailure(.rejected, "the limit of requests is used up", isRetryable: false) }
         return try await source.fetch(request)
     }
 }

@@ -58,7 +58,7 @@ final class SimulatedProcess: Sendable {
         self.chance = chance
         let source = source
         repository = ListRepository(
-            storage: storage, codec: RawItemCodec(), options: options, clock: clock, chance: { chance.next() },
+            storage: storage, codec: RawItemCodec(), options: options, clock: clock, jitter: { chance.next() },
             executor: world.executor, source: { _ in source })
         list = repository.list(world.key)
     }
@@ -82,7 +82,7 @@ final class SimulatedProcess: Sendable {
         world.trace?("process \(number): starts background work")
         let (chance, source) = (chance, source)
         let engine = SyncEngine(
-            storage: storage, options: options, clock: clock, chance: { chance.next() },
+            storage: storage, options: options, clock: clock, jitter: { chance.next() },
             origin: { _ in SyncEngine.Origin("origin", source) })
         let task = Task(executorPreference: world.executor) {
             do {
@@ -159,7 +159,7 @@ final class SimulatedProcess: Sendable {
     func sync(_ options: SyncOptions) async throws(StorageError) -> SyncReport {
         let chance = chance
         return try await ListSync(
-            storage: storage, source: source, key: world.key, options: options, clock: clock, chance: { chance.next() }
+            storage: storage, source: source, key: world.key, options: options, clock: clock, jitter: { chance.next() }
         ).run()
     }
 

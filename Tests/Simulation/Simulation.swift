@@ -80,7 +80,7 @@ public struct Simulation: Sendable {
         func sync(crowd: Int = 1, _ change: (inout SyncOptions) -> Void) async throws {
             var options = SyncOptions()
             // Some runs wait for every retry, and others leave the retries to a later run.
-            if mode == .liveness || random.next() % 2 == 0 { options.patience = .seconds(600) }
+            if mode == .liveness || random.next() % 2 == 0 { options.retryWaitBudget = .seconds(600) }
             change(&options)
             let luck = random.next()
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
@@ -93,7 +93,7 @@ public struct Simulation: Sendable {
                         let chance = Chance(seed: luck ^ member)
                         let sync = ListSync(
                             storage: storage, source: source, key: key, options: options, clock: clock,
-                            chance: { chance.next() })
+                            jitter: { chance.next() })
                         do throws(StorageError) { return .success(try await sync.run()) } catch {
                             return .failure(error)
                         }
@@ -143,7 +143,7 @@ public struct Simulation: Sendable {
             let sync = ListSync(
                 storage: DoomedStorage(storage: watched, crash: crash),
                 source: DoomedSource(source: source, crash: crash), key: key,
-                options: options, clock: clock, chance: { Double(luck >> 11) / Double(1 << 53) })
+                options: options, clock: clock, jitter: { Double(luck >> 11) / Double(1 << 53) })
             let executor = executor
             let process = Task(executorPreference: executor) {
                 _ = try? await sync.run()

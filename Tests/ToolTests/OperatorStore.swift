@@ -70,13 +70,13 @@ struct OperatorStore {
         options.concurrency = 1
         options.pageSize = 100
         options.overlap = 0
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         options.reportsOutline = true
         let report: SyncReport
         do {
             let source = try HTTPSource(configuration, stored: known?.source, transport: transport, clock: clock)
             report = try await ListSync(
-                storage: store, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+                storage: store, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
             ).run()
         } catch {
             await transport.close()

@@ -77,7 +77,7 @@ struct NobodyAsked: PageSource {
     var usage: SourceUsage { SourceUsage() }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        throw FetchFailure(.refused, "this source must not be used", isRetryable: false)
+        throw FetchFailure(.rejected, "this source must not be used", isRetryable: false)
     }
 }
 

@@ -9,7 +9,7 @@ enum TestingSnippets {
             OriginPlan(
                 style: .cursor, count: 40, events: [.before(3, .insert(at: .start, count: 2)), .on(5, .transport)]))
         let sync = ListSync(
-            storage: MemoryStorage(clock: clock), source: origin, key: "events", clock: clock, chance: { 0.5 })
+            storage: MemoryStorage(clock: clock), source: origin, key: "events", clock: clock, jitter: { 0.5 })
         let report = try await sync.run()
         let waited = clock.slept  // the total time that the code would have slept
         // end

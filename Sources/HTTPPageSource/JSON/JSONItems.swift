@@ -27,7 +27,7 @@ public enum JSONItems {
     ///     items have no ids.
     ///   - limits: only `itemsPerPage` (default 10,000), `item` (default 8 MiB) and `depth` (default 64) apply here.
     /// - Throws: `FetchFailure`, not retryable. Class `undecodable` means the body is not JSON, or has no array at
-    ///   `items`. Class `hostile` means a limit was passed (R43).
+    ///   `items`. Class `limitExceeded` means a limit was passed (R43).
     public static func split(
         _ body: [UInt8], at items: JSONPointer = .whole, id: JSONPointer? = nil, limits: HTTPLimits = HTTPLimits()
     ) throws(FetchFailure) -> PageContent {
@@ -50,7 +50,8 @@ public enum JSONItems {
         } catch {
             switch error {
             case .tooDeep:
-                throw FetchFailure(.hostile, "the body nests deeper than \(limits.depth) levels", isRetryable: false)
+                throw FetchFailure(
+                    .limitExceeded, "the body nests deeper than \(limits.depth) levels", isRetryable: false)
             case .malformed(let position):
                 throw FetchFailure(.undecodable, "the body is not JSON (byte \(position))", isRetryable: false)
             }

@@ -11,7 +11,7 @@ struct Answer {
     /// The policy for the targets of next links. `nil` admits only the origin itself.
     let policy: OriginPolicy?
 
-    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `hostile` when it nests too
+    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `limitExceeded` when it nests too
     ///   deeply. The message names the content that arrived instead.
     init(
         _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil,
@@ -26,7 +26,8 @@ struct Answer {
         } catch {
             switch error {
             case .tooDeep:
-                throw FetchFailure(.hostile, "the answer nests deeper than \(limits.depth) levels", isRetryable: false)
+                throw FetchFailure(
+                    .limitExceeded, "the answer nests deeper than \(limits.depth) levels", isRetryable: false)
             case .malformed(let position):
                 throw FetchFailure(
                     .undecodable, Answer.whatCame(response, position), isRetryable: false, httpStatus: response.status)

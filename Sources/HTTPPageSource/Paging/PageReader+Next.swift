@@ -137,9 +137,9 @@ extension PageReader {
             next = OriginURL("https" + next.text.dropFirst(4)) ?? next
         }
         let policy = answer.policy ?? OriginPolicy(home: answer.url, allowed: [])
-        if case .refused = policy.verdict(on: next, from: origin) {
+        if case .refused = policy.decision(on: next, from: origin) {
             throw FetchFailure(
-                .hostile,
+                .limitExceeded,
                 "the next link leads to another origin, \(next.originText), and is not followed; a page style or a URL of that origin may work (--paging)",
                 isRetryable: false)
         }

@@ -11,7 +11,7 @@ struct RequestBody: Sendable {
     init(_ bytes: [UInt8], limits: HTTPLimits) throws(FetchFailure) {
         guard let document = try? JSONDocument(bytes, depthLimit: limits.depth),
             document.kind(of: document.root) == .object
-        else { throw FetchFailure(.refused, "the body of the request is no JSON object", isRetryable: false) }
+        else { throw FetchFailure(.rejected, "the body of the request is no JSON object", isRetryable: false) }
         self.document = document
     }
 

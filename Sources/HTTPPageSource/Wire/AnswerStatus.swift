@@ -39,16 +39,17 @@ enum AnswerStatus: Equatable {
         case 304:
             self =
                 isConditional
-                ? .notModified : refusal(.hostile, "the origin answered 304 to a request without a validator")
+                ? .notModified : refusal(.limitExceeded, "the origin answered 304 to a request without a validator")
         case 400 where isBeyondFirst, 416 where isBeyondFirst:
             self = .pastEnd
         case 404 where isBeyondFirst:
             self = .notFound
         case ..<200:
-            self = refusal(.hostile, "the origin answered \(response.status), and nothing after it")
+            self = refusal(.limitExceeded, "the origin answered \(response.status), and nothing after it")
         case 406:
             self = refusal(
-                .refused, "the origin has no answer of an accepted type (406); name its type with --header 'Accept: …'")
+                .rejected, "the origin has no answer of an accepted type (406); name its type with --header 'Accept: …'"
+            )
         case 407:
             self = refusal(.forbidden, "a proxy requires authentication (407)")
         default:

@@ -31,26 +31,26 @@ struct AnswerTally {
         if inflated > limits.decompressedBody { return .decompressedBodyTooLarge(limits) }
         guard inflated > AnswerTally.harmless, inflated / max(limits.inflation, 1) > received else { return nil }
         return FetchFailure(
-            .hostile, "the body inflates more than \(max(limits.inflation, 1)) times", isRetryable: false)
+            .limitExceeded, "the body inflates more than \(max(limits.inflation, 1)) times", isRetryable: false)
     }
 }
 
 extension FetchFailure {
     static func headerTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
-            .hostile, "the header of the answer is larger than \(limits.header) bytes, or has too many fields",
+            .limitExceeded, "the header of the answer is larger than \(limits.header) bytes, or has too many fields",
             isRetryable: false)
     }
 
     static func bodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
-            .hostile, "the body is larger than \(limits.body) bytes; request smaller pages with --page-size",
+            .limitExceeded, "the body is larger than \(limits.body) bytes; request smaller pages with --page-size",
             isRetryable: false)
     }
 
     static func decompressedBodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
-            .hostile,
+            .limitExceeded,
             "the decompressed body is larger than \(limits.decompressedBody) bytes; request smaller pages with --page-size",
             isRetryable: false)
     }

@@ -20,7 +20,7 @@ import Foundation
 /// is one attempt: the ledger decides about retries and counts them (R26).
 ///
 /// A body is complete, or the request fails. A connection that ends too soon, or an answer longer than announced, fails
-/// with class `transport`. An answer past a limit of size fails with class `hostile`, and one past a limit of time with
+/// with class `transport`. An answer past a limit of size fails with class `limitExceeded`, and one past a limit of time with
 /// class `timeout` (R43; see `HTTPLimits`).
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
@@ -92,7 +92,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
     public func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
         guard let url = OriginURL(request.url) else {
             let reason = OriginURL.refusal(of: request.url) ?? "not an http or https URL"
-            throw FetchFailure(.refused, reason, isRetryable: false)
+            throw FetchFailure(.rejected, reason, isRetryable: false)
         }
         let clocked = ClockedRequest(limits)
         let exchange = Task(executorPreference: executor) { try await self.exchange(request, url, clocked) }
@@ -106,7 +106,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            let failure = clocked.verdict ?? TransportFailure.named(error, limits)
+            let failure = clocked.failure ?? TransportFailure.named(error, limits)
             throw network.proxy(for: url).map { TransportFailure.behind($0, failure) } ?? failure
         }
     }

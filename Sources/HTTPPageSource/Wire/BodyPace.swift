@@ -4,7 +4,7 @@
 /// Windows follow one another, starting with the header. Each window is judged alone when it is over. Times are
 /// measured from the start of the request.
 struct BodyPace {
-    enum Verdict: Equatable {
+    enum Check: Equatable {
         /// The present window is not over before this time.
         case lookAgain(at: Duration)
         case tooSlow
@@ -30,7 +30,7 @@ struct BodyPace {
 
     mutating func receive(_ count: Int) { bytes += count }
 
-    mutating func look(at now: Duration) -> Verdict {
+    mutating func look(at now: Duration) -> Check {
         guard leastPerSecond > 0, window > .zero else { return .never }
         guard let began else { return .lookAgain(at: now + window) }
         guard now - began >= window else { return .lookAgain(at: began + window) }

@@ -7,7 +7,7 @@ import Synchronization
 final class ClockedRequest: Sendable {
     private struct State {
         var pace: BodyPace
-        var verdict: FetchFailure?
+        var failure: FetchFailure?
     }
 
     private let limits: HTTPLimits
@@ -21,7 +21,7 @@ final class ClockedRequest: Sendable {
 
     /// The reason for ending the request: no time was left, or the body was too slow. `nil` means that the request
     /// may continue.
-    var verdict: FetchFailure? { state.withLock { $0.verdict } }
+    var failure: FetchFailure? { state.withLock { $0.failure } }
 
     /// Starts the pace when the header has arrived.
     func begin() { state.withLock { $0.pace.begin(at: spent) } }
@@ -32,13 +32,13 @@ final class ClockedRequest: Sendable {
         let (spent, end) = (spent, limits.requestTimeout.bounded)
         return state.withLock { state in
             if spent >= end {
-                state.verdict = FetchFailure(.timeout, "no complete answer within \(end)", isRetryable: true)
+                state.failure = FetchFailure(.timeout, "no complete answer within \(end)", isRetryable: true)
                 return nil
             }
             switch state.pace.look(at: spent) {
             case .tooSlow:
                 let least = "\(limits.minimumThroughput) bytes a second"
-                state.verdict = FetchFailure(
+                state.failure = FetchFailure(
                     .timeout, "the answer arrives too slowly, below \(least)", isRetryable: true)
                 return nil
             case .lookAgain(let moment): return start + min(moment, end)

@@ -1,7 +1,7 @@
 /// The limits for the answers of an origin (R43). An answer past a limit is refused as a whole, and the failure names
 /// the limit.
 ///
-/// Limits of size, depth and number fail with class `hostile` and are permanent. Limits of time fail with class
+/// Limits of size, depth and number fail with class `limitExceeded` and are permanent. Limits of time fail with class
 /// `timeout` and are retried (R27). A value out of range counts as the nearest valid one.
 public struct HTTPLimits: Hashable, Sendable {
     /// Bytes of a body on the wire, compressed or not. At least 0. Defaults to 32 MiB.

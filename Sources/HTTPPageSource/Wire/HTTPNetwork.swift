@@ -24,7 +24,7 @@ public struct HTTPNetwork: Hashable, Sendable {
             let text = text.contains("://") ? text : "http://" + text
             guard text.lowercased().hasPrefix("http://"), let url = OriginURL(text) else {
                 throw FetchFailure(
-                    .refused, "a proxy is http://host:port; another kind is not supported", isRetryable: false)
+                    .rejected, "a proxy is http://host:port; another kind is not supported", isRetryable: false)
             }
             (host, port, userInfo) = (url.host, url.port, url.userInfo.map { $0.percentDecoded ?? $0 })
         }
@@ -61,7 +61,7 @@ public struct HTTPNetwork: Hashable, Sendable {
             do throws(FetchFailure) {
                 return try Proxy(text)
             } catch {
-                throw FetchFailure(.refused, "\(name): \(error.message)", isRetryable: false)
+                throw FetchFailure(.rejected, "\(name): \(error.message)", isRetryable: false)
             }
         }
         httpProxy = try proxy("HTTP_PROXY")

@@ -1,7 +1,7 @@
 /// Sends single requests. Redirects are returned as answers: the source decides whether to follow one (R45).
 public protocol HTTPTransport: Sendable {
     /// Sends the request once, and returns the answer with its complete body.
-    /// - Throws: `FetchFailure` with class `transport`, `timeout` or `hostile`; `CancellationError`.
+    /// - Throws: `FetchFailure` with class `transport`, `timeout` or `limitExceeded`; `CancellationError`.
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse
 }
 

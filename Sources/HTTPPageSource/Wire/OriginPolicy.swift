@@ -1,6 +1,6 @@
 /// The origins that a source may send requests to, and the ones that receive the caller's secrets (R45).
 struct OriginPolicy: Sendable {
-    enum Verdict: Equatable {
+    enum Decision: Equatable {
         /// The origin itself: requests carry all that the caller configured.
         case home
         /// Another origin that the caller allowed: requests carry no secrets.
@@ -33,8 +33,8 @@ struct OriginPolicy: Sendable {
         isHome(url) || allowed.contains("\(url.host):\(url.port)") || (url.hasUsualPort && allowed.contains(url.host))
     }
 
-    /// The verdict on a redirect or link from `current` to `next`.
-    func verdict(on next: OriginURL, from current: OriginURL) -> Verdict {
+    /// The decision on a redirect or link from `current` to `next`.
+    func decision(on next: OriginURL, from current: OriginURL) -> Decision {
         if current.scheme == "https", next.scheme != "https" {
             return .refused("the origin redirects from https to http")
         }

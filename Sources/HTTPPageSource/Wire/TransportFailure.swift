@@ -65,7 +65,7 @@ enum TransportFailure {
             ("CERTIFICATE_REQUIRED", "the origin requires a client certificate, which is not supported"),
         ]
         let reason = reasons.first { text.contains($0.0) }?.1 ?? "TLS cannot be agreed on with the origin"
-        return FetchFailure(.hostile, reason, isRetryable: false)
+        return FetchFailure(.limitExceeded, reason, isRetryable: false)
     }
 
     /// The failure of a request through a proxy. The origin may be well where the proxy is not.
@@ -91,11 +91,11 @@ enum TransportFailure {
         case .remoteConnectionClosed, .uncleanShutdown:
             cut
         case .invalidURL, .emptyHost, .emptyScheme:
-            FetchFailure(.refused, "the URL cannot be requested", isRetryable: false)
+            FetchFailure(.rejected, "the URL cannot be requested", isRetryable: false)
         default:
             // A header of the caller that would break the request, and similar errors (RFC 9110, 5.5).
             error.shortDescription.hasPrefix("Invalid header")
-                ? FetchFailure(.refused, "a header cannot be sent", isRetryable: false)
+                ? FetchFailure(.rejected, "a header cannot be sent", isRetryable: false)
                 : FetchFailure(.transport, error.shortDescription.lowercased(), isRetryable: true)
         }
     }

@@ -2,7 +2,7 @@ import CSQLite
 import PageModel
 
 /// How long a statement waits for a lock, and when the current wait began.
-struct LockPatience {
+struct LockWait {
     /// The longest wait of a statement. 0 means that it does not wait.
     var budget = Duration.zero
     /// The time of the first attempt of the current statement, in nanoseconds of the monotonic clock.
@@ -11,10 +11,10 @@ struct LockPatience {
 
 extension Connection {
     /// The longest time that a statement waits for a lock of another connection.
-    var busyBudget: Duration { patience.budget }
+    var busyBudget: Duration { lockWait.budget }
 
     func setBusyBudget(_ duration: Duration) {
-        patience.budget = max(.zero, duration)
+        lockWait.budget = max(.zero, duration)
         // SQLite calls this between two attempts (https://www.sqlite.org/c3ref/busy_handler.html).
         sqlite3_busy_handler(
             handle,
@@ -29,9 +29,9 @@ extension Connection {
     /// Runs `body` without waiting for locks of other connections.
     /// - Returns: the result of `body`, or `nil` when another connection holds a lock.
     func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
-        let budget = patience.budget
-        patience.budget = .zero
-        defer { patience.budget = budget }
+        let budget = lockWait.budget
+        lockWait.budget = .zero
+        defer { lockWait.budget = budget }
         do throws(StorageError) {
             return try body()
         } catch {
@@ -44,8 +44,8 @@ extension Connection {
     /// - Returns: `false` when the budget is spent.
     private func pause(attempt: Int) -> Bool {
         let now = Watchdog.now()
-        if attempt == 0 { patience.began = now }
-        guard Duration.nanoseconds(Int64(clamping: now &- patience.began)) < patience.budget else { return false }
+        if attempt == 0 { lockWait.began = now }
+        guard Duration.nanoseconds(Int64(clamping: now &- lockWait.began)) < lockWait.budget else { return false }
         if let turns { turns.pause(attempt: attempt) } else { WriteTurns.pause(attempt: attempt) }
         return true
     }

@@ -3,7 +3,7 @@ import PageModel
 
 /// One SQLite connection. The owner ensures that only one thread uses it at a time.
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, the lock patience and the unreachable rows. All
+/// Mutable state: the C handle, the prepared statements, the watchdog, the lock wait and the unreachable rows. All
 /// of it belongs to the thread that uses the connection. Statements are finalised before the handle is closed; SQLite
 /// requires that order (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
@@ -24,7 +24,7 @@ final class Connection {
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     /// The waiting for locks of other connections, see `Connection+Waiting`.
-    var patience = LockPatience()
+    var lockWait = LockWait()
     /// The turns of the processes that write. `nil` for a connection that only reads.
     var turns: WriteTurns?
     var logObserver: ((Int) -> Void)?

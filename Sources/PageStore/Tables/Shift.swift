@@ -13,7 +13,7 @@ struct Shift {
     private let boundAbove: SQL
     private let boundBelow: SQL
     private let delete: SQL
-    private let putBack: SQL
+    private let restoreRows: SQL
     private let empty: SQL
 
     static let page = Shift("page")
@@ -28,7 +28,7 @@ struct Shift {
         )
         boundBelow = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? ORDER BY offset LIMIT 1 OFFSET ?")
         delete = SQL("DELETE FROM \(table) WHERE query = ? AND offset >= ? AND offset < ?")
-        putBack = SQL("INSERT \(conflict)INTO main.\(table) SELECT * FROM temp.moving_\(table)")
+        restoreRows = SQL("INSERT \(conflict)INTO main.\(table) SELECT * FROM temp.moving_\(table)")
         empty = SQL("DELETE FROM temp.moving_\(table)")
     }
 
@@ -51,7 +51,7 @@ struct Shift {
             let taken = connection.changes
             try connection.run(delete, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
             isWhole = isWhole && connection.changes == taken
-            try connection.run(putBack)
+            try connection.run(restoreRows)
             try connection.run(empty)
             left = distance > 0 ? left.lowerBound..<range.lowerBound : range.upperBound..<left.upperBound
         }

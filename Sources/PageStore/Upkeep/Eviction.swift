@@ -51,7 +51,7 @@ struct Eviction: Sendable {
     mutating func makeSmaller(_ failed: [Candidate]) -> Bool {
         guard portion > 1 else { return false }
         portion = portion > Eviction.smallPortion ? Eviction.smallPortion : 1
-        putBack(failed)
+        requeue(failed)
         return true
     }
 
@@ -61,7 +61,7 @@ struct Eviction: Sendable {
     /// The bytes of items that stay when all chosen pages are removed.
     var bytesLeftAfterAll: Int { report.bytesLeft - left.reduce(0) { $0 + $1.bytes } }
 
-    mutating func putBack(_ portion: [Candidate]) { left = (portion + left)[...] }
+    mutating func requeue(_ portion: [Candidate]) { left = (portion + left)[...] }
 
     mutating func removed(_ pages: [Candidate]) {
         for page in pages {

@@ -9,7 +9,7 @@ import PageModel
 ///                        └───failure─────┘
 /// ```
 struct CircuitBreaker: Equatable {
-    enum Verdict: Equatable {
+    enum Permission: Equatable {
         case go
         /// One request may go, to find out whether the origin is back. All others wait for its result.
         case probe
@@ -41,7 +41,7 @@ struct CircuitBreaker: Equatable {
 
     var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    mutating func ask(now: Timestamp) -> Verdict {
+    mutating func permission(now: Timestamp) -> Permission {
         switch state {
         case .closed:
             return .go
@@ -54,13 +54,13 @@ struct CircuitBreaker: Equatable {
     }
 
     /// Records that the origin answered, with any answer. Returns true when it had been away.
-    mutating func heard() -> Bool {
-        let wasAway = !isClosed
+    mutating func recordSuccess() -> Bool {
+        let wasUnavailable = !isClosed
         state = .closed(failures: 0)
-        return wasAway
+        return wasUnavailable
     }
 
-    mutating func notHeard(now: Timestamp) {
+    mutating func recordFailure(now: Timestamp) {
         switch state {
         case .closed(let failures) where failures + 1 < threshold:
             state = .closed(failures: failures + 1)

@@ -3,12 +3,12 @@ import PageModel
 /// A request that a run plans to send.
 enum FetchTarget: Hashable, Sendable {
     /// Page one.
-    case head
+    case firstPage
     /// The items at these positions, plus the `overlap` positions before them. The positions before should be held
     /// already (R21).
-    case span(Range<Int>, overlap: Int)
+    case range(Range<Int>, overlap: Int)
     /// The page behind the cursor of the page before `offset`.
-    case follow(PageCursor, offset: Int)
+    case cursor(PageCursor, offset: Int)
     /// The items at these positions, to find out what changed (R18). They are not stored as a page, so no lease is
     /// needed.
     case probe(Range<Int>)
@@ -18,7 +18,7 @@ enum FetchTarget: Hashable, Sendable {
     /// Whether the answer is stored as a page.
     var isPage: Bool {
         switch self {
-        case .head, .span, .follow: true
+        case .firstPage, .range, .cursor: true
         case .probe, .sweep: false
         }
     }
@@ -26,17 +26,17 @@ enum FetchTarget: Hashable, Sendable {
     /// Whether the answer belongs to a position in the list as it was when the request was sent (R4).
     var hasPlace: Bool {
         switch self {
-        case .span, .follow: true
-        case .head, .probe, .sweep: false
+        case .range, .cursor: true
+        case .firstPage, .probe, .sweep: false
         }
     }
 
     /// The position of the target's ledger entry.
     var offset: Int {
         switch self {
-        case .head: 0
-        case .span(let range, _), .probe(let range), .sweep(let range): range.lowerBound
-        case .follow(_, let offset): offset
+        case .firstPage: 0
+        case .range(let range, _), .probe(let range), .sweep(let range): range.lowerBound
+        case .cursor(_, let offset): offset
         }
     }
 }
@@ -45,7 +45,7 @@ enum FetchTarget: Hashable, Sendable {
 /// retries, pauses that the origin requested, the detection of an origin that is away, and the page budget.
 ///
 /// ```
-/// add ──▶ ready ──▶ in flight ──▶ gone (landed, or failed for good)
+/// add ──▶ ready ──▶ in flight ──▶ gone (completed, or failed for good)
 ///           ▲            │
 ///           └─ waiting ◀─┘ (failed, to be tried again)
 /// ```
@@ -55,10 +55,10 @@ struct FetchQueue: Equatable {
         var concurrency: Int
         /// Transport failures in a row after which the origin counts as away (R32). If the origin has not answered in
         /// this run at all, the run ends. Otherwise the run probes it, one request at a time. After twice as many
-        /// failures no new page is started. Failed pages are fetched again when they are due, within `patience`.
+        /// failures no new page is started. Failed pages are fetched again when they are due, within `retryWaitBudget`.
         var transportFailures: Int
         /// How long to wait in total while only scheduled retries are left.
-        var patience: Duration
+        var retryWaitBudget: Duration
         /// The number of pages that may be fetched. `nil` means no limit.
         var budget: Int?
     }
@@ -77,7 +77,7 @@ struct FetchQueue: Equatable {
         case drained
         /// The budget is used up, and targets are left.
         case limited
-        /// Targets are left, but `patience` is used up. The next retry is due at this time.
+        /// Targets are left, but `retryWaitBudget` is used up. The next retry is due at this time.
         case retryLater(Timestamp)
         /// The origin cannot be reached, or can no longer be reached.
         case offline
@@ -100,7 +100,7 @@ struct FetchQueue: Equatable {
     /// When the last probe of an away origin was sent. Its duration counts as waiting.
     private var probedAt: Timestamp?
     private var transportFailuresInRow = 0
-    private var wasHeard = false
+    private var originAnswered = false
     /// The time until which the origin wants no request for any page.
     private var quietUntil: Timestamp?
     private var isStopping = false
@@ -141,15 +141,15 @@ struct FetchQueue: Equatable {
         isStopping = true
     }
 
-    mutating func landed(_ target: FetchTarget) {
+    mutating func completed(_ target: FetchTarget) {
         inFlight.remove(target)
         if target.isPage { landings += 1 }
         transportFailuresInRow = 0
-        wasHeard = true
+        originAnswered = true
     }
 
     /// Removes a target that another caller is fetching. No answer will arrive for it.
-    mutating func leftToOthers(_ target: FetchTarget) {
+    mutating func skippedHeldElsewhere(_ target: FetchTarget) {
         inFlight.remove(target)
     }
 
@@ -161,7 +161,7 @@ struct FetchQueue: Equatable {
     ) {
         inFlight.remove(target)
         transportFailuresInRow = failure.isTransport ? transportFailuresInRow + 1 : 0
-        wasHeard = wasHeard || !failure.isTransport
+        originAnswered = originAnswered || !failure.isTransport
         if failure.retryAfter != nil, let moment = quiet ?? nextAttemptAt {
             quietUntil = max(quietUntil ?? moment, moment)
         }
@@ -178,7 +178,7 @@ struct FetchQueue: Equatable {
         guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
         if let quietUntil, quietUntil > now { return [] }
         var spans: [FetchTarget] = []
-        while inFlight.count < 2 * limits.concurrency, let target = ready.last, case .span = target,
+        while inFlight.count < 2 * limits.concurrency, let target = ready.last, case .range = target,
             !isOverBudget(target),
             spans.last.map({ $0.offset < target.offset }) ?? true
         {
@@ -197,7 +197,7 @@ struct FetchQueue: Equatable {
     ///   - spans: spans from `nextSpans` that have not been started, in their order.
     ///   - come: the number of answers that have arrived and still count as in flight.
     func startable(of spans: [FetchTarget], besides come: Int = 0, now: Timestamp) -> Int? {
-        guard !isStopping, !isAway, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else {
+        guard !isStopping, !isUnavailable, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else {
             return nil
         }
         return min(spans.count, max(0, limits.concurrency - (inFlight.count - spans.count - come)))
@@ -211,7 +211,7 @@ struct FetchQueue: Equatable {
     }
 
     /// Puts unstarted spans from `nextSpans` back. They are next again, behind targets that have become urgent since.
-    mutating func putBack(_ spans: [FetchTarget]) {
+    mutating func requeue(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)
         ready.insert(contentsOf: spans.reversed(), at: urgent(before: spans).startIndex)
     }
@@ -222,11 +222,11 @@ struct FetchQueue: Equatable {
             waited += max(.zero, now - began)
             probedAt = nil
         }
-        if isStopping || (isAway && !wasHeard) {
+        if isStopping || (isUnavailable && !originAnswered) {
             guard inFlight.isEmpty else { return .wait }
             return .finish(isStopping ? .stopped : .offline)
         }
-        guard inFlight.count < (isAway ? 1 : limits.concurrency) else { return .wait }
+        guard inFlight.count < (isUnavailable ? 1 : limits.concurrency) else { return .wait }
         if staysAway { return probe(now) }
         wakeDue(now)
 
@@ -250,9 +250,9 @@ struct FetchQueue: Equatable {
     }
 
     /// Whether requests were sent in this run, and none was answered.
-    private var isSilent: Bool { !wasHeard && transportFailuresInRow > 0 }
+    private var isSilent: Bool { !originAnswered && transportFailuresInRow > 0 }
 
-    private var isAway: Bool { transportFailuresInRow >= limits.transportFailures }
+    private var isUnavailable: Bool { transportFailuresInRow >= limits.transportFailures }
 
     private var staysAway: Bool { transportFailuresInRow >= 2 * limits.transportFailures }
 
@@ -263,7 +263,7 @@ struct FetchQueue: Equatable {
         }
         let due = max(waiting[next].due, quietUntil ?? waiting[next].due)
         guard due <= now else { return rest(until: due, now: now) }
-        guard waited <= limits.patience else { return .finish(.offline) }
+        guard waited <= limits.retryWaitBudget else { return .finish(.offline) }
         let target = waiting.remove(at: next).target
         inFlight.insert(target)
         probedAt = now
@@ -280,8 +280,8 @@ struct FetchQueue: Equatable {
 
     private mutating func rest(until moment: Timestamp, now: Timestamp) -> Action {
         let pause = moment - now
-        guard waited + pause <= limits.patience else {
-            return .finish(isAway || isSilent ? .offline : .retryLater(moment))
+        guard waited + pause <= limits.retryWaitBudget else {
+            return .finish(isUnavailable || isSilent ? .offline : .retryLater(moment))
         }
         waited += pause
         return .sleep(until: moment)

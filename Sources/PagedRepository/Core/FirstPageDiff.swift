@@ -1,9 +1,9 @@
 import PageModel
 
-/// The first verdict on a fresh page one (R16, R20). A pure decision. `Reconciler` works out the consequences for the
+/// Compares a fresh page one with the cached one (R16, R20). A pure decision. `Reconciler` works out the consequences for the
 /// rest of the list.
 struct FirstPageDiff: Equatable {
-    /// The facts about the cached list that decide the verdict.
+    /// The facts about the cached list that decide the result.
     struct Cached: Equatable {
         var total: ListTotal
         /// The end of the run that begins at position 0. All positions before it are held.
@@ -16,7 +16,7 @@ struct FirstPageDiff: Equatable {
         var headIdentities: [ItemIdentity]
     }
 
-    enum Verdict: Equatable {
+    enum Result: Equatable {
         /// No items were held: the answer begins the list.
         case firstLoad
         /// The answer shows no change (R16).
@@ -24,12 +24,12 @@ struct FirstPageDiff: Equatable {
         /// The answer shows a change; see `Reconciler`.
         case changed
         /// The list would be empty or less than half as long (R20). One more request must confirm it.
-        case doubtful
+        case unconfirmed
     }
 
     /// - Parameter end: where the answer itself says that the list ends.
-    static func decide(_ answer: FetchedPage, end: Int?, cached: Cached, isConfirmed: Bool) -> Verdict {
-        if !isConfirmed, isDoubtful(answer, end, cached) { return .doubtful }
+    static func decide(_ answer: FetchedPage, end: Int?, cached: Cached, isConfirmed: Bool) -> Result {
+        if !isConfirmed, needsConfirmation(answer, end, cached) { return .unconfirmed }
         guard !cached.isEmpty else { return .firstLoad }
         let identities = answer.content.identities
         return isSame(identities, answer.total, end, cached) ? .unchanged : .changed
@@ -43,7 +43,7 @@ struct FirstPageDiff: Equatable {
             && (!identities.isEmpty || cached.headEnd == 0) && end ?? .max >= cached.headEnd
     }
 
-    private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
+    private static func needsConfirmation(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
         // An empty page one that names the next page does not say that the list is empty.
         if answer.content.isEmpty, cached.readableEnd > 0 { return answer.next == nil }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }

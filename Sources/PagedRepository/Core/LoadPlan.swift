@@ -30,7 +30,7 @@ enum LoadPlan {
                 let last = list.heldPages.last(where: { $0.range.upperBound == coverage.headEnd }),
                 let cursor = last.cursorOut
             else { return [] }
-            return [.follow(cursor, offset: coverage.headEnd)]
+            return [.cursor(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
             guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.window else {
                 // The end of the list is unknown. One page is requested at a time, and its answer shows whether the
@@ -53,7 +53,7 @@ enum LoadPlan {
     ///     back-off.
     ///   - longest: the longest pause that an origin can request (Retry-After). A later time comes from a clock that
     ///     was set back (R29).
-    static func barred(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
+    static func suppressed(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
         Set(
             ledger.filter { entry in
                 guard entry.state.isFailure else { return false }
@@ -75,7 +75,7 @@ enum LoadPlan {
         guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
             let cursor = last.cursorOut, last.range.upperBound < end
         else { return nil }
-        return .follow(cursor, offset: last.range.upperBound)
+        return .cursor(cursor, offset: last.range.upperBound)
     }
 
     /// Returns the fetch for the last page of a chain that ends with a cursor: the page behind the last cursor before the
@@ -90,9 +90,9 @@ enum LoadPlan {
         let before = list.heldPages.last { $0.cursorOut != nil && $0.range.upperBound < end }
         let place = before?.range.upperBound ?? 0
         if let next = pageOne.next, pageOne.count < end, pageOne.count >= place {
-            return .follow(next, offset: pageOne.count)
+            return .cursor(next, offset: pageOne.count)
         }
-        return before?.cursorOut.map { .follow($0, offset: place) }
+        return before?.cursorOut.map { .cursor($0, offset: place) }
     }
 
     /// Returns the page that begins at or contains `position`, where the list may continue.
@@ -102,10 +102,10 @@ enum LoadPlan {
         switch access {
         case .grid(let grid):
             let start = position / grid * grid
-            return [.span(start..<start + grid, overlap: 0)]
+            return [.range(start..<start + grid, overlap: 0)]
         case .offsets, .chain, .single:
             let known = min(overlap.items, position)
-            if isCheck, known > 0 { return [.span(position..<position + size - known, overlap: known)] }
+            if isCheck, known > 0 { return [.range(position..<position + size - known, overlap: known)] }
             return overlap.spans(position..<Int.max, size: size, most: 1)
         }
     }
@@ -123,7 +123,7 @@ enum LoadPlan {
                     starts.append(start)
                 }
             }
-            return starts.map { .span($0..<$0 + grid, overlap: 0) }
+            return starts.map { .range($0..<$0 + grid, overlap: 0) }
         case .offsets, .chain, .single:
             var targets: [FetchTarget] = []
             for gap in gaps where targets.count < longest {

@@ -13,9 +13,9 @@ struct OriginAdmission {
     /// The result of a run, as far as it concerns the origin.
     enum Word: Equatable {
         /// The origin answered, possibly with an error status.
-        case heard
+        case response
         /// Requests were sent, and no answer arrived.
-        case silence
+        case noResponse
         /// No request was sent, or the result says nothing about the origin.
         case nothing
     }
@@ -44,7 +44,7 @@ struct OriginAdmission {
 
     func isRunning(_ query: QueryID) -> Bool { running[query] != nil }
 
-    func isAway(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
+    func isUnavailable(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
 
     /// Returns whether one more list may start. Changes no state.
     func answer(at origin: String, now: Timestamp) -> Answer {
@@ -53,7 +53,7 @@ struct OriginAdmission {
         }
         // Asks a copy of the circuit. Only `begin` may use up a probe.
         var circuit = circuit(of: origin)
-        return switch circuit.ask(now: now) {
+        return switch circuit.permission(now: now) {
         case .go, .probe: .go
         case .wait(let moment): .wait(until: moment)
         }
@@ -64,7 +64,7 @@ struct OriginAdmission {
         let answer = answer(at: origin, now: now)
         guard answer == .go else { return answer }
         var circuit = circuit(of: origin)
-        _ = circuit.ask(now: now)
+        _ = circuit.permission(now: now)
         circuits[origin] = circuit
         running[query] = origin
         return .go
@@ -76,16 +76,16 @@ struct OriginAdmission {
     /// - Returns: the change of the circuit; nil when it did not change.
     mutating func told(_ word: Word, of origin: String, now: Timestamp) -> Turn? {
         var circuit = circuit(of: origin)
-        let wasAway = !circuit.isClosed
+        let wasUnavailable = !circuit.isClosed
         switch word {
-        case .heard: _ = circuit.heard()
-        case .silence: circuit.notHeard(now: now)
+        case .response: _ = circuit.recordSuccess()
+        case .noResponse: circuit.recordFailure(now: now)
         case .nothing: break
         }
         circuits[origin] = circuit
-        let isAway = !circuit.isClosed
-        guard isAway != wasAway else { return nil }
-        return isAway ? .away : .back
+        let isUnavailable = !circuit.isClosed
+        guard isUnavailable != wasUnavailable else { return nil }
+        return isUnavailable ? .away : .back
     }
 
     /// Restores the circuits from the ledger: after a restart, an origin that was away is still away (R29, R32).
@@ -106,7 +106,7 @@ struct OriginAdmission {
             circuits[name] = CircuitBreaker(
                 threshold: threshold, pause: pause, failures: known.count, lastFailureAt: known.last)
         }
-        return failures.keys.filter(isAway).sorted()
+        return failures.keys.filter(isUnavailable).sorted()
     }
 
     private func circuit(of origin: String) -> CircuitBreaker {
@@ -119,7 +119,7 @@ extension OriginAdmission.Word {
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
             report.lostOrigin || report.wasNotHeard(since: moment)
-            ? .silence : report.wasHeard ? .heard : .nothing
+            ? .noResponse : report.originAnswered ? .response : .nothing
     }
 }
 

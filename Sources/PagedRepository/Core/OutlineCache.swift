@@ -52,10 +52,10 @@ extension FetchTarget {
     /// position.
     func surroundings(pageSize: Int) -> Range<Int>? {
         switch self {
-        case .head, .probe, .sweep: nil
-        case .span(let range, let overlap):
+        case .firstPage, .probe, .sweep: nil
+        case .range(let range, let overlap):
             range.lowerBound - overlap..<max(range.upperBound, range.lowerBound - overlap + pageSize)
-        case .follow(_, let offset): offset..<offset + 1
+        case .cursor(_, let offset): offset..<offset + 1
         }
     }
 }

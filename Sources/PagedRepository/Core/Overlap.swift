@@ -32,7 +32,7 @@ struct Overlap: Equatable {
             // The last page has room for known items when it is not full. There they cost nothing.
             let overlap = isProven(at: position, size: size) || gap.upperBound - position <= size - known ? known : 0
             let end = min(position + size - overlap, gap.upperBound)
-            spans.append(.span(position..<end, overlap: overlap))
+            spans.append(.range(position..<end, overlap: overlap))
             position = end
         }
         return spans

@@ -20,7 +20,7 @@ struct PositionFill: Equatable {
     /// Whether positions behind the supposed end were requested to see whether the origin hides items.
     var hasLookedBehind = false
     /// Positions that were requested, and whose answers contained only held items.
-    private var fruitless: Set<Int> = []
+    private var withoutNews: Set<Int> = []
     /// Ends of the held items at which another position was requested instead.
     private var realigned: Set<Int> = []
     /// Positions that the total counts, and that were answered with 404. With two of them, no position behind the first
@@ -32,7 +32,7 @@ struct PositionFill: Equatable {
     /// Whether a position may be requested.
     /// - Parameter suspected: the position at which the last pass found no items.
     func admits(_ place: Int, suspected: Int?) -> Bool {
-        !fruitless.contains(place) && isBeforeEmpty(place) && place <= suspected ?? .max
+        !withoutNews.contains(place) && isBeforeEmpty(place) && place <= suspected ?? .max
             && place < firstMissing ?? .max
     }
 
@@ -41,7 +41,7 @@ struct PositionFill: Equatable {
 
     mutating func observe(emptyFrom place: Int) { emptyFrom = min(place, emptyFrom ?? .max) }
 
-    mutating func observe(fruitless place: Int) { fruitless.insert(place) }
+    mutating func observe(withoutNews place: Int) { withoutNews.insert(place) }
 
     mutating func observe(refusalOf place: Int) { refused.insert(place) }
 
@@ -50,7 +50,7 @@ struct PositionFill: Equatable {
     /// Plans a request behind a supposed end.
     mutating func look(at range: Range<Int>, _ look: Look) {
         looks[range.lowerBound] = look
-        plannedLooks.append(.span(range, overlap: 0))
+        plannedLooks.append(.range(range, overlap: 0))
     }
 
     /// Returns the requests that were planned since the last call.

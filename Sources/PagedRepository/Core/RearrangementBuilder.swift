@@ -43,7 +43,7 @@ struct RearrangementBuilder {
         if stretch.held.isEmpty || stretch.holdsNothing {
             keep(rest, except: stretch.moved)
         } else {
-            demote(rest, except: stretch.moved)
+            markStale(rest, except: stretch.moved)
         }
     }
 
@@ -55,7 +55,7 @@ struct RearrangementBuilder {
         let there = start..<min(start + range.count, stretch.cached.upperBound)
         flush()
         let before = position
-        demote(there, except: stretch.moved)
+        markStale(there, except: stretch.moved)
         if position - before < range.count { gap(range.count - (position - before)) }
     }
 
@@ -88,7 +88,7 @@ struct RearrangementBuilder {
         keepAll(start..<range.upperBound)
     }
 
-    private mutating func demote(_ range: Range<Int>, except moved: [Int]) {
+    private mutating func markStale(_ range: Range<Int>, except moved: [Int]) {
         flush()
         let before = position
         keep(range, except: moved)

@@ -34,7 +34,7 @@ struct RequestBudget: Equatable {
         }
     }
 
-    enum Verdict: Equatable {
+    enum Admission: Equatable {
         /// The request is in flight now.
         case go
         /// The request must wait until this time.
@@ -59,7 +59,7 @@ struct RequestBudget: Equatable {
 
     /// - Parameter hasWaited: whether the last returned wait is over. A completed wait counts, even if the clock was
     ///   set back in the meantime (R29).
-    mutating func ask(now: Timestamp, hasWaited: Bool = false) -> Verdict {
+    mutating func ask(now: Timestamp, hasWaited: Bool = false) -> Admission {
         look(now, atLeast: hasWaited ? promised : .zero)
         guard !isFull else { return .full }
         let pause = max(quiet, untilNextToken)

@@ -34,11 +34,11 @@ struct RequestLine: Equatable {
     }
 
     /// Returns `full` for every request but the first. A request that may go leaves the line.
-    mutating func ask(_ ticket: Ticket, now: Timestamp, hasWaited: Bool = false) -> RequestBudget.Verdict {
+    mutating func ask(_ ticket: Ticket, now: Timestamp, hasWaited: Bool = false) -> RequestBudget.Admission {
         guard ticket == next else { return .full }
-        let verdict = budget.ask(now: now, hasWaited: hasWaited)
-        if verdict == .go { line.removeFirst() }
-        return verdict
+        let admission = budget.ask(now: now, hasWaited: hasWaited)
+        if admission == .go { line.removeFirst() }
+        return admission
     }
 
     /// Removes a request from the line.

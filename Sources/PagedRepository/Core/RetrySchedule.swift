@@ -1,7 +1,7 @@
 public import PageModel
 
 /// Decides when a failed page is retried (R27, R28): after a pause of its own, or after a longer one that the origin
-/// requests. Time and chance are arguments.
+/// requests. Time and jitter are arguments.
 public struct RetrySchedule: Hashable, Sendable {
     /// The number of attempts before automatic triggers give up. At least 1. Defaults to 8.
     public var attempts: Int
@@ -31,13 +31,13 @@ public struct RetrySchedule: Hashable, Sendable {
     ///   - failure: the failure of the attempt.
     ///   - attempt: the number of the failed attempt, from 1.
     ///   - now: the time of the failure.
-    ///   - chance: a random number in 0..<1. The pause is this share of the longest one ("full jitter").
-    public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, chance: Double) -> Timestamp? {
+    ///   - jitter: a random number in 0..<1. The pause is this share of the longest one ("full jitter").
+    public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, jitter: Double) -> Timestamp? {
         guard failure.isRetryable, attempt < attempts else { return nil }
         // Doubling 30 times is far beyond any cap. More doublings, and a base of more than 68 years, could overflow.
         let base = min(max(base, .zero), .seconds(1 << 31))
         let longest = min(max(cap, .zero), base * (1 << min(max(attempt - 1, 0), 30)))
-        return max(now + longest * chance, quiet(after: failure, now: now) ?? now)
+        return max(now + longest * jitter, quiet(after: failure, now: now) ?? now)
     }
 
     /// Returns the time until which the origin wants no requests at all (R28). Returns nil when it did not ask for a

@@ -23,9 +23,9 @@ struct RunBackoff {
     private var notBefore: [QueryID: Timestamp] = [:]
     private var lastDone: [QueryID: SyncScheduler.Job] = [:]
     /// A job with the same due time that was done twice. It is skipped until then, so that other jobs get their turn.
-    private var fruitless: [QueryID: (job: SyncScheduler.Job, until: Timestamp)] = [:]
+    private var suspended: [QueryID: (job: SyncScheduler.Job, until: Timestamp)] = [:]
     /// The number of consecutive runs that fetched nothing.
-    private var barren: [QueryID: Int] = [:]
+    private var unproductive: [QueryID: Int] = [:]
 
     init(base: Duration, longest: Duration, spread: Duration) {
         self.base = base
@@ -41,22 +41,22 @@ struct RunBackoff {
     }
 
     /// Returns the time until which the job is skipped. Returns nil when it is not skipped.
-    func isLeft(_ job: SyncScheduler.Job, now: Timestamp) -> Timestamp? {
-        guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= longest else {
+    func suspension(of job: SyncScheduler.Job, now: Timestamp) -> Timestamp? {
+        guard let known = suspended[job.query], known.job == job, known.until > now, known.until - now <= longest else {
             return nil
         }
         return known.until
     }
 
     /// Delays overdue work, so that it does not begin all at once (R29).
-    /// - Parameter chance: the share of `spread` by which the work is delayed, in 0..<1.
-    mutating func delay(_ query: QueryID, now: Timestamp, chance: Double) { notBefore[query] = now + spread * chance }
+    /// - Parameter jitter: the share of `spread` by which the work is delayed, in 0..<1.
+    mutating func delay(_ query: QueryID, now: Timestamp, jitter: Double) { notBefore[query] = now + spread * jitter }
 
     mutating func ended(_ job: SyncScheduler.Job, _ yield: Yield, now: Timestamp) {
-        barren[job.query] = yield == .nothing ? barren[job.query, default: 0] + 1 : nil
-        let pause = base * (1 << min(barren[job.query] ?? 0, 20))
+        unproductive[job.query] = yield == .nothing ? unproductive[job.query, default: 0] + 1 : nil
+        let pause = base * (1 << min(unproductive[job.query] ?? 0, 20))
         notBefore[job.query] = yield == .complete ? nil : now + min(pause, longest)
-        if lastDone[job.query] == job { fruitless[job.query] = (job, now + longest) }
+        if lastDone[job.query] == job { suspended[job.query] = (job, now + longest) }
         lastDone[job.query] = job
     }
 
@@ -68,10 +68,10 @@ struct RunBackoff {
 
     /// Forgets lists that were removed. The storage never reuses an id.
     mutating func keep(_ isThere: (QueryID) -> Bool, of count: Int) {
-        guard max(lastDone.count, notBefore.count, barren.count) > count else { return }
+        guard max(lastDone.count, notBefore.count, unproductive.count) > count else { return }
         notBefore = notBefore.filter { isThere($0.key) }
         lastDone = lastDone.filter { isThere($0.key) }
-        fruitless = fruitless.filter { isThere($0.key) }
-        barren = barren.filter { isThere($0.key) }
+        suspended = suspended.filter { isThere($0.key) }
+        unproductive = unproductive.filter { isThere($0.key) }
     }
 }

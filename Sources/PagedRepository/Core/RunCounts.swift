@@ -9,7 +9,7 @@ struct RunCounts: Equatable {
     /// How often answers showed that the list had moved.
     var driftsSeen = 0
     /// Whether the origin answered any request, possibly with an error status.
-    var wasHeard = false
+    var originAnswered = false
     private(set) var warnings: [String] = []
     /// For progress events only. The storage has the true values.
     var heldItems = 0

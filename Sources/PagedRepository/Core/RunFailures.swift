@@ -5,7 +5,7 @@ struct RunFailures: Equatable {
     /// The failure of page one, or of a probe for it. `nil` once page one was answered.
     var head: FetchFailure?
     /// Positions that this run does not request again, because they failed permanently.
-    var givenUp: Set<Int> = []
+    var abandoned: Set<Int> = []
     /// Failed attempts in this run.
     private var attempts: [Int: Int] = [:]
     /// Positions with a failure in the ledger when this run began that have not been fetched since.

@@ -58,7 +58,7 @@ struct RunLeases {
 
     /// Whether the run may send this request under a lease that it has kept.
     func isKept(for target: FetchTarget) -> Bool {
-        target == .head ? keepsHead : target.offset == keptPlace && tokens[target.offset] != nil
+        target == .firstPage ? keepsHead : target.offset == keptPlace && tokens[target.offset] != nil
     }
 
     // MARK: Grants
@@ -108,7 +108,7 @@ struct RunLeases {
     func succeeded(_ place: Int) -> LedgerEdit { .succeeded(offset: place, lease: tokens[place]) }
 
     /// Returns the edit that removes the record of a request, and ends its lease.
-    func forgotten(_ place: Int) -> LedgerEdit { .deleted(offset: place, lease: tokens[place]) }
+    func deleted(_ place: Int) -> LedgerEdit { .deleted(offset: place, lease: tokens[place]) }
 
     // MARK: Requests that wait with a lease
 

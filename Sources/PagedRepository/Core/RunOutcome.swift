@@ -9,7 +9,7 @@ extension ListBelief {
         var isPartDone = false
         var headFailure: FetchFailure?
         /// Whether the origin answered any request, possibly with an error status.
-        var wasHeard = true
+        var originAnswered = true
         /// How the origin is asked.
         var access: PagingAccess
     }
@@ -22,7 +22,7 @@ extension ListBelief {
         switch ending.fetching {
         case .offline:
             // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
-            return ending.wasHeard ? .incomplete : .offline
+            return ending.originAnswered ? .incomplete : .offline
         case .limited:
             // The last answers may have shown a change, so that page one would be requested once more.
             return isWhole(state) && drift.isNone ? .complete : .limited

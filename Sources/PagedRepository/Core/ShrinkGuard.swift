@@ -3,7 +3,7 @@ import PageModel
 /// The doubt about an answer that would remove much of the list (R20). The answer is believed when the same claim is
 /// repeated after a pause. The doubt is stored as a failure in the ledger, so it outlives the run.
 struct ShrinkGuard: Equatable {
-    enum Verdict: Equatable {
+    enum Confirmation: Equatable {
         /// The same claim was made before, long enough ago.
         case isOver
         /// The page must be fetched again at this time.
@@ -21,7 +21,7 @@ struct ShrinkGuard: Equatable {
             case (let total?, _): "the list seems to have shrunk to \(total) items, \(count) on page one"
             case (nil, _): "the list seems to have shrunk to the \(count) items of page one"
             }
-        failure = FetchFailure(.doubtful, "\(claim); a second answer must confirm it", isRetryable: true)
+        failure = FetchFailure(.unconfirmed, "\(claim); a second answer must confirm it", isRetryable: true)
     }
 
     /// - Parameters:
@@ -29,7 +29,7 @@ struct ShrinkGuard: Equatable {
     ///   - askedAt: the storage's time at which this answer was requested. The arrival time does not count.
     ///   - now: the storage's time.
     ///   - pause: how long a doubt lasts.
-    func verdict(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Verdict {
+    func confirmation(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Confirmation {
         guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
         // A clock that was set back does not extend the pause (R29).
         return askedAt >= since + pause ? .isOver : .until(min(since, now) + pause)
@@ -37,7 +37,7 @@ struct ShrinkGuard: Equatable {
 
     /// Whether this claim is the one already in doubt.
     private func isKnown(_ entry: LedgerEntry) -> Bool {
-        entry.failure?.failureClass == .doubtful && entry.failure?.message == failure.message
+        entry.failure?.failureClass == .unconfirmed && entry.failure?.message == failure.message
     }
 
     /// Returns the ledger edits of the doubt. A new claim starts its own pause.

@@ -138,7 +138,7 @@ struct SpanPlace {
                 return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)
             }
         }
-        pass.fill.observe(fruitless: place)
+        pass.fill.observe(withoutNews: place)
         let isHeadEnd = list.coverage.headEnd == place
         if let page, isHeadEnd, isEndByLength(page, at: place, belief) {
             // The known items before the position arrived alone, so the answer is no empty page.

@@ -59,9 +59,10 @@ struct SyncScheduler {
         }
         if let failure = list.headFailure {
             // A permanent failure is left to explicit calls (R33).
-            let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
-            guard let next = failure.nextAttemptAt ?? givenUp else { return nil }
-            dueAt = max(dueAt, honest(next, of: failure, now))
+            let abandoned =
+                failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
+            guard let next = failure.nextAttemptAt ?? abandoned else { return nil }
+            dueAt = max(dueAt, sanitized(next, of: failure, now))
         }
         if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
         return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
@@ -82,11 +83,11 @@ struct SyncScheduler {
         let offset = due.entry.offset
         return Job(
             query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1),
-            dueAt: honest(next, of: due.entry, now))
+            dueAt: sanitized(next, of: due.entry, now))
     }
 
     /// A time that no back-off could have chosen counts as now (R29).
-    private func honest(_ moment: Timestamp, of entry: LedgerEntry, _ now: Timestamp) -> Timestamp {
+    private func sanitized(_ moment: Timestamp, of entry: LedgerEntry, _ now: Timestamp) -> Timestamp {
         let longest = entry.retryAfterUntil == nil ? min(rules.longestBackOff, rules.longestPause) : rules.longestPause
         return moment - now > longest ? now : moment
     }

@@ -88,6 +88,6 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         {
             return last
         }
-        throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
+        throw FetchFailure(.rejected, "the stored cursor belongs to another source", isRetryable: false)
     }
 }

@@ -98,7 +98,7 @@ private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
         do {
             return try json.decode(Array(cursor.text.utf8)[...])
         } catch {
-            throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
+            throw FetchFailure(.rejected, "the stored cursor belongs to another source", isRetryable: false)
         }
     }
 }

@@ -177,7 +177,7 @@ extension FetchFailure {
     /// The failure for a request that this paging style cannot express, for example after the list was read in another
     /// style.
     static func notAskedThisWay(_ what: String) -> FetchFailure {
-        FetchFailure(.refused, "this source cannot fetch \(what)", isRetryable: false)
+        FetchFailure(.rejected, "this source cannot fetch \(what)", isRetryable: false)
     }
 }
 

@@ -3,10 +3,10 @@ public import PageModel
 /// Options of lists. Each property states its default.
 public struct PagedListOptions: Hashable, Sendable {
     /// How pages are fetched: concurrency, page size, retries, leases. `work` is set by each call. Calls do not wait
-    /// for retries; the ledger keeps them. Defaults to the defaults of `SyncOptions`, with a patience of 0.
+    /// for retries; the ledger keeps them. Defaults to the defaults of `SyncOptions`, with a retry wait budget of 0.
     public var sync: SyncOptions = {
         var options = SyncOptions()
-        options.patience = .zero
+        options.retryWaitBudget = .zero
         return options
     }()
     /// When cached items count as stale, and as expired.

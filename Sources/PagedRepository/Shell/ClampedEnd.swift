@@ -20,14 +20,14 @@ extension SyncRun {
             list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
         else { return false }
         guard pass.witness.confirms(end, end: end) else {
-            askWitness(for: .span(range, overlap: 0), end: end)
+            askWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
         pass.check.isDue = false
         if page.hasMore == true {
             try await originIgnoresOffsets(at: end)
         } else {
-            try await apply([.setEnd(end)], [leases.forgotten(end)], to: list)
+            try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
         }
         return true
     }
@@ -57,7 +57,7 @@ extension SyncRun {
         }
         guard list.coverage.headEnd == end, list.coverage.runs.count == 1 else {
             let isUndecided = queue.inFlight.contains { $0.isPage && $0.offset < start }
-            return beginning != nil && isUndecided ? .elsewhere(.span(range, overlap: end - start)) : nil
+            return beginning != nil && isUndecided ? .elsewhere(.range(range, overlap: end - start)) : nil
         }
         let known = positions.prefix { $0 != nil }.count
         let first = end - known
@@ -65,7 +65,7 @@ extension SyncRun {
             positions.enumerated().allSatisfy({ $1 == ($0 < known ? first + $0 : nil) }),
             pass.fill.realigns(end)
         {
-            return .elsewhere(.span(end..<end + positions.count - known, overlap: known))
+            return .elsewhere(.range(end..<end + positions.count - known, overlap: known))
         }
         guard let cut = beginning, cut > 0, cut >= end - start,
             positions[..<cut].enumerated().allSatisfy({ $1 == nil || $1 == start + $0 }),

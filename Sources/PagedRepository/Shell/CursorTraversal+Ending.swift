@@ -27,7 +27,7 @@ extension SyncRun {
 
     /// Returns the ledger edit for the last request of a chain.
     private func answered(_ end: ChainEnd) -> LedgerEdit {
-        end.isWithPage ? leases.succeeded(end.offset) : leases.forgotten(end.offset)
+        end.isWithPage ? leases.succeeded(end.offset) : leases.deleted(end.offset)
     }
 
     /// Begins a walk with page one, as it was received in this pass.
@@ -54,7 +54,7 @@ extension SyncRun {
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
         let failure = FetchFailure(.loop, message, isRetryable: false)
         belief.isUnproven = true
-        failures.givenUp.insert(offset)
+        failures.abandoned.insert(offset)
         telemetry.progress(.failed(offset: offset, failure, nextAttemptAt: nil))
         _ = try await commit(
             [], [.failed(offset: offset, failure: failure, nextAttemptIn: nil, lease: leases[offset])], list)
@@ -65,14 +65,14 @@ extension SyncRun {
     func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
         guard passes.restarts < options.restarts, phase.recheck?.isRetry != true else { return }
         warn("the origin rejects a stored cursor (\(failure.message)); reading again from page one")
-        failures.givenUp.remove(offset)
+        failures.abandoned.remove(offset)
         belief.drift.asksUnconditionally = true
         pass.walkAgain()
     }
 
     /// Returns the fetch that walks a list without gaps again from page one. Returns an empty array unless a new walk
     /// is required, or the end of the list does not match the total.
-    func rewalk(of list: ListOutline) -> [FetchTarget] {
+    func traverseAgain(of list: ListOutline) -> [FetchTarget] {
         guard access == .chain, !pass.walk.hasWalkedAgain, let next = belief.pageOne.next,
             let end = list.record.end ?? (pass.walk.mode == .whole ? .max : nil), end > belief.pageOne.count
         else { return [] }
@@ -84,7 +84,7 @@ extension SyncRun {
             pass.walk.mode = .untilExplained
         }
         pass.walk.walkAgain(behind: belief.pageOne.count)
-        return [.follow(next, offset: belief.pageOne.count)]
+        return [.cursor(next, offset: belief.pageOne.count)]
     }
 }
 

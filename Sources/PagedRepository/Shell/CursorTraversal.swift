@@ -27,7 +27,7 @@ extension SyncRun {
             try await walksOn(walk, at: page.content.count, query)
         else { return }
         pass.walk.follow(pageOne: page.content.count)
-        queue.add([.follow(next, offset: page.content.count)])
+        queue.add([.cursor(next, offset: page.content.count)])
     }
 
     /// Reports a change that a refresh alone cannot locate (R22).
@@ -85,25 +85,25 @@ extension SyncRun {
         case .storeUnaligned(let page): try await store(page, at: place)
         case .follow(let next):
             leases.keep(offset)
-            queue.add([.follow(next, offset: offset)])
+            queue.add([.cursor(next, offset: offset)])
         case .end(let end): try await endChain(end, list)
         case .endBehindKnown:
             phase.reachedEnd()
             // Held items from this position on arrived again, so they are not behind the end (R14, R25).
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
             _ = try await commit(
-                [.setEnd(known?.upperBound ?? offset)], [leases.forgotten(offset)], list)
+                [.setEnd(known?.upperBound ?? offset)], [leases.deleted(offset)], list)
         case .endInDisorder(let end): try await endInDisorder(end, list)
         case .loopOnItself(let end):
             let ledger = leases.succeeded(end.offset)
             guard try await commit(end.edits + [.setEnd(nil)], [ledger], list) else { return }
             try await originLoops("the origin's next page is the same page again", at: end.position)
         case .loop(let message): try await originLoops(message, offset, list)
-        case .doubtEnd(let end): askWitness(for: .follow(place.cursor, offset: offset), end: end)
+        case .doubtEnd(let end): askWitness(for: .cursor(place.cursor, offset: offset), end: end)
         case .repeatIDs:
             // The list is read again from page one, and its pages are stored as they arrive (R25).
             warn("the origin repeats item ids; repeated items are kept")
-            let ledger = leases.forgotten(offset)
+            let ledger = leases.deleted(offset)
             if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
         case .walkAgain: walkAllAgain()
         case .restart: pass.mustRestart = true
@@ -128,7 +128,7 @@ extension SyncRun {
             return warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")
         }
         guard !isEnough(after), try await walksOn(page.merge, at: after, place.list.record.id) else { return }
-        queue.add([.follow(page.next, offset: after)])
+        queue.add([.cursor(page.next, offset: after)])
     }
 
     /// Stores a page of a list with repeated ids as it arrived (R25).
@@ -147,7 +147,7 @@ extension SyncRun {
         if page.next == nil { phase.reachedEnd() }
         counts.count(isSame: page.isSame)
         announce(page.range, news: page.isStored ? 0 : page.range.count)
-        if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
+        if let next = page.next, !isEnough(after) { queue.add([.cursor(next, offset: after)]) }
     }
 
     /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them

@@ -8,13 +8,13 @@ final class EngineRun {
     private let agenda: SyncScheduler
     private let meters = Meters.Engine()
 
-    private let stop: EngineStop
+    private let stop: StopRequest
     private var wake: Signal { stop.wake }
-    private let inbox = Inbox<EndedRun>()
+    private let inbox = Mailbox<EndedRun>()
     private let news = PendingChanges()
     private var roster = ListRegistry()
     private var desk: OriginAdmission
-    private var gates = EngineGates()
+    private var gates = OriginGates()
     private var pacing: RunBackoff
     private var nextLook = WakeupTimer()
     private var isFirstLook = true
@@ -23,7 +23,7 @@ final class EngineRun {
     /// The storage's time. The engine bases all decisions on it (R52).
     private var now: Timestamp { engine.clock.now() + skew }
 
-    init(_ engine: SyncEngine, _ stop: EngineStop) {
+    init(_ engine: SyncEngine, _ stop: StopRequest) {
         self.engine = engine
         self.stop = stop
         let options = engine.options
@@ -75,7 +75,7 @@ final class EngineRun {
                 guard !desk.isRunning(query), let record = records[query], let origin = engine.origin(record) else {
                     return false
                 }
-                return !desk.isAway(origin.name)
+                return !desk.isUnavailable(origin.name)
             })
         let (due, now) = (reading.fetches, reading.readAt)
         skew = now - engine.clock.now()
@@ -85,7 +85,7 @@ final class EngineRun {
         // A job that was done twice without a result is skipped for a while, so that other jobs of the list get their
         // turn.
         let open = jobs.filter { job in
-            guard let moment = pacing.isLeft(job, now: now) else { return true }
+            guard let moment = pacing.suspension(of: job, now: now) else { return true }
             nextLook.noLater(than: moment)
             return false
         }
@@ -116,7 +116,7 @@ final class EngineRun {
         _ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [SyncScheduler.Job], _ now: Timestamp
     ) {
         isFirstLook = false
-        for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, chance: engine.chance()) }
+        for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, jitter: engine.jitter()) }
         let away = desk.restore(from: due) { query in records[query].flatMap { engine.origin($0)?.name } }
         for origin in away { circuitChanged(origin, to: .open) }
     }
@@ -150,7 +150,7 @@ final class EngineRun {
         let sync = ListSync(
             storage: engine.storage, source: gates.gate(of: origin, for: engine).limiting(origin.source),
             key: record.key,
-            options: options, clock: engine.clock, chance: engine.chance, logger: engine.logger)
+            options: options, clock: engine.clock, jitter: engine.jitter, logger: engine.logger)
         engine.tellBegun(job, record.key)
         let (wake, inbox) = (wake, inbox)
         group.addTask {

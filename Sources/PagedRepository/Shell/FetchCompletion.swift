@@ -14,7 +14,7 @@ extension SyncRun {
     func areAsExpected(_ landings: [FetchCompletion]) -> Bool {
         guard let total = leases.outline?.list.record.total else { return false }
         return landings.allSatisfy { landing in
-            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
+            guard case .range(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
             else { return false }
             return page.content.count >= overlap + range.count && !total.contradicts(page.total)
         }
@@ -56,7 +56,7 @@ extension SyncRun {
             outline, SpanBatch.Rules(access: source.access, fullPage: belief.sizes.full(source.access)), at: storageTime
         )
         for landing in landings {
-            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
+            guard case .range(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
                 mayStore(page), page.content.count >= belief.sizes.full(source.access) ?? 0,
                 batch.add(
                     page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
@@ -79,11 +79,11 @@ extension SyncRun {
         switch landing.result {
         case .success(let answer):
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
-                counts.wasHeard = true
+                counts.originAnswered = true
                 return try await handle(failure, at: landing.target)
             }
             if let failure = try await failure(in: answer, to: landing.target) {
-                counts.wasHeard = true
+                counts.originAnswered = true
                 return try await handle(failure, at: landing.target)
             }
             received(answer, landing)
@@ -94,8 +94,8 @@ extension SyncRun {
     }
 
     private func received(_ answer: PageAnswer, _ landing: FetchCompletion) {
-        counts.wasHeard = true
-        queue.landed(landing.target)
+        counts.originAnswered = true
+        queue.completed(landing.target)
         failures.answered(landing.target.offset)
         belief.observeLength(of: answer, to: landing.target, source.access)
         tellAnswered(answer, landing.target)
@@ -105,15 +105,15 @@ extension SyncRun {
         leases.beginAnswer(to: landing.asked)
         if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
         switch landing.target {
-        case .head:
+        case .firstPage:
             leases.keepsHead = false
             try await headArrived(answer)
-        case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
-        case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+        case .range(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
+        case .cursor(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
         case .probe(let range): return try await probeArrived(answer, range)
         case .sweep(let range): return try await sweepArrived(answer, range)
         }
-        if landing.target == .head, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
+        if landing.target == .firstPage, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
         // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
         if !leases.hasEnded, !leases.keeps(landing.target.offset) { try await release(landing.target) }
     }
@@ -125,7 +125,7 @@ extension SyncRun {
             return try await release(target)
         }
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
-        if !failure.isTransport { counts.wasHeard = true }
+        if !failure.isTransport { counts.originAnswered = true }
         if try await isBehindWindow(failure, target) { return }
         // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of page one, a failed probe is recorded as a
         // failure of page one, unless this run retries it.
@@ -133,11 +133,11 @@ extension SyncRun {
         let place: Int? = target.isPage ? target.offset : leases.keepsHead ? 0 : checked
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
-        let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
+        let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, jitter: jitter())
         queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
-        if next == nil { failures.givenUp.insert(target.offset) }
-        if target == .head { failures.head = failure }
-        let isLost = !target.isPage && (next == nil || leases.keepsHead && options.patience <= .zero)
+        if next == nil { failures.abandoned.insert(target.offset) }
+        if target == .firstPage { failures.head = failure }
+        let isLost = !target.isPage && (next == nil || leases.keepsHead && options.retryWaitBudget <= .zero)
         if isLost { questionFailed(failure) }
         if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
@@ -157,7 +157,7 @@ extension SyncRun {
             if checked != nil { leases.drop(place) }
             if isLost { leases.keepsHead = false }
         }
-        if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
+        if case .cursor = target, !failure.isRetryable, failure.failureClass == .rejected {
             cursorWasRejected(failure, at: target.offset)
         }
     }
@@ -173,7 +173,7 @@ extension SyncRun {
     /// only its own attempts.
     /// - Parameter place: the position of the ledger entry. `nil` means that the request has none.
     private func attemptsSoFar(_ place: Int?) async throws(StorageError) -> Int {
-        guard options.patience <= .zero, let query, let place,
+        guard options.retryWaitBudget <= .zero, let query, let place,
             let list = try await storage.excerpt(of: query, place..<place + 1)
         else { return 0 }
         return list.ledger.first { $0.offset == place }?.attempts ?? 0

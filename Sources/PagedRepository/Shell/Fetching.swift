@@ -4,7 +4,7 @@ import PageModel
 extension SyncRun {
     private enum Event: Sendable {
         /// An answer is in the inbox, unless it was taken together with an earlier one.
-        case landed
+        case completed
         /// Half of the duration of a lease has passed.
         case renewalDue
     }
@@ -15,7 +15,7 @@ extension SyncRun {
             // After the last answer, only the alarm is still running.
             defer { group.cancelAll() }
             var isAlarmSet = false
-            let landings = Inbox<FetchCompletion>()
+            let landings = Mailbox<FetchCompletion>()
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
@@ -36,7 +36,7 @@ extension SyncRun {
                         try? await clock.sleep(until: moment)
                     case .wait:
                         switch await group.next() {
-                        case .landed:
+                        case .completed:
                             let come = landings.take()
                             // The next requests are sent before these answers are stored, so that the origin works
                             // meanwhile. This requires that all answers are as expected.
@@ -94,7 +94,7 @@ extension SyncRun {
     /// Takes the leases of the targets, and sends the requests. Returns false when some targets were left to other
     /// owners.
     private func start(
-        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>
+        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Mailbox<FetchCompletion>
     ) async throws(StorageError) -> Bool {
         let pages = targets.filter(\.isPage)
         var granted: [FetchTarget] = []
@@ -107,7 +107,7 @@ extension SyncRun {
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)
-                let looksAtHead = open == [.head] && sight.glance != nil
+                let looksAtHead = open == [.firstPage] && sight.glance != nil
                 if looksAtHead { request.surroundings = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
                 leases.take(grant, request, at: clock.now())
@@ -130,7 +130,7 @@ extension SyncRun {
     /// them were left to other owners.
     /// - Parameter come: the number of answers that have arrived and still count as in flight.
     private func startReserved(
-        in group: inout TaskGroup<Event>, _ landings: Inbox<FetchCompletion>, besides come: Int = 0
+        in group: inout TaskGroup<Event>, _ landings: Mailbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
         guard let query, !leases.reserved.targets.isEmpty else { return true }
         let now = clock.now()
@@ -148,15 +148,15 @@ extension SyncRun {
     /// The targets return to the front of the queue, unless the pass restarts.
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
         let (targets, edits) = leases.giveBackReserved()
-        for target in targets { queue.leftToOthers(target) }
-        if !pass.mustRestart { queue.putBack(targets.filter { pass.fill.isBeforeEmpty($0.offset) }) }
+        for target in targets { queue.skippedHeldElsewhere(target) }
+        if !pass.mustRestart { queue.requeue(targets.filter { pass.fill.isBeforeEmpty($0.offset) }) }
         if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }
 
     private func ask(
         _ targets: [FetchTarget], _ asked: RunLeases.Asked, in group: inout TaskGroup<Event>,
-        _ landings: Inbox<FetchCompletion>
+        _ landings: Mailbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
             let request = try await request(for: target)
@@ -169,14 +169,14 @@ extension SyncRun {
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
                 landings.put(FetchCompletion(target: target, asked: asked, result: result))
-                return .landed
+                return .completed
             }
         }
     }
 
     private func request(for target: FetchTarget) async throws(StorageError) -> PageRequest {
         switch target {
-        case .head:
+        case .firstPage:
             var validator: Validator?
             if !belief.drift.asksUnconditionally, let glance = sight.glance, glance.head != nil {
                 validator = glance.validator
@@ -189,7 +189,7 @@ extension SyncRun {
                 }
             }
             return PageRequest(.first, size: options.pageSize, validator: validator)
-        case .span(let range, let overlap):
+        case .range(let range, let overlap):
             // A whole page is requested even if the gap is shorter, because items that arrive again prove the seam
             // (R21).
             return PageRequest(.offset(range.lowerBound - overlap), size: options.pageSize)
@@ -198,7 +198,7 @@ extension SyncRun {
                 .offset(range.lowerBound), size: range.count < belief.sizes.size ? range.count : options.pageSize)
         case .sweep(let range):
             return PageRequest(.offset(range.lowerBound), size: options.pageSize)
-        case .follow(let cursor, _):
+        case .cursor(let cursor, _):
             if belief.hidden.isHiding, let position = PositionCursor(cursor)?.offset(source.access) {
                 return PageRequest(.offset(position), size: options.pageSize)
             }

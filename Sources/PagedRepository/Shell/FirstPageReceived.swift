@@ -12,7 +12,7 @@ extension SyncRun {
         }
         switch answer {
         case .pastEnd, .notFound:
-            failures.head = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+            failures.head = FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
         case .page(let answer):
@@ -66,7 +66,7 @@ extension SyncRun {
     /// Requests page one once more, without its validator.
     func askAgain() {
         belief.drift.asksUnconditionally = true
-        queue.add([.head])
+        queue.add([.firstPage])
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
@@ -96,7 +96,7 @@ extension SyncRun {
             switch FirstPageDiff.decide(
                 page, end: end(of: page), cached: cached, isConfirmed: belief.drift.isShrinkConfirmed)
             {
-            case .doubtful:
+            case .unconfirmed:
                 return try await setAside(page, list)
             case .firstLoad:
                 guard try await store([.insertPage(write(page))], of: page, list) else { continue }

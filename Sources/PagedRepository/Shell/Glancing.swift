@@ -165,7 +165,7 @@ extension SyncRun {
     /// pages.
     func hasNothingLeft() async throws(StorageError) -> Bool {
         guard options.work == .everything, sight.isConfirmed, passes.count == 0, !pass.mustRestart, !pass.check.isDue,
-            pass.newItems == 0, !pass.witness.isAwaited, pass.walk.mode == nil, failures.givenUp.isEmpty,
+            pass.newItems == 0, !pass.witness.isAwaited, pass.walk.mode == nil, failures.abandoned.isEmpty,
             let state = try await stateToReport(), state.isSettled, let holdings = state.holdings,
             holdings.pages < options.pagesPerQuery
         else { return false }

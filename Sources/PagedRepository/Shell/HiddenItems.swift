@@ -89,7 +89,7 @@ extension SyncRun {
         where position < ListTotal.largest - size {
             pass.fill.looks[position] = PositionFill.Look(end: nil)
         }
-        return pass.fill.looks.keys.sorted().map { .span($0..<$0 + size, overlap: 0) }
+        return pass.fill.looks.keys.sorted().map { .range($0..<$0 + size, overlap: 0) }
     }
 
     /// The number of pages that are looked at directly behind the end, besides the last ones.
@@ -107,9 +107,9 @@ extension SyncRun {
         guard let list = try await storage.outline(of: query) else { return }
         if case .page(let page) = answer, page.content.isEmpty, page.saysMore, let end = look.end {
             // The origin says that more items follow, which takes precedence over a reached total (R24).
-            pass.fill.observe(fruitless: start)
+            pass.fill.observe(withoutNews: start)
             _ = try await commit(
-                [.setTotal(.estimate(end + 1))], [leases.forgotten(start)], list)
+                [.setTotal(.estimate(end + 1))], [leases.deleted(start)], list)
             return
         }
         if answer.refusesPosition { belief.end.observe(refusalOf: start, total: list.record.total) }
@@ -118,12 +118,12 @@ extension SyncRun {
 
     /// Sets the end of the list after a request behind it has returned no new item.
     func nothingBehind(_ look: PositionFill.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
-        pass.fill.observe(fruitless: start)
+        pass.fill.observe(withoutNews: start)
         // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty.
         let isLastPage =
             pass.check.oldEnd == list.coverage.headEnd && list.coverage.headEnd - (look.end ?? 0) < belief.sizes.size
         guard let end = look.end, list.coverage.headEnd == end || isLastPage, list.record.end != end else { return }
         belief.end.proven = end
-        try await apply([.setEnd(end)], [leases.forgotten(start)], to: list)
+        try await apply([.setEnd(end)], [leases.deleted(start)], to: list)
     }
 }

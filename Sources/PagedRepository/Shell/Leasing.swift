@@ -23,7 +23,7 @@ extension SyncRun {
             leases.take(grant, request, at: clock.now())
             leases.reserve(next, grant.offsets)
         } else {
-            queue.putBack(next)
+            queue.requeue(next)
         }
         if case .committed(let version) = receipt.outcome {
             leases.committed(plan.ledger)
@@ -102,9 +102,9 @@ extension SyncRun {
     }
 
     private func leaveToOthers(_ target: FetchTarget) {
-        queue.leftToOthers(target)
+        queue.skippedHeldElsewhere(target)
         leases.leaveToOthers()
-        telemetry.meters.leftToOthers()
+        telemetry.meters.leasedElsewhere()
         tellLeftToOthers(target)
     }
 
@@ -112,7 +112,7 @@ extension SyncRun {
     /// stores them. Returns nil when held positions are no reason to skip the target.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // A walk through held pages, and a check of one, request them again on purpose.
-        if case .follow = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
+        if case .cursor = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
         guard let range = target.surroundings(pageSize: belief.sizes.size) else { return nil }
         if let told = leases.outline?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)
@@ -125,7 +125,7 @@ extension SyncRun {
     private func isHeld(_ target: FetchTarget, in list: ListOutline) -> Bool {
         let range =
             switch target {
-            case .span(let span, _): span
+            case .range(let span, _): span
             default: target.offset..<target.offset + 1
             }
         if pass.check.isDue, let end = list.record.end, range.upperBound > end { return false }

@@ -34,7 +34,8 @@ extension ListController {
         guard record.key == key else { return false }
         // The source has already accepted this record.
         if let taken, taken == (record.id, record.source) { return true }
-        guard (try? source.takeUp(record)) != nil else { return false }
+        guard source.mayServe(record) else { return false }
+        source.restore(from: record)
         taken = (record.id, record.source)
         return true
     }

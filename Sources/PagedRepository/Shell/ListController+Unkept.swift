@@ -19,7 +19,7 @@ extension ListController {
                 emptyPageLimit: world.options.sync.emptyPageLimit)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
-            unkept = UnkeptList(pages, behind: stored, from: page, at: world.clock.now())
+            unkept = NoStoreList(pages, behind: stored, from: page, at: world.clock.now())
         }
         guard let range = try? take(page, at: offset) else { return }
         try? await rebuild(telling: range)
@@ -59,7 +59,8 @@ extension ListController {
     private func askOn(_ target: PageRequest.Target, _ ticket: Int) async throws {
         let limit = world.options.itemLimit
         guard current.itemsEnd < limit else {
-            throw failed(FetchFailure(.hostile, "no more than \(limit) items are held in memory", isRetryable: false))
+            throw failed(
+                FetchFailure(.limitExceeded, "no more than \(limit) items are held in memory", isRetryable: false))
         }
         let answer: PageAnswer
         do {
@@ -108,7 +109,7 @@ extension ListController {
         unkept?.attempts = attempt
         let now = world.clock.now()
         let next = world.options.sync.retry.nextAttempt(
-            after: failure, attempt: attempt, now: now, chance: world.chance())
+            after: failure, attempt: attempt, now: now, jitter: world.jitter())
         return ListFailure(.next, failure, nextAttemptAt: next, cause: source.cause)
     }
 

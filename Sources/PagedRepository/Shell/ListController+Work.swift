@@ -34,7 +34,7 @@ extension ListController {
         }
         let sync = ListSync(
             storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            chance: world.chance,
+            jitter: world.jitter,
             logger: world.logger)
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
         // The events of the run are handled here, in order, while the run continues.
@@ -154,7 +154,7 @@ extension ListController {
                 guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
                 let why =
                     report.warnings.last ?? "the origin's answers contradict each other; no further items were received"
-                return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
+                return .failure(ListFailure(.next, FetchFailure(.unconfirmed, why, isRetryable: true)))
             }
             return .failure(
                 ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
@@ -238,7 +238,7 @@ extension ListController {
         options.work = .positions(range)
         let report = try await ListSync(
             storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            chance: world.chance, logger: world.logger
+            jitter: world.jitter, logger: world.logger
         ).run()
         try await renew()
         if let failure = report.headFailure ?? report.failures.first?.failure, report.outcome != .complete {

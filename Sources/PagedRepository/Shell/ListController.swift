@@ -36,7 +36,7 @@ actor ListController<Value: Sendable> {
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
-    var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    var unkept: NoStoreList<Value>? { didSet { settled.withLock { $0 = nil } } }
     /// Whether the work under way has replaced unstored pages by a changed page one.
     var hasReplacedUnkept = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
@@ -217,7 +217,7 @@ actor ListController<Value: Sendable> {
     func invalidate() async throws(StorageError) {
         // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
-            guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return }
+            guard let record = try await world.storage.query(key), source.mayServe(record) else { return }
             let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
             if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
         }
@@ -227,7 +227,7 @@ actor ListController<Value: Sendable> {
     /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
     /// that belongs to another owner (R45).
     func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
-        guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
+        guard let record = try await world.storage.query(key), source.mayServe(record) else { return nil }
         guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }
         return try await world.storage.changes(of: record.id, since: version, limit: max(1, limit))
     }

@@ -27,7 +27,7 @@ enum Meters {
         private let retries = Counter(.retries)
         private let payload = Counter(.payload)
         private let fetches = Timers(.fetches, Metric.Fetch.allCases)
-        private let others = Counter(.leftToOthers)
+        private let others = Counter(.leasedElsewhere)
         private let commits = Timers(.commits, Metric.Commit.allCases)
         private let pages = Counter(.pages)
         private let failures = Counters(.failures, Metric.Retry.allCases)
@@ -52,7 +52,7 @@ enum Meters {
             }
         }
 
-        func leftToOthers() { others.increment() }
+        func leasedElsewhere() { others.increment() }
 
         /// Counts a page that could not be fetched. `nil` means that no automatic trigger retries it.
         func failed(nextAttemptAt: Timestamp?) { failures.increment(nextAttemptAt == nil ? .none : .scheduled) }

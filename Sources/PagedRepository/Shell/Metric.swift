@@ -17,7 +17,7 @@ enum Metric: String, CaseIterable, Sendable {
     /// The time from a request to its result.
     case fetches = "pagecache_fetch_duration_seconds"
     /// Pages that a run left to other owners, which have them in flight or have stored them (R30).
-    case leftToOthers = "pagecache_pages_left_to_others_total"
+    case leasedElsewhere = "pagecache_pages_leased_elsewhere_total"
     /// The time that the storage needs for a commit of a run.
     case commits = "pagecache_commit_duration_seconds"
     /// Pages in applied commits.
@@ -38,7 +38,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .requests, .retries: "requests"
         case .payload: "bytes"
         case .fetches, .commits: "seconds"
-        case .leftToOthers, .pages: "pages"
+        case .leasedElsewhere, .pages: "pages"
         case .failures: "failures"
         case .backgroundRuns: "runs"
         case .circuits: "changes"
@@ -55,7 +55,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .failures: ("retry", Retry.allCases.map(\.rawValue))
         case .backgroundRuns: ("outcome", Metric.runOutcomes.map(\.rawValue))
         case .circuits: ("to", CircuitState.allCases.map(\.rawValue))
-        case .retries, .payload, .leftToOthers, .pages: nil
+        case .retries, .payload, .leasedElsewhere, .pages: nil
         }
     }
 
@@ -76,7 +76,8 @@ enum Metric: String, CaseIterable, Sendable {
         case page
         case notModified = "not_modified"
         case pastEnd = "past_end"
-        case transport, timeout, throttled, server, forbidden, refused, undecodable, hostile, doubtful, loop
+        case transport, timeout, throttled, server, forbidden, rejected, undecodable, unconfirmed, loop
+        case limitExceeded = "limit_exceeded"
         /// A class that a source has defined itself. All such classes share one series.
         case other
         /// The request was cancelled before its answer.
@@ -129,10 +130,10 @@ extension Metric.Request {
         case .throttled: self = .throttled
         case .server: self = .server
         case .forbidden: self = .forbidden
-        case .refused: self = .refused
+        case .rejected: self = .rejected
         case .undecodable: self = .undecodable
-        case .hostile: self = .hostile
-        case .doubtful: self = .doubtful
+        case .limitExceeded: self = .limitExceeded
+        case .unconfirmed: self = .unconfirmed
         case .loop: self = .loop
         default: self = .other
         }

@@ -13,15 +13,15 @@ extension SyncRun {
         warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
         queue.stop()
         switch target {
-        case .head:
+        case .firstPage:
             failures.head = nil
             leases.keepsHead = false
             telemetry.progress(.notStored(offset: 0, page))
             try await noteAsked(target)
-        case .span(let range, let overlap):
+        case .range(let range, let overlap):
             telemetry.progress(.notStored(offset: range.lowerBound - overlap, page))
             try await noteAsked(target)
-        case .follow(_, let offset):
+        case .cursor(_, let offset):
             telemetry.progress(.notStored(offset: offset, page))
             try await noteAsked(target)
         case .probe:
@@ -37,7 +37,7 @@ extension SyncRun {
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil
-        let edit = isKnown ? leases.succeeded(target.offset) : leases.forgotten(target.offset)
+        let edit = isKnown ? leases.succeeded(target.offset) : leases.deleted(target.offset)
         try await record([edit], for: query)
     }
 
@@ -46,7 +46,7 @@ extension SyncRun {
         guard reconciliation != nil else { return }
         questionFailed(
             FetchFailure(
-                .refused, "what has changed cannot be found out: the origin forbids storing its answers",
+                .rejected, "what has changed cannot be found out: the origin forbids storing its answers",
                 isRetryable: false))
         guard leases.keepsHead, let query else { return }
         leases.keepsHead = false

@@ -23,7 +23,7 @@ extension SyncRun {
             // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
             if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
             if !isCut, belief.isShort(page, at: start, source.access) {
-                return lookAgain(at: page, from: start, .span(range, overlap: overlap))
+                return lookAgain(at: page, from: start, .range(range, overlap: overlap))
             }
         }
         guard case .page(let page) = answer, page.content.count > overlap else {
@@ -37,7 +37,7 @@ extension SyncRun {
         case .page(let page, let start):
             return try await spanArrived(
                 .page(page), range, overlap: range.lowerBound - start, isCut: true, looks: looks)
-        case .undecided: return queue.add([.span(range, overlap: overlap)])
+        case .undecided: return queue.add([.range(range, overlap: overlap)])
         case nil: break
         }
         let missing = list.coverage.gaps(in: arrived)
@@ -56,7 +56,7 @@ extension SyncRun {
         }
         let step = place.step(page, missing, heldEnd: heldEnd, &pass, &belief)
         queue.add(pass.fill.takeLooks())
-        guard case .store(let edits) = step else { return queue.addFirst(.span(range, overlap: overlap)) }
+        guard case .store(let edits) = step else { return queue.addFirst(.range(range, overlap: overlap)) }
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
         case .stored: spanStored(page, arrived, of: range, missing, list)
         case .notStored: break
@@ -78,7 +78,7 @@ extension SyncRun {
     ) {
         counts.pagesFetched += 1
         if missing.isEmpty {
-            pass.fill.observe(fruitless: range.lowerBound)
+            pass.fill.observe(withoutNews: range.lowerBound)
         } else {
             belief.end.observe(itemsBefore: arrived.upperBound)
         }
@@ -208,15 +208,15 @@ extension SyncRun {
         let step = place.step(nothingIn: answer, &pass, &belief)
         queue.add(pass.fill.takeLooks())
         switch step {
-        case .again: queue.addFirst(.span(range, overlap: overlap))
+        case .again: queue.addFirst(.range(range, overlap: overlap))
         case .walkByPosition: walkByPosition()
-        case .doubtEnd: askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
+        case .doubtEnd: askWitness(for: .range(range, overlap: overlap), end: range.lowerBound)
         case .moved(let page, let isEnd): listMoved(page, at: range.lowerBound, isEnd: isEnd)
         case .lookBehind: break
         case .store(let edits), .forget(let edits):
             // Positions behind an empty one that the total counts are not requested.
             if range.lowerBound < list.record.total.exactCount ?? 0 { queue.clear(from: range.lowerBound) }
-            try await apply(edits, [leases.forgotten(range.lowerBound)], to: list)
+            try await apply(edits, [leases.deleted(range.lowerBound)], to: list)
         }
     }
 }

@@ -57,7 +57,7 @@ extension SyncRun {
         case .positions(let range):
             guard access.supportsRandomAccess else { return missing }
             return missing.filter { target in
-                guard case .span(let span, _) = target else { return true }
+                guard case .range(let span, _) = target else { return true }
                 return span.overlaps(range)
             }
         }
@@ -129,9 +129,9 @@ extension LedgerEntry {
 extension FetchTarget {
     fileprivate func covers(_ position: Int) -> Bool {
         switch self {
-        case .span(let range, _): range.contains(position)
-        case .follow(_, let offset): offset == position
-        case .head, .probe, .sweep: false
+        case .range(let range, _): range.contains(position)
+        case .cursor(_, let offset): offset == position
+        case .firstPage, .probe, .sweep: false
         }
     }
 }

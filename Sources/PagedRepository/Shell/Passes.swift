@@ -34,14 +34,14 @@ extension SyncRun {
                     return try await partlyDone(now, ending)
                 }
                 // The doubted position is not requested again before page one is answered.
-                var targets: [FetchTarget] = pass.witness.isAwaited ? [.head] : []
+                var targets: [FetchTarget] = pass.witness.isAwaited ? [.firstPage] : []
                 if targets.isEmpty, options.work.refreshesHead || pass.walk.mode == .whole {
-                    targets = rewalk(of: list)
+                    targets = traverseAgain(of: list)
                 }
                 if targets.isEmpty { targets = belief.hidden.shortAgain(furthest: belief.end.furthest) }
                 if targets.isEmpty { targets = lastPageAgain(of: list) }
                 if targets.isEmpty {
-                    targets = wanted(missingTargets(of: list).filter { !failures.givenUp.contains($0.offset) }, list)
+                    targets = wanted(missingTargets(of: list).filter { !failures.abandoned.contains($0.offset) }, list)
                 }
                 if targets.isEmpty { targets = looksBehind(list) }
                 if targets.isEmpty { targets = tail(of: list) }
@@ -90,7 +90,7 @@ extension SyncRun {
     /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
     /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
-        guard access == .chain, !list.isComplete, failures.givenUp.isEmpty,
+        guard access == .chain, !list.isComplete, failures.abandoned.isEmpty,
             let target = LoadPlan.tailWithoutCursor(of: list), pass.walk.reopens()
         else { return [] }
         return [target]
@@ -105,7 +105,7 @@ extension SyncRun {
             list.coverage.headEnd == end, passes.count == 0
         {
             pass.check.hasReadLastPage = true
-            return [.span(end - size..<end, overlap: 0)]
+            return [.range(end - size..<end, overlap: 0)]
         }
         guard access == .chain, pass.check.oldEnd != nil, !pass.check.hasReadLastPage, pass.walk.mode == nil,
             let target = LoadPlan.lastPage(of: list, pageOne: (belief.pageOne.count, belief.pageOne.next))
@@ -117,26 +117,26 @@ extension SyncRun {
 
     /// Returns the fetches for missing positions, without those that were requested in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
-        let barred = barredPlaces(of: list)
+        let suppressed = suppressedPlaces(of: list)
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(
             for: list, access: access, size: belief.sizes.size, overlap: overlap, isCheck: pass.check.oldEnd != nil
         ).filter {
-            !barred.contains($0.offset) && pass.fill.admits($0.offset, suspected: belief.end.suspected)
+            !suppressed.contains($0.offset) && pass.fill.admits($0.offset, suspected: belief.end.suspected)
         }
     }
 
     /// Returns the positions that this run must not request now (R33). Empty for an explicit call.
-    func barredPlaces(of list: ListOutline) -> Set<Int> {
+    func suppressedPlaces(of list: ListOutline) -> Set<Int> {
         guard options.honorsLedger else { return [] }
         let longest = max(options.retry.cap, options.retry.longestRetryAfter)
-        return LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest)
+        return LoadPlan.suppressed(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest)
     }
 
     /// Requests page one. If another owner has it in flight, uses the answer that the owner stores (R30).
     private func refreshHead() async throws(StorageError) -> FetchQueue.Ending {
         while true {
-            queue.add([.head])
+            queue.add([.firstPage])
             let ending = try await drive()
             guard leases.isElsewhere, ending == .drained else { return ending }
             await waitForOthers()

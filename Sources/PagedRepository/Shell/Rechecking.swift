@@ -6,7 +6,7 @@ extension SyncRun {
     /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
     /// stored restarts the pass, and the run then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
-        guard options.work == .everything, !passes.hasRechecked, !belief.isUnproven, failures.givenUp.isEmpty,
+        guard options.work == .everything, !passes.hasRechecked, !belief.isUnproven, failures.abandoned.isEmpty,
             options.maxPages == nil,
             let query
         else { return .drained }
@@ -64,9 +64,9 @@ extension SyncRun {
         guard !sight.isSettled, let list = try await storage.outline(of: query), range != nil || list.isComplete,
             !list.record.allowsDuplicates
         else { return [] }
-        let barred = barredPlaces(of: list)
+        let suppressed = suppressedPlaces(of: list)
         let places = list.uncheckedFailures.map(\.offset).filter {
-            !failures.hasFailed($0) && !barred.contains($0) && range?.contains($0) ?? true
+            !failures.hasFailed($0) && !suppressed.contains($0) && range?.contains($0) ?? true
         }
         return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
@@ -102,7 +102,7 @@ extension SyncRun {
             // The failed request was a step of a walk, which continues here.
             if failure != nil { pass.walk.mode = .whole }
             defer { pass.walk.mode = nil }
-            queue.add([.follow(cursor, offset: page.offset)])
+            queue.add([.cursor(cursor, offset: page.offset)])
             return try await drive()
         }
         if let failure, try await !takesLease(of: failure, query) { return .drained }
@@ -137,7 +137,7 @@ extension SyncRun {
         if after >= range.upperBound { edits.append(.touchPage(offset: range.lowerBound, validator: nil)) }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
         let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
-        let ledger = failures.map { leases.forgotten($0) }
+        let ledger = failures.map { leases.deleted($0) }
         guard try await commit(edits, after >= range.upperBound ? ledger : [], list) else {
             return phase.sweep.isDone = true
         }

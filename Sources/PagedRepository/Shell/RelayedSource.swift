@@ -12,5 +12,6 @@ extension RelayedSource {
     package var probeSize: Int? { source.probeSize }
     package var timeLimit: Duration? { source.timeLimit }
     package var returnsPromptly: Bool { source.isPrompt }
-    package func takeUp(_ list: QueryRecord) throws(FetchFailure) { try source.takeUp(list) }
+    package func authorize(_ list: QueryRecord) throws(FetchFailure) { try source.authorize(list) }
+    package func restore(from list: QueryRecord) { source.restore(from: list) }
 }

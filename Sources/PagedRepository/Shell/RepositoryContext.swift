@@ -7,7 +7,7 @@ final class RepositoryContext<Value: Sendable>: Sendable {
     let options: PagedListOptions
     let builder: SnapshotBuilder<Value>
     let clock: any SyncClock
-    let chance: @Sendable () -> Double
+    let jitter: @Sendable () -> Double
     let logger: Logger
     /// The query ids that were found for keys. An id is never used for another query, so its content is this list or no
     /// list.
@@ -22,14 +22,14 @@ final class RepositoryContext<Value: Sendable>: Sendable {
 
     init(
         options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock,
-        chance: @escaping @Sendable () -> Double,
+        jitter: @escaping @Sendable () -> Double,
         logger: Logger, queries: BoundedCache<QueryKey, QueryID>, executor: (any TaskExecutor)?
     ) {
         storage = builder.storage
         self.options = options.effective
         self.builder = builder
         self.clock = clock
-        self.chance = chance
+        self.jitter = jitter
         self.logger = logger
         self.queries = queries
         self.executor = executor
@@ -43,7 +43,7 @@ final class RepositoryContext<Value: Sendable>: Sendable {
         builder = SnapshotBuilder(
             storage: other.storage, codec: other.builder.codec, cache: other.builder.cache, policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
-        (storage, clock, chance, logger) = (other.storage, other.clock, other.chance, other.logger)
+        (storage, clock, jitter, logger) = (other.storage, other.clock, other.jitter, other.logger)
         (queries, executor, runs, lookout) = (other.queries, other.executor, other.runs, other.lookout)
     }
 }

@@ -9,23 +9,23 @@ extension SyncRun {
         if case .sweep(let range) = target, failure.refusesPlace,
             let window = try await storage.query(key)?.window, window <= range.upperBound
         {
-            queue.landed(target)
+            queue.completed(target)
             try await sweepArrived(.pastEnd, range)
             return true
         }
-        guard case .span(let range, _) = target, failure.refusesPlace, range.lowerBound > 0, let query,
+        guard case .range(let range, _) = target, failure.refusesPlace, range.lowerBound > 0, let query,
             let list = try await storage.outline(of: query)
         else { return false }
         if let look = pass.fill.looks[range.lowerBound] {
             // Behind a supposed end, a refusal is no failure. It shows that nothing can be fetched there.
-            queue.landed(target)
+            queue.completed(target)
             belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
             if failure.httpStatus == 422, let end = look.end, list.coverage.headEnd == end {
                 _ = try await self.end(atWindow: end, nil, list)
             } else {
                 try await nothingBehind(look, at: range.lowerBound, list)
             }
-            try await record([leases.forgotten(range.lowerBound)], for: query)
+            try await record([leases.deleted(range.lowerBound)], for: query)
             return true
         }
         let total = list.record.total.exactCount ?? .max
@@ -38,11 +38,11 @@ extension SyncRun {
         guard pass.fill.refused.count > 1 || isLast || range.lowerBound == belief.end.suspected,
             let first = pass.fill.refused.min()
         else { return false }
-        queue.landed(target)
+        queue.completed(target)
         pass.fill.observe(emptyFrom: first)
         queue.clear(from: first)
-        failures.givenUp.subtract(pass.fill.refused)
-        let edits = pass.fill.refused.sorted().map { leases.forgotten($0) }
+        failures.abandoned.subtract(pass.fill.refused)
+        let edits = pass.fill.refused.sorted().map { leases.deleted($0) }
         try await record(edits, for: query)
         return true
     }
@@ -76,7 +76,8 @@ extension SyncRun {
         if case .sweep(let range) = target, let window = list.record.window, window <= range.upperBound { return nil }
         let isHeld = list.heldPages.contains { $0.range.contains(place) }
         if !isHeld {
-            guard case .span = target, answer == .notFound, !belief.end.isRefusedForLong(place, now: storageTime) else {
+            guard case .range = target, answer == .notFound, !belief.end.isRefusedForLong(place, now: storageTime)
+            else {
                 return nil
             }
             pass.fill.observe(notFound: place)
@@ -85,7 +86,7 @@ extension SyncRun {
         let status = answer == .notFound ? 404 : nil
         let code = status.map { " (\($0))" } ?? ""
         let why = "the origin refuses position \(place)\(code), which its total counts"
-        return FetchFailure(.refused, why, isRetryable: true, httpStatus: status)
+        return FetchFailure(.rejected, why, isRetryable: true, httpStatus: status)
     }
 }
 
@@ -100,7 +101,7 @@ extension SyncRun {
         belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
         let start = range.lowerBound / belief.sizes.size * belief.sizes.size
         guard start != range.lowerBound - overlap, pass.fill.realigns(range.lowerBound) else { return nil }
-        return .span(range, overlap: range.lowerBound - start)
+        return .range(range, overlap: range.lowerBound - start)
     }
 }
 
@@ -117,7 +118,7 @@ extension PageAnswer {
 extension FetchFailure {
     /// Whether the origin refuses the position, and not the list as a whole.
     fileprivate var refusesPlace: Bool {
-        guard !isRetryable, failureClass == .refused, let status = httpStatus else { return false }
+        guard !isRetryable, failureClass == .rejected, let status = httpStatus else { return false }
         return [400, 404, 416, 422].contains(status)
     }
 }

@@ -7,7 +7,7 @@ extension SyncRun {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let end = ListBelief.PassEnd(
             list: list, access: source.access, isFirstPass: passes.count == 0,
-            hasMissing: !missingTargets(of: list).isEmpty, hasGivenUp: !failures.givenUp.isEmpty)
+            hasMissing: !missingTargets(of: list).isEmpty, hasGivenUp: !failures.abandoned.isEmpty)
         switch belief.settle(end, &pass) {
         case .unchanged: return true
         case .again: return false
@@ -88,7 +88,7 @@ extension SyncRun {
         {
             report.hiddenItems = max(0, total - end)
         }
-        report.wasHeard = counts.wasHeard
+        report.originAnswered = counts.originAnswered
         return report
     }
 
@@ -97,6 +97,6 @@ extension SyncRun {
             state,
             ListBelief.RunEnding(
                 fetching: ending, work: options.work, isPartDone: part.isDone, headFailure: failures.head,
-                wasHeard: counts.wasHeard, access: source.access))
+                originAnswered: counts.originAnswered, access: source.access))
     }
 }

@@ -28,7 +28,7 @@ struct SourceCall: Hashable, Sendable {
         throw ListFailure(
             kind,
             FetchFailure(
-                .refused, "the source of a list must not load the same list: the call would wait for itself",
+                .rejected, "the source of a list must not load the same list: the call would wait for itself",
                 isRetryable: false))
     }
 }

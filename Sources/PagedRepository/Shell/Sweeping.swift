@@ -30,7 +30,7 @@ extension SyncRun {
             // The doubted position is not requested again before page one is answered.
             let questions = grid.questions(
                 from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount)
-            queue.add(pass.witness.isAwaited ? [.head] : questions.map { .sweep($0) })
+            queue.add(pass.witness.isAwaited ? [.firstPage] : questions.map { .sweep($0) })
             let ending = try await drive()
             phase.sweep.answers.removeAll()
             if ending != .drained { return ending }
@@ -172,7 +172,7 @@ extension SyncRun {
             pass.walk.mode = nil
         }
         if let cursor = start.cursor {
-            queue.add([.follow(cursor, offset: start.position)])
+            queue.add([.cursor(cursor, offset: start.position)])
             let ending = try await drive()
             if ending != .drained || pass.mustRestart { return ending }
         }

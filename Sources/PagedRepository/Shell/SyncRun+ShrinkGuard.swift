@@ -2,8 +2,8 @@ import PageModel
 
 /// Answers that would remove much of a list are requested once more before the run believes them (R20).
 extension SyncRun {
-    func doubt(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Verdict {
-        ShrinkGuard(page).verdict(
+    func doubt(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Confirmation {
+        ShrinkGuard(page).confirmation(
             list.ledger.first { $0.offset == 0 }, askedAt: leases.asked.at, now: list.readAt,
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
@@ -24,7 +24,7 @@ extension SyncRun {
         leases.end()
         // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
         // recorded.
-        queue.add(.head, at: clock.now() + pause)
+        queue.add(.firstPage, at: clock.now() + pause)
     }
 
     /// Handles an answer that says that the list ends before held or expected positions (R20). A failing origin that

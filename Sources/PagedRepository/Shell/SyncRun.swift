@@ -13,7 +13,7 @@ final class SyncRun {
     let key: QueryKey
     var options: SyncOptions
     let clock: any SyncClock
-    let chance: @Sendable () -> Double
+    let jitter: @Sendable () -> Double
     let telemetry: RunTelemetry
 
     var start: RunStart
@@ -39,7 +39,7 @@ final class SyncRun {
 
     init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions, clock: any SyncClock,
-        chance: @escaping @Sendable () -> Double, logger: Logger,
+        jitter: @escaping @Sendable () -> Double, logger: Logger,
         progress: @escaping @Sendable (SyncEvent) -> Void
     ) {
         self.storage = storage
@@ -47,7 +47,7 @@ final class SyncRun {
         self.key = key
         self.options = options.bounded
         self.clock = clock
-        self.chance = chance
+        self.jitter = jitter
         telemetry = RunTelemetry(logger: logger.about(key), progress: progress)
         start = RunStart(at: clock.now())
         leases = RunLeases(
@@ -57,7 +57,7 @@ final class SyncRun {
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: self.options.concurrency, transportFailures: options.transportFailuresUntilOffline,
-                patience: options.patience, budget: self.options.maxPages))
+                retryWaitBudget: options.retryWaitBudget, budget: self.options.maxPages))
     }
 
     func run() async throws(StorageError) -> SyncReport {
@@ -110,7 +110,8 @@ final class SyncRun {
     /// Whether the record does not belong to another owner (R45). The source restores its state from the record.
     func isOurs(_ record: QueryRecord) -> Bool {
         do {
-            try source.takeUp(record)
+            try source.authorize(record)
+            source.restore(from: record)
             return true
         } catch {
             failures.head = error

@@ -78,7 +78,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         options.work = work
         let sync = ListSync(
             storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            chance: world.chance, logger: world.logger)
+            jitter: world.jitter, logger: world.logger)
         return try await sync.run { served.note($0) }
     }
 

@@ -47,7 +47,7 @@ struct WindowReader<Value: Sendable>: Sendable {
     private func settled(_ known: KeptWindow, _ source: any PageSource) -> ItemWindow<Value>? {
         let now = clock.now()
         guard known.mark.holds(storage.changeCount(of: known.record.id), now: now),
-            known.source.isSame(as: source) || (try? source.takeUp(known.record)) != nil
+            known.source.isSame(as: source) || source.mayServe(known.record)
         else { return nil }
         var window = known.window(of: Value.self)
         window.freshness = builder.freshness(of: known.record, now: known.mark.storageTime(at: now))
@@ -71,7 +71,7 @@ struct WindowReader<Value: Sendable>: Sendable {
         // The change count is read first. A commit during the read then results in another count.
         let count = storage.changeCount(of: query)
         guard let (window, record, bytes, storedAt) = try await builder.window(query, key.range) else { return .gone }
-        guard record.key == key.list, (try? source.takeUp(record)) != nil else { return .another }
+        guard record.key == key.list, source.mayServe(record) else { return .another }
         if let count, window.unusable.isEmpty {
             let mark = ReadMark(changeCount: count, readAt: now, storedAt: storedAt)
             kept.keep(KeptWindow(window, record, mark, source), key, cost: bytes + WindowReader.overhead)

@@ -73,7 +73,7 @@ extension ListCommit {
         changes.append(.confirmed(range))
     }
 
-    func demote(_ range: Range<Int>) async throws(StorageError) {
+    func markStale(_ range: Range<Int>) async throws(StorageError) {
         // Positions stay the same, but plans that relied on these pages must be made again.
         moved = true
         try await cut(at: range.lowerBound)

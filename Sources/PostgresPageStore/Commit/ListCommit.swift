@@ -74,7 +74,7 @@ final class ListCommit {
             changes.append(.generationBegan)
             list.holdings?.startGeneration()
             journal.generationBegan()
-        case .markStale(let range): try await demote(range)
+        case .markStale(let range): try await markStale(range)
         case .truncate(let position): try await truncate(at: position)
         case .dropOlderGenerations:
             for row in try await image.rows(olderThan: generation) { delete(row) }

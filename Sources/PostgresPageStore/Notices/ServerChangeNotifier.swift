@@ -72,10 +72,10 @@ final class ServerChangeNotifier: Sendable {
         return state.withLock { $0.isDelivered && !$0.isClosed } ? hub.changeCount(of: query) : nil
     }
 
-    /// Begins to listen, and waits until the test of the channel has succeeded, or for `patience`.
-    func start(for patience: Duration) async {
+    /// Begins to listen, and waits until the test of the channel has succeeded, or for `limit`.
+    func start(for limit: Duration) async {
         listen()
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + limit
         while !state.withLock({ $0.isDelivered || $0.isClosed }), ContinuousClock.now < end {
             do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
         }

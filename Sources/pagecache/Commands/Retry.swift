@@ -98,7 +98,7 @@ struct Retry: AsyncParsableCommand {
         options.retry.attempts = retries
         // The user asked for the list to be stored: see `sync --respect-no-store`.
         options.storesDespiteNoStore = true
-        options.patience = wait.duration
+        options.retryWaitBudget = wait.duration
         var due: [DueWork] = []
         for record in records {
             guard let list = try await store.outline(of: record.id) else { continue }

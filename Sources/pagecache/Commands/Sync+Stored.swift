@@ -10,7 +10,7 @@ extension Sync {
     func syncStored() async throws {
         try await common.withStore(.writing, checkingPlace: true) { store in
             var options = options
-            if work.due { options.patience = fetch.wait?.duration ?? .zero }
+            if work.due { options.retryWaitBudget = fetch.wait?.duration ?? .zero }
             let jobs = try await jobs(in: store, options)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,

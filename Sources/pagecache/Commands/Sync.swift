@@ -186,7 +186,7 @@ struct Sync: AsyncParsableCommand {
         // The user of `sync` asks for a copy, as with a download. A library that serves other users does not make that
         // choice for them.
         options.storesDespiteNoStore = !fetch.respectNoStore
-        options.patience = fetch.wait?.duration ?? options.patience
+        options.retryWaitBudget = fetch.wait?.duration ?? options.retryWaitBudget
         options.checksStoredBytes = !work.selectsQueries
         options.reportsOutline = true
         // A mistyped URL leaves no query in the store.

@@ -43,7 +43,7 @@ struct SyncRendering {
             var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
             if report.headFailure == nil, report.pagesNotStored > 0 {
                 failure = FetchFailure(
-                    .refused, "the origin forbids storing its answers (no-store)", isRetryable: false)
+                    .rejected, "the origin forbids storing its answers (no-store)", isRetryable: false)
             }
             if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
             return ToolFailure(fetching: Printable.text(shownURL), failure, cached: isCached)

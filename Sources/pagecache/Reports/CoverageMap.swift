@@ -23,13 +23,13 @@ struct CoverageMap: Equatable {
     }
 
     /// Positions of one state.
-    struct Stretch: Equatable {
+    struct Interval: Equatable {
         var range: Range<Int>
         var state: State
     }
 
     /// Maximal stretches in ascending order, without holes between them.
-    let stretches: [Stretch]
+    let stretches: [Interval]
     /// Whether the list may continue after the last stretch (R24).
     let isOpen: Bool
 
@@ -42,13 +42,13 @@ struct CoverageMap: Equatable {
             list.length, list.pages.last?.range.upperBound ?? 0,
             failing.last.map { min($0, ListTotal.largest) + 1 } ?? 0)
         isOpen = list.record.validatedAt != nil && list.record.end == nil && list.record.total.exactCount == nil
-        var found: [Stretch] = []
+        var found: [Interval] = []
         func append(_ range: Range<Int>, _ state: State) {
             guard !range.isEmpty else { return }
             if let last = found.last, last.state == state {
                 found[found.count - 1].range = last.range.lowerBound..<range.upperBound
             } else {
-                found.append(Stretch(range: range, state: state))
+                found.append(Interval(range: range, state: state))
             }
         }
         // A failure covers the page that would start at its offset. It ends at the next offset with a page or a ledger
@@ -105,15 +105,15 @@ struct CoverageMap: Equatable {
     /// The list in cells of `size` positions each. The last cell may be shorter. Each cell shows the most important of
     /// its states.
     /// - Parameter size: at least 1. The caller has to choose it so that the number of cells stays small.
-    func cells(of size: Int) -> [Stretch] {
-        var cells: [Stretch] = []
+    func cells(of size: Int) -> [Interval] {
+        var cells: [Interval] = []
         var rest = stretches[...]
         var start = 0
         while start < length {
             let range = start..<min(start + max(1, size), length)
             rest = rest.drop { $0.range.upperBound <= range.lowerBound }
             let states = rest.prefix { $0.range.lowerBound < range.upperBound }.map(\.state)
-            cells.append(Stretch(range: range, state: states.min { $0.rank < $1.rank } ?? .gap))
+            cells.append(Interval(range: range, state: states.min { $0.rank < $1.rank } ?? .gap))
             start = range.upperBound
         }
         return cells

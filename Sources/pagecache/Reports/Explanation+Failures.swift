@@ -86,8 +86,8 @@ extension Explanation {
             """
             The answer has another format than before. Check --items and --paging with 'pagecache probe'.
             """
-        case .hostile?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
-        case .doubtful?:
+        case .limitExceeded?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
+        case .unconfirmed?:
             "The answer would remove much of the list. It is applied once the origin repeats it."
         case .loop?: "The origin repeats itself: a cursor repeats, or pages have no new items."
         default: nil

@@ -95,7 +95,7 @@ struct HTMLCard {
         let map = CoverageMap(of: list, policy: policy, now: now)
         guard map.length > 0 else { return "" }
         // Adjacent cells of one state become one rectangle.
-        var stretches: [CoverageMap.Stretch] = []
+        var stretches: [CoverageMap.Interval] = []
         for cell in map.cells(of: CoverageMap.cellSize(for: map.length, atMost: HTMLCard.cells)) {
             if let last = stretches.last, last.state == cell.state {
                 stretches[stretches.count - 1].range = last.range.lowerBound..<cell.range.upperBound

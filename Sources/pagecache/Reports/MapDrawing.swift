@@ -34,7 +34,7 @@ struct MapDrawing {
     }
 
     /// Adjacent cells of one colour share one colour code.
-    private func drawn(_ cells: ArraySlice<CoverageMap.Stretch>, _ colour: (Int, String) -> String) -> String {
+    private func drawn(_ cells: ArraySlice<CoverageMap.Interval>, _ colour: (Int, String) -> String) -> String {
         var text = ""
         var rest = cells
         while let first = rest.first {

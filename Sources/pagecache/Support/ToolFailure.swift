@@ -85,7 +85,7 @@ struct ToolFailure: Error {
                     ? "'pagecache show' reads the stored items without the network"
                     : "check the host and the port of the URL, and the network"
             case .timeout: "try again later, or with a longer --timeout"
-            case .refused where failure.httpStatus ?? 0 >= 400: "check the URL"
+            case .rejected where failure.httpStatus ?? 0 >= 400: "check the URL"
             case .throttled, .server: "try again later"
             default: nil
             }

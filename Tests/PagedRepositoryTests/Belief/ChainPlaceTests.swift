@@ -77,7 +77,7 @@ struct ChainPlaceTests {
     func emptyEnd() {
         var walk = Walk()
         #expect(walk.receive(answer(0..<0)) == .doubtEnd(at: 20))
-        _ = walk.pass.witness.ask(for: .follow(PageCursor("c20"), offset: 20), end: 20)
+        _ = walk.pass.witness.ask(for: .cursor(PageCursor("c20"), offset: 20), end: 20)
         _ = walk.pass.witness.take()
         #expect(walk.receive(answer(0..<0)) == .end(ChainEnd(position: 20, offset: 20)))
         var refused = Walk()

@@ -79,7 +79,7 @@ struct ListBeliefTests {
     func shortAgain() {
         var belief = ListBelief()
         belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
-        let target = FetchTarget.span(10..<20, overlap: 0)
+        let target = FetchTarget.range(10..<20, overlap: 0)
         belief.observeLength(of: .page(answer(10..<17, total: .exact(40))), to: target, .offsets)
         #expect(belief.hidden.shortAgain(furthest: 17) == [])
         #expect(belief.hidden.shortAgain(furthest: 30) == [target])
@@ -103,7 +103,7 @@ struct ListBeliefTests {
     @Test("A position that was not found for an hour counts as refused, if no item is held behind it (R24)")
     func notFound() {
         let since = Timestamp(milliseconds: 1_000_000)
-        let failure = FetchFailure(.refused, "gone", isRetryable: true, httpStatus: 404)
+        let failure = FetchFailure(.rejected, "gone", isRetryable: true, httpStatus: 404)
         var end = EndBelief()
         end.restore([
             LedgerEntry(offset: 20, state: .failedRetryable, attempts: 1, firstFailureAt: since, failure: failure)
@@ -119,7 +119,7 @@ struct ListBeliefTests {
     @Test("A claim about the end is believed after page one has arrived in between (R20)")
     func witness() {
         var witness = EndWitness()
-        let target = FetchTarget.span(20..<30, overlap: 0)
+        let target = FetchTarget.range(20..<30, overlap: 0)
         let (asked, askedAgain) = (witness.ask(for: target, end: 20), witness.ask(for: target, end: 20))
         #expect(asked && !askedAgain)
         #expect(!witness.confirms(20, end: 20), "page one is not answered yet")
@@ -139,7 +139,7 @@ struct ListBeliefTests {
         fill.observe(emptyFrom: 30)
         fill.observe(emptyFrom: 60)
         #expect(!fill.admits(30, suspected: nil) && fill.admits(20, suspected: nil))
-        fill.observe(fruitless: 20)
+        fill.observe(withoutNews: 20)
         #expect(!fill.admits(20, suspected: nil))
         let (first, second) = (fill.confirms(10), fill.confirms(10))
         #expect(!first && second)

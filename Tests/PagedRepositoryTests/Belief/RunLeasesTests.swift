@@ -33,7 +33,7 @@ struct RunLeasesTests {
         var leases = leases(at: [0, 20])
         leases.keepsHead = true
         leases.keep(20)
-        #expect(leases.isKept(for: .head) && leases.isKept(for: .span(20..<30, overlap: 0)))
+        #expect(leases.isKept(for: .firstPage) && leases.isKept(for: .range(20..<30, overlap: 0)))
         leases.committed([])
         #expect(!leases.hasEnded && leases.keepsHead)
         leases.committed([.succeeded(offset: 0, lease: leases[0])])
@@ -47,7 +47,7 @@ struct RunLeasesTests {
     @Test("Reserved requests that do not start give their leases back")
     func reserved() {
         var leases = leases(at: [10, 30])
-        let targets = [10, 20, 30].map { FetchTarget.span($0..<$0 + 10, overlap: 0) }
+        let targets = [10, 20, 30].map { FetchTarget.range($0..<$0 + 10, overlap: 0) }
         leases.reserve(targets, [10, 30])
         let started = leases.startReserved(1)
         #expect(started.targets == [targets[0]] && started.granted == [10, 30])

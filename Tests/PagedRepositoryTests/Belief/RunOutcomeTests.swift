@@ -28,7 +28,7 @@ struct RunOutcomeTests {
     static let rows: [Row] = [
         Row(
             name: "an origin without any answer is offline", list: whole, ending: .offline,
-            change: { $1.wasHeard = false }, outcome: .offline),
+            change: { $1.originAnswered = false }, outcome: .offline),
         Row(name: "an origin that answered once is not offline", list: whole, ending: .offline, outcome: .incomplete),
         Row(name: "a budget that suffices for the whole list", list: whole, ending: .limited, outcome: .complete),
         Row(name: "a budget that leaves a gap", list: partial, ending: .limited, outcome: .limited),
@@ -47,7 +47,7 @@ struct RunOutcomeTests {
             change: { $1.headFailure = FetchFailure(.transport, "away", isRetryable: true) }, outcome: .incomplete),
         Row(
             name: "a page one that failed for good", list: whole,
-            change: { $1.headFailure = FetchFailure(.refused, "no", isRetryable: false) }, outcome: .failed),
+            change: { $1.headFailure = FetchFailure(.rejected, "no", isRetryable: false) }, outcome: .failed),
         Row(
             name: "a next page that arrived", list: partial, work: .next, change: { $1.isPartDone = true },
             outcome: .complete),

@@ -58,7 +58,7 @@ struct SpanPlaceTests {
     func short() {
         var fill = Fill(held([0..<20]))
         #expect(edits(fill.receive(answer(20..<25))) == [.markContiguous(20..<25)])
-        #expect(fill.pass.fill.takeLooks() == [.span(30..<40, overlap: 0)])
+        #expect(fill.pass.fill.takeLooks() == [.range(30..<40, overlap: 0)])
         #expect(fill.pass.fill.looks[30] == PositionFill.Look(end: 25))
         #expect(fill.pass.fill.takeLooks() == [])
     }
@@ -92,7 +92,7 @@ struct SpanPlaceTests {
         #expect(!fill.pass.fill.admits(20, suspected: nil))
         var before = Fill(held([0..<20, 30..<40]))
         #expect(before.receiveNothing() == .doubtEnd)
-        _ = before.pass.witness.ask(for: .span(20..<30, overlap: 0), end: 20)
+        _ = before.pass.witness.ask(for: .range(20..<30, overlap: 0), end: 20)
         _ = before.pass.witness.take()
         #expect(before.receiveNothing() == .moved(answer(0..<0), isEnd: true))
     }
@@ -111,6 +111,6 @@ struct SpanPlaceTests {
         let page = answer(20..<25, total: .exact(25), hasMore: true)
         #expect(
             edits(fill.receive(page)) == [.markContiguous(20..<25)], "the total is kept until the next page is empty")
-        #expect(fill.pass.fill.takeLooks() == [.span(30..<40, overlap: 0)])
+        #expect(fill.pass.fill.takeLooks() == [.range(30..<40, overlap: 0)])
     }
 }

@@ -93,16 +93,16 @@ extension ListBelief {
     mutating func observeLength(of answer: PageAnswer, to target: FetchTarget, _ source: PagingAccess) {
         guard case .page(let page) = answer, let whole = sizes.whole(source) else { return }
         switch target {
-        case .span, .sweep: break
+        case .range, .sweep: break
         case .probe(let range): if range.count < sizes.size { return }
-        case .head, .follow: return
+        case .firstPage, .cursor: return
         }
         sizes.observe(page: page.content.count)
         let after = target.offset + page.content.count
         guard page.content.count < whole, page.total.exactCount ?? 0 > after || end.furthest > after else { return }
         // Whether the list continues behind it is not known before the answers of the same batch have arrived.
         var isUndecided = false
-        if case .span = target {
+        if case .range = target {
             isUndecided = access(source).supportsRandomAccess && !isShort(page, at: target.offset, source)
         }
         hidden.observe(short: page, at: target.offset, undecided: isUndecided ? target : nil)

@@ -3,7 +3,7 @@ import Synchronization
 /// Ends a run of the engine without cancelling its task, for the graceful shutdown of a service group.
 ///
 /// State: a flag that is set once, and the signal that wakes the engine's task.
-final class EngineStop: Sendable {
+final class StopRequest: Sendable {
     let wake = Signal()
     private let told = Atomic(false)
 

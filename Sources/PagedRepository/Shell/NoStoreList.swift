@@ -1,7 +1,7 @@
 import PageModel
 
 /// The unstored pages that a list shows. Their items exist in this process only, as long as the list is in use.
-struct UnkeptList<Value: Sendable>: Sendable {
+struct NoStoreList<Value: Sendable>: Sendable {
     var pages: EphemeralPages
     /// The time at which page one arrived last, if it is one of these pages.
     private(set) var servedAt: Timestamp

@@ -3,7 +3,7 @@ import PageModel
 /// Plans all runs that are due for one list at one moment, in order. A pure decision (R29, R33).
 ///
 /// The agenda computes due times, one job at a time. This plan is for callers that look once and do all due work.
-struct DuePlan {
+struct DueRuns {
     let agenda: SyncScheduler
 
     /// Returns all due runs: scheduled retries, page one of a stale or invalidated pinned list, missing pages of a
@@ -29,7 +29,7 @@ struct DuePlan {
         // If page one never arrived, the whole list is wanted.
         if offsets.contains(0), list.record.validatedAt == nil { return [.everything] }
         let behind = offsets.filter { $0 > 0 }
-        return (offsets.contains(0) ? [.refresh] : []) + DuePlan.stretches(behind, of: list).map { .positions($0) }
+        return (offsets.contains(0) ? [.refresh] : []) + DueRuns.stretches(behind, of: list).map { .positions($0) }
     }
 
     /// Returns the positions of the pages that failed at these offsets. Failed pages without another page between them

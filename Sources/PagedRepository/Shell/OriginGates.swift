@@ -1,7 +1,7 @@
 /// The gates that the runs at one origin share, for origins without a gate of their own.
 ///
 /// Owned by the engine's task.
-struct EngineGates {
+struct OriginGates {
     private var gates: [String: OriginGate] = [:]
 
     mutating func gate(of origin: SyncEngine.Origin, for engine: SyncEngine) -> OriginGate {
