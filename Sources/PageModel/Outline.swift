@@ -78,6 +78,12 @@ public struct ListOutline: Hashable, Sendable {
         return coverage.gaps(below: window).isEmpty
     }
 
+    /// Whether items are held behind the origin's result window, so that the window is wrong.
+    package var isWindowDisproved: Bool {
+        guard let window = record.window else { return false }
+        return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
+    }
+
     /// The held share of the list, 0…1; `nil` when its length is unknown.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }

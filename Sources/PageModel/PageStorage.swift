@@ -247,10 +247,12 @@ public struct PurgeReport: Hashable, Sendable {
     public var pages: Int
     /// Bytes of the removed items, including their layout.
     public var bytes: Int
-    /// Whether removed bytes may still be in the storage's log, because a reader used the log for longer than the busy
-    /// budget. The storage finishes the purge with a later commit or eviction, or when it is closed or opened again.
+    /// Whether removed bytes may still be in the storage's log or file, because a reader used the log for longer than the
+    /// busy budget, or because the disk is full. The storage finishes the purge with a later commit or eviction, or when it is closed or opened again.
     /// Defaults to false.
     public var mayRemainInLog: Bool
+    /// Whether removed bytes may remain because the disk is full, and not because of a reader. Defaults to false.
+    public var isDiskFull = false
 
     /// Creates a report.
     public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0, mayRemainInLog: Bool = false) {

@@ -178,6 +178,12 @@ public struct QueryRecord: Hashable, Sendable {
         return window < total.exactCount ?? .max
     }
 
+    /// The value of ``paging`` after a repair has removed a damaged description. The next sync replaces it.
+    package static let lostPaging = "lost"
+
+    /// Whether a repair has removed the description of the list, so that the storage no longer knows its URL.
+    package var isDescriptionLost: Bool { paging == QueryRecord.lostPaging && source.isEmpty }
+
     /// Whether page one has to be fetched again before any part of the list counts as fresh.
     public var isInvalidated: Bool { invalidatedAt != nil }
 }

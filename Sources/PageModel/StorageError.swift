@@ -19,6 +19,10 @@ public struct StorageError: Error, Sendable {
         public static let moved = Code(description: "store_moved")
         /// The log next to the store belongs to another store that was at this path before. It was not read.
         public static let foreignLog = Code(description: "foreign_log")
+        /// A path next to the store that belongs to it is not a regular file. Nothing was changed.
+        public static let strayFile = Code(description: "stray_file")
+        /// The path of the store is a symbolic link into a directory that does not exist.
+        public static let danglingLink = Code(description: "dangling_link")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")
         /// The server of the storage cannot be reached, or the connection was lost. A later call may succeed.

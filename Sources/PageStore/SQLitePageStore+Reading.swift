@@ -29,11 +29,13 @@ extension SQLitePageStore {
     /// omits these queries, `verify` reports them, and `repair` repairs them.
     /// - Throws: `StorageError`, as every read does.
     public func damagedQueries() async throws(StorageError) -> Int {
-        try await read { reading throws(StorageError) in
-            var count = 0
-            _ = try QueryTable.all(in: reading.connection) { _ in count += 1 }
-            return try QueryTable.isTreeDamaged(in: reading.connection) ? count + 1 : count
-        }
+        try await storedQueries().damagedCount
+    }
+
+    /// Returns the record of every query, and what can be read of the damaged ones.
+    /// - Throws: `StorageError`, as every read does. Unreadable records are part of the result, and are not thrown.
+    package func storedQueries() async throws(StorageError) -> StoredQueries {
+        try await read { reading throws(StorageError) in try QueryTable.stored(in: reading.connection) }
     }
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {

@@ -54,14 +54,26 @@ extension SQLitePageStore {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
 
-    /// Makes a store with a truncated file openable, so that ``repair()`` can save the remaining rows.
+    /// Repairs the header of a store's file, so that the store can be opened and ``repair()`` can save its rows.
     ///
-    /// Changes four bytes of the file's header. No process may have the store open.
+    /// Restores the format numbers. Restores the application id and the schema number where the tables prove them. Writes
+    /// the actual number of pages into the header of a truncated file. No process may have the store open.
     /// - Parameter path: the path of the store.
-    /// - Returns: whether the file was too short. Otherwise nothing was changed.
-    /// - Throws: `StorageError` with `notFound`, `notAStore`, `busy`, `permission` or `inputOutput`.
-    public static func admitShortFile(at path: String) throws(StorageError) -> Bool {
-        try ShortFile.admit(try StoreFile.locate(path))
+    /// - Returns: the problems that were found and repaired. Empty if nothing was changed.
+    /// - Throws: `StorageError` with `notFound`, `notAStore`, `strayFile`, `busy`, `permission` or `inputOutput`.
+    public static func repairHeader(at path: String) throws(StorageError) -> [Finding] {
+        let file = try StoreFile.locate(path)
+        try StoreFile.checkCompanions(of: file)
+        var problems = try StoreHeader.mend(file)
+        if try ShortFile.admit(file) { problems.append("the file \(file) is shorter than its header says") }
+        return problems.map { Finding(.file, $0) }
+    }
+
+    /// Returns the problem in the file's header that makes SQLite refuse to write the store. Returns nil if there is
+    /// none.
+    /// - Throws: `StorageError`, as every read does.
+    package func headerProblem() async throws(StorageError) -> String? {
+        try await read { reading throws(StorageError) in StoreHeader.problem(of: reading.connection) }
     }
 
     /// The files that repairs and ``setAside(at:now:)`` have left next to the store, by name. They may hold data that
@@ -71,11 +83,14 @@ extension SQLitePageStore {
     /// Returns whether a file is a damaged store: its header or its schema cannot be read, or ``verify()`` has findings.
     ///
     /// Changes nothing, and creates no file.
-    /// - Throws: `StorageError` with `notAStore` for another file, with `newerSchema` for a store of a newer version, and
-    ///   with `notFound` for a blank file; otherwise as opening and reading do.
+    /// - Throws: `StorageError` with `notAStore` for another file, with `newerSchema` for a store of a newer version, with
+    ///   `strayFile` for an obstacle next to the store, and with `notFound` for a blank file; otherwise as opening and
+    ///   reading do.
     package static func isDamaged(at path: String) async throws(StorageError) -> Bool {
+        let file = try StoreFile.locate(path)
+        try StoreFile.checkCompanions(of: file)
         do throws(StorageError) {
-            _ = try StoreFile.kind(of: try StoreFile.locate(path))
+            _ = try StoreFile.kind(of: file)
         } catch {
             guard error.code == .damaged else { throw error }
             return true

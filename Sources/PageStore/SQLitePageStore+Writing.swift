@@ -79,8 +79,17 @@ extension SQLitePageStore {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
         do throws(StorageError) {
-            return try await withWriter { session throws(StorageError) in
+            let report = try await withWriter { session throws(StorageError) in
                 try Purge.run(queries, withOrphans: true, in: session)
+            }
+            guard report.isDiskFull else { return report }
+            do throws(StorageError) {
+                let full = StorageError(.full, "the disk of \(path) is full")
+                var emptied = try await recreate(removing: [], because: full)
+                emptied.queries = report.queries
+                return emptied
+            } catch {
+                return report
             }
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }

@@ -37,7 +37,9 @@ enum StoreFile {
         try makeDirectories(directory, for: path)
         guard let parent = realPath(directory) else { throw failure(.cannotCreate, "cannot create \(path)") }
         let file = join(parent, name)
-        return exists(file) ? try checkLink(file, asked: path) : file
+        guard exists(file) else { return file }
+        if let target = try targetOfDanglingLink(file, asked: path) { return target }
+        return try checkLink(file, asked: path)
     }
 
     static func exists(_ path: String) -> Bool {
@@ -67,18 +69,19 @@ enum StoreFile {
         return lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Throws `notAStore` when a path that belongs to the store is not an ordinary file. Opening a FIFO would block
+    /// Throws `strayFile` when a path that belongs to the store is not a regular file. Opening a FIFO would block
     /// forever.
     static func checkCompanions(of file: String) throws(StorageError) {
         for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
             var status = stat()
             guard lstat(file + suffix, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
-            throw StorageError(.notAStore, "\(file)\(suffix) is \(describe(status.st_mode)), not part of a store")
+            throw StorageError(
+                .strayFile, "\(file)\(suffix) is \(describe(status.st_mode)) and not a regular file: remove it")
         }
     }
 
-    /// Returns the kind of the file by its header, before SQLite opens it. Throws `damaged` for a store whose header was
-    /// overwritten: the mark of this package or the files next to it show that it was one.
+    /// Returns the kind of the file by its header, before SQLite opens it for use. Throws `damaged` for a store whose
+    /// header was overwritten: the mark of this package, the files next to it, or its schema show that it was one.
     static func kind(of path: String) throws(StorageError) -> Kind {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StorageError(.notFound, "there is no store at \(path)") }
@@ -101,6 +104,9 @@ enum StoreFile {
         let stamp = header[68..<72].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let isDatabase = count == 100 && header.starts(with: Array("SQLite format 3\0".utf8))
         if isDatabase, stamp == applicationID { return .store }
+        if isDatabase, StoreHeader.provenVersion(of: path) != nil {
+            throw StorageError(.damaged, StoreHeader.wrongMark(path))
+        }
         // A database of another program has a whole header of its own.
         guard !isDatabase, count == 100 && stamp == applicationID || hasCompanions(path) else {
             throw StorageError(.notAStore, "\(path) is not a pagecache store")
@@ -232,10 +238,32 @@ enum StoreFile {
         guard status.st_uid == geteuid() else {
             throw StorageError(.permission, "\(path) is a symbolic link that another user owns")
         }
-        guard let target = realPath(file) else {
-            throw StorageError(.notFound, "\(path) is a symbolic link to nothing")
+        if let target = realPath(file) { return target }
+        guard let target = try targetOfDanglingLink(file, asked: path) else {
+            throw failure(.inputOutput, "cannot follow the symbolic link \(path)")
         }
-        return target
+        throw StorageError(.notFound, "there is no store at \(path): the link leads to \(target), which does not exist")
+    }
+
+    /// Returns the path to which a symbolic link of this user leads, if there is no file. Returns nil for other files.
+    /// - Throws: `danglingLink` when the directory of that path does not exist, or when the path is a link, too.
+    private static func targetOfDanglingLink(_ file: String, asked path: String) throws(StorageError) -> String? {
+        var status = stat()
+        guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, status.st_uid == geteuid(),
+            realPath(file) == nil, errno == ENOENT
+        else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = bytes.withUnsafeMutableBytes { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { readlink(file, $0.baseAddress!, $0.count) }
+        }
+        guard count > 0 else { return nil }
+        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+        let target = text.hasPrefix("/") ? text : join(split(file).directory, text)
+        let (directory, name) = split(target)
+        if let parent = realPath(directory), !exists(join(parent, name)) { return join(parent, name) }
+        throw StorageError(
+            .danglingLink,
+            "\(path) is a symbolic link to \(target), which does not exist; remove the link, or create \(directory)")
     }
 
     private static func makeDirectories(_ directory: String, for path: String) throws(StorageError) {
@@ -271,9 +299,13 @@ enum StoreFile {
         case EROFS: StorageError(.permission, "\(message): the file system is read-only")
         case EACCES where code != .cannotCreate: StorageError(.permission, "\(message): \(text)")
         case ENOSPC, EDQUOT: StorageError(.full, "\(message): \(text)")
+        case EMFILE, ENFILE: StorageError(.inputOutput, "\(message): \(tooManyFiles)")
         default: StorageError(code, "\(message): \(text)")
         }
     }
+
+    /// The reason for `EMFILE` and `ENFILE`, with its remedy.
+    static let tooManyFiles = "too many open files; raise the limit with 'ulimit -n'"
 
     private static func split(_ path: String) -> (directory: String, name: String) {
         var path = path[...]

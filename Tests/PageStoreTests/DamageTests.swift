@@ -67,7 +67,8 @@ struct DamageTests {
             ("generation = 2", true), ("revision = 7", true), ("total = 8", true), ("list_end = 3", true),
             ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true),
             ("paging = 'x'", true),
-            ("invalidated_at = 1", true), ("fresh_for = 1", true),
+            ("invalidated_at = 1", true), ("fresh_for = 1", true), ("origin_window = 0", true),
+            ("origin_window = 9007199254740992", true),
             ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
             ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
         ])
@@ -81,7 +82,16 @@ struct DamageTests {
         let repair = try await bench.store.repair(at: noon)
         #expect(repair.left.isSound, "\(repair.left.findings)")
         #expect(repair.queriesDropped == (keeps ? 0 : 1))
-        #expect(try await bench.store.outline(of: bench.query)?.coverage.count == (keeps ? 6 : nil))
+        let list = try await bench.store.outline(of: bench.query)
+        #expect(list?.coverage.count == (keeps ? 6 : nil))
+        guard let record = list?.record else { return }
+        // A damaged value may be any of the record, so that none is kept that the pages do not prove.
+        #expect(record.key == QueryKey("https://example.com/list"))
+        #expect((record.total, record.end, record.window) == (.unknown, nil, nil))
+        #expect((record.freshFor, record.sweep) == (nil, nil))
+        #expect(record.isInvalidated)
+        #expect(!record.allowsDuplicates && !record.isPinned)
+        #expect(record.source == "")
     }
 
     @Test(

@@ -209,8 +209,8 @@ struct DamagedTreeTests {
         let bytes = try tree.bytes
         try tree.write(Array(bytes[..<(bytes.count / share)]))
         await #expect(throws: StorageError.self) { try await tree.open() }
-        #expect(try SQLitePageStore.admitShortFile(at: tree.path))
-        #expect(try !SQLitePageStore.admitShortFile(at: tree.path))
+        #expect(try SQLitePageStore.repairHeader(at: tree.path).map(\.kind) == [.file])
+        #expect(try SQLitePageStore.repairHeader(at: tree.path) == [])
         let store = try await tree.open()
         let repair = try await store.repair(at: noon)
         #expect(repair.left.isSound, "\(repair.left.findings)")

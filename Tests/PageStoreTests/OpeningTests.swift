@@ -100,11 +100,42 @@ struct OpeningTests {
     @Test("A store with a newer schema is refused and unchanged (R8)")
     func newer() async throws {
         await (try open()).close()
-        try Connection(path: folder.store).execute("PRAGMA user_version = 4711")
+        try Connection(path: folder.store).execute(
+            "PRAGMA user_version = 4711; INSERT INTO migration VALUES (4711, 'n', 'c', 0)")
         try Connection(path: folder.store).execute("PRAGMA wal_checkpoint(TRUNCATE)")
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
         #expect(await code { _ = try await open() } == .newerSchema)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
+    }
+
+    @Test(
+        "A schema number that the tables and the records of the migrations disprove is damage, and not a newer schema",
+        arguments: [-1, 0, 3, 4711])
+    func wrongNumber(version: Int) async throws {
+        await (try open()).close()
+        try Connection(path: folder.store).execute("PRAGMA user_version = \(version)")
+        for mode in [SQLitePageStore.Mode.mustExist, .readOnly] {
+            #expect(await code { _ = try await open(nil, mode) } == .damaged)
+        }
+    }
+
+    @Test(
+        "A lock that SQLite does not get for ten seconds is busy, and a failed lock is an error of the file system",
+        arguments: [
+            (15, StorageError.Code.busy), (3850, .inputOutput), (2314, .inputOutput), (2058, .inputOutput),
+            (3594, .inputOutput), (5130, .inputOutput), (5, .busy), (261, .busy),
+        ] as [(Int32, StorageError.Code)])
+    func locks(code: Int32, meaning: StorageError.Code) {
+        errno = EAGAIN
+        #expect(StorageError.sqlite(code, doing: "reading", path: "/s", handle: nil).code == meaning)
+        errno = ENOLCK
+        if code == 15 {
+            #expect(StorageError.sqlite(code, doing: "reading", path: "/s", handle: nil).code == .inputOutput)
+        }
+        errno = EMFILE
+        let error = StorageError.sqlite(14, doing: "opening", path: "/s", handle: nil)
+        #expect(error.code == .inputOutput)
+        #expect(error.message.contains("ulimit -n"))
     }
 
     @Test(
@@ -128,9 +159,17 @@ struct OpeningTests {
         #expect(mkfifo(fifo, 0o600) == 0)
         #expect(await code { _ = try await open(fifo) } == .notAStore)
         let link = "\(folder.path)/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(folder.path)/nowhere")
-        #expect(await code { _ = try await open(link) } == .notFound)
+        let target = "\(folder.path)/nowhere/store.sqlite"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(await code { _ = try await open(link) } == .danglingLink)
+        #expect(await code { _ = try await open(link, .readOnly) } == .danglingLink)
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/nowhere"))
+        // Only a store that is created follows a link to a missing file.
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/nowhere", withIntermediateDirectories: false)
+        #expect(await code { _ = try await open(link, .mustExist) } == .notFound)
+        #expect(!FileManager.default.fileExists(atPath: target))
+        await (try open(link)).close()
+        #expect(FileManager.default.fileExists(atPath: target))
     }
 
     @Test("A store's path may be a link of the same user, and a link of another user is refused (R9)")

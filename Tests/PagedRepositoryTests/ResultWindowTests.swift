@@ -133,6 +133,42 @@ struct ResultWindowTests {
         #expect(try await bench.held == names(0..<303))
     }
 
+    @Test(
+        "A stored window that the held items disprove is dropped, and one sync completes the list",
+        arguments: accesses, [0, 10, 25])
+    func disprovedByItems(_ access: PagingAccess, _ window: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<103), access: access)
+        func sync() async throws -> SyncReport {
+            try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+        }
+        #expect(try await sync().outcome == .complete)
+        let list = try #require(try await bench.list)
+        // Items are missing, as after an eviction.
+        let edits: [ListEdit] = [.truncate(at: 30), .setTotal(.exact(103)), .setEnd(nil), .setWindow(window)]
+        _ = try await bench.store.commit(
+            CommitPlan(query: list.record.id, version: list.record.version, edits: edits), claiming: nil)
+        #expect(try await bench.list?.coverage.count == 30)
+        #expect(try await sync().outcome == .complete)
+        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.held == names(0..<103))
+    }
+
+    @Test(
+        "A stored window that an answer disproves is dropped, and one sync completes the list", arguments: accesses,
+        [0, 3])
+    func disprovedByAnswer(_ access: PagingAccess, _ window: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<103), access: access)
+        let record = try await bench.store.register(bench.key)
+        _ = try await bench.store.commit(
+            CommitPlan(query: record.id, version: record.version, edits: [.setWindow(window)]), claiming: nil)
+        let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+        #expect(report.outcome == .complete)
+        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.held == names(0..<103))
+    }
+
     @Test("One page of many that is not found is a gap, and the pages after it are fetched", arguments: accesses)
     func onePage(_ access: PagingAccess) async throws {
         let clock = ManualClock()

@@ -28,9 +28,7 @@ final class OwnerLock: Sendable {
         let path = store + "-owners"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw StorageError(
-                errno == EACCES ? .permission : .cannotCreate,
-                "cannot open \(path): \(String(cString: strerror(errno)))")
+            throw StoreFile.failure(errno == EACCES ? .inputOutput : .cannotCreate, "cannot open \(path)")
         }
         // Two owners draw the same number with a probability of 1 in 2^62. One of them then takes the next free number.
         var number = Int64.random(in: 0..<1 << 62)

@@ -40,6 +40,8 @@ final class LogMerger {
     /// can succeed although pages of the failed merge never reached the disk, and the log would then be overwritten.
     /// The next process that opens the store alone merges the whole log again.
     private(set) var hasFailed = false
+    /// Whether that merge failed because the disk was full.
+    private(set) var isDiskFull = false
 
     /// - Parameters:
     ///   - bytes: the size of the log at which it is merged, in bytes of database pages.
@@ -102,6 +104,7 @@ final class LogMerger {
                 // Another SQLite program is merging at this moment. That is not a failure.
                 guard error.code != .busy else { return false }
                 hasFailed = true
+                isDiskFull = error.code == .full
                 // Closing the connections must not merge and delete the log.
                 for connection in [writer, locker] { connection.keepLogWhenClosing() }
                 throw error

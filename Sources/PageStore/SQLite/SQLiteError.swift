@@ -29,6 +29,7 @@ extension StorageError {
         if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
             return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
         }
+        if let error = lockOrDescriptorError(code, reason, "\(what) \(path)", handle, cause) { return error }
         // SQLite has no code of its own for a header with an unknown schema format.
         if code & 0xff == SQLITE_ERROR, text == "unsupported file format" {
             return StorageError(.damaged, "\(what) \(path): \(text)", cause: cause)
@@ -36,6 +37,30 @@ extension StorageError {
         let isFull = growing.contains(code) && limits.contains(reason)
         return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
+
+    /// The errors of locks and of descriptors, for which SQLite's own message has no remedy.
+    ///
+    /// SQLITE_PROTOCOL means that a hundred attempts to lock the log within ten seconds failed
+    /// (https://www.sqlite.org/rescode.html#protocol). For example, a process was stopped while it recovered the log. SQLite
+    /// gives the same code on a file system that cannot lock, and keeps the reason in `errno` only.
+    private static func lockOrDescriptorError(
+        _ code: Int32, _ reason: Int32, _ what: String, _ handle: OpaquePointer?, _ cause: SQLiteError
+    ) -> StorageError? {
+        let reason = handle.map { sqlite3_system_errno($0) }.flatMap { $0 == 0 ? nil : $0 } ?? reason
+        if code & 0xff == SQLITE_CANTOPEN, [EMFILE, ENFILE].contains(reason) {
+            return StorageError(.inputOutput, "\(what): \(StoreFile.tooManyFiles)", cause: cause)
+        }
+        let isLockless = code & 0xff == SQLITE_PROTOCOL && [ENOLCK, EIO].contains(reason)
+        if isLockless || locking.contains(code) {
+            let text = String(cString: strerror(reason))
+            return StorageError(.inputOutput, "\(what): the file system cannot lock the file: \(text)", cause: cause)
+        }
+        guard code & 0xff == SQLITE_PROTOCOL else { return nil }
+        return StorageError(.busy, "\(what): another process holds the store", cause: cause)
+    }
+
+    /// SQLITE_IOERR_UNLOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_LOCK and SQLITE_IOERR_SHMLOCK.
+    private static let locking: Set<Int32> = Set([8, 9, 14, 15, 20].map { SQLITE_IOERR | $0 << 8 })
 
     /// Result codes for a file that SQLite may not write: the store, its log or its shared memory.
     private static let refusals: Set<Int32> = [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM]

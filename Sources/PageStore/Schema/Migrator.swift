@@ -30,17 +30,37 @@ enum Migrator {
         }
     }
 
-    /// Returns the schema version of a store. Throws `newerSchema` for a version that this build does not know.
+    /// Returns the schema version of a store. Throws `newerSchema` for a version that this build does not know, and
+    /// `damaged` for a number that the tables of the store disprove.
     static func version(of connection: Connection) throws(StorageError) -> Int {
         let version = try connection.pragma("user_version")
-        guard version >= 0, version <= Migration.newest else {
-            throw StorageError(
-                .newerSchema,
-                "\(connection.path) has schema \(version); this version supports schemas up to \(Migration.newest)")
+        if (0...Int64(Migration.newest)).contains(version) { return Int(version) }
+        // No version of this package writes a negative number.
+        guard version > 0, try provenVersion(of: connection) == nil else {
+            throw StorageError(.damaged, StoreHeader.wrongVersion(connection.path))
         }
-        return Int(version)
+        throw StorageError(
+            .newerSchema,
+            "\(connection.path) has schema \(version); this version supports schemas up to \(Migration.newest)")
     }
 
+    /// Returns the schema version that the tables and the records of the applied migrations prove, whatever the header
+    /// says. Returns nil for a file without these tables, and for a store of a newer version.
+    static func provenVersion(of connection: Connection) throws(StorageError) -> Int? {
+        let found = try schema(of: connection)
+        for migration in Migration.catalogue.reversed() {
+            let expected = try expectedSchema(migration.version)
+            guard found == expected else { continue }
+            var applied: [Int: String] = [:]
+            try connection.each(notes) { row throws(StorageError) in applied[row.int(0)] = row.text(1) }
+            let known = Migration.catalogue.prefix { $0.version <= migration.version }
+            return applied == Dictionary(uniqueKeysWithValues: known.map { ($0.version, $0.checksum) })
+                ? migration.version : nil
+        }
+        return nil
+    }
+
+    private static let notes = SQL("SELECT version, checksum FROM migration")
     private static let noNotes = SQL("DELETE FROM migration")
     private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
     // The tables that ANALYZE creates belong to SQLite
@@ -54,13 +74,16 @@ enum Migrator {
 
     /// Compares the schema, text for text, with the one that the migrations make for the store's version. Throws
     /// `notAStore` for an extra trigger or view, or a table replaced by a view (R46). Throws it, too, for a file of
-    /// version 0 that has any table. Throws `newerSchema` as `version` does.
+    /// version 0 that has any table. Throws `newerSchema` and `damaged` as `version` does.
     static func checkSchema(of connection: Connection) throws(StorageError) {
         let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
             (try Migrator.version(of: connection), try schema(of: connection))
         }
         let expected = try expectedSchema(version)
         guard found == expected else {
+            if try provenVersion(of: connection) != nil {
+                throw StorageError(.damaged, StoreHeader.wrongVersion(connection.path))
+            }
             throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
         }
     }

@@ -20,8 +20,9 @@ enum StoreOpening {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         // The first read takes SQLite's lock on the file. In WAL mode the connection keeps it.
-        try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+        try readFirst(connection, options)
         try identity.check(connection)
+        try StoreHeader.checkWritable(connection)
         try stampIfBlank(connection, options)
         // A file that is not a store, or has a newer schema, is refused before anything is written.
         try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
@@ -70,7 +71,7 @@ enum StoreOpening {
         try harden(connection, options)
         // A reader never merges the log, not even as the last connection to close.
         connection.keepLogWhenClosing()
-        try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+        try readFirst(connection, options)
         try identity.check(connection)
         try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         if isReadOnly {
@@ -106,7 +107,7 @@ enum StoreOpening {
         // After a crash another process may be recovering the log. It holds the locks until it has finished.
         connection.setBusyBudget(options.busyBudget)
         do throws(StorageError) {
-            try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+            try readFirst(connection, options)
             return connection
         } catch {
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
@@ -173,6 +174,16 @@ enum StoreOpening {
             guard mode == "wal" else {
                 throw StorageError(.inputOutput, "\(connection.path) cannot use a write-ahead log here")
             }
+        }
+    }
+
+    /// Reads the header through SQLite. The file has the mark of a store, so a header that SQLite refuses is damage.
+    private static func readFirst(_ connection: Connection, _ options: SQLitePageStore.Options) throws(StorageError) {
+        do throws(StorageError) {
+            try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+        } catch {
+            guard error.code == .notAStore else { throw error }
+            throw StorageError(.damaged, "the header of \(connection.path) is damaged", cause: error)
         }
     }
 

@@ -35,6 +35,28 @@ enum QueryNames {
         ) LIMIT 1
         """)
 
+    private static let name = SQL("SELECT id, scope, key, name_hash FROM query WHERE id = ?")
+
+    /// Returns whether the name in a record is bound to its id. Returns true if there is no such record.
+    static func isBound(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        try connection.first(name, query.rawValue) { row throws(StorageError) in
+            row.hash(3) == ChecksummedQuery.nameHash(of: QueryKey(row.text(2), scope: row.text(1)), query)
+        } ?? true
+    }
+
+    private static let unindexedOne = SQL(
+        """
+        SELECT count(*) FROM query AS q NOT INDEXED WHERE q.id = ?1 AND NOT EXISTS (
+            SELECT 1 FROM query AS i INDEXED BY sqlite_autoindex_query_1
+            WHERE i.scope = q.scope AND i.key = q.key AND i.name_hash = q.name_hash AND i.id = q.id
+        )
+        """)
+
+    /// Returns whether the index of names has the entry of this record. Returns true if there is no such record.
+    static func isIndexed(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        try connection.number(unindexedOne, .int(query.rawValue)) == 0
+    }
+
     /// Checks that the index of names has an entry for each record. Otherwise a list without an entry would be
     /// registered twice. The check runs once per connection, when it registers its first new list.
     /// - Throws: `damaged` when an entry is missing.

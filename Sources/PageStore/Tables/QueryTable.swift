@@ -113,6 +113,26 @@ enum QueryTable {
         return read.filter(\.isWhole).map(\.record)
     }
 
+    /// Returns every intact record, and what can be read of the damaged ones.
+    static func stored(in connection: Connection) throws(StorageError) -> StoredQueries {
+        let keyed = try rows(in: connection)
+        var found = StoredQueries()
+        found.hasUnreadable = keyed.isTreeDamaged
+        for query in keyed.finish().values {
+            guard !query.isWhole else {
+                found.records.append(query.record)
+                continue
+            }
+            let id = query.record.id
+            found.damaged.append(
+                StoredQueries.Damaged(
+                    id: id, key: query.record.key, hasItsName: query.hasItsName,
+                    pages: try PageTable.rows(of: id, in: connection).count,
+                    bytes: try PageTable.bytes(of: id, in: connection)))
+        }
+        return found
+    }
+
     /// Returns whether records cannot be read at all, or do not ascend.
     static func isTreeDamaged(in connection: Connection) throws(StorageError) -> Bool {
         try rows(in: connection).isTreeDamaged

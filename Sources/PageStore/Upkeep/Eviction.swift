@@ -22,6 +22,13 @@ struct Eviction: Sendable {
         _ budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp, in connection: Connection
     ) throws(StorageError) {
         var candidates: [Candidate] = []
+        // The positions of an evicted page become a gap of its list, which needs a sound record.
+        var exempt = exempt
+        do throws(StorageError) {
+            _ = try QueryTable.all(in: connection) { exempt.insert($0.record.id) }
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+        }
         try connection.each(Eviction.candidates) { row throws(StorageError) in
             let query = QueryID(rawValue: row.int64(0))
             // The rows are not checked for damage. Their numbers only select pages to evict.

@@ -23,7 +23,8 @@ enum Purge {
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
     /// Removes queries, overwrites their bytes in the file, and empties the log.
-    /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false.
+    /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false. They are also removed with a
+    ///   damaged record whose name is not bound to its id.
     static func run(
         _ queries: [QueryID], withOrphans: Bool = false, in session: Session
     ) throws(StorageError) -> PurgeReport {
@@ -34,27 +35,39 @@ enum Purge {
         defer { try? connection.execute("PRAGMA secure_delete = FAST") }
         var report = try session.write { () throws(StorageError) in
             var report = PurgeReport()
+            var removesOrphans = withOrphans
             for query in queries {
                 guard try connection.number(exists, .int(query.rawValue)) != nil else { continue }
+                // The pages of a record whose id was damaged are orphans.
+                if try !QueryNames.isBound(query, in: connection) { removesOrphans = true }
                 report.queries += 1
                 report.pages += Int(try connection.number(pageCount, .int(query.rawValue)) ?? 0)
                 report.bytes += try PageTable.bytes(of: query, in: connection)
                 try remove(query, in: connection)
                 session.note(ChangeSet(query: query, version: nil, changes: [.purged]))
             }
-            if withOrphans {
+            if removesOrphans {
                 for deletion in Orphans.deletions { try connection.run(deletion) }
             }
-            if report.queries > 0 || withOrphans { try UpkeepTable.noteLog(in: connection) }
+            if report.queries > 0 || removesOrphans { try UpkeepTable.noteLog(in: connection) }
             return report
         }
-        report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
+        do throws(StorageError) {
+            report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
+        } catch {
+            guard error.code == .full else { throw error }
+            // The queries are gone. Their bytes stay until there is room to merge the log.
+            report.mayRemainInLog = true
+        }
+        report.isDiskFull = report.mayRemainInLog && session.merger.isDiskFull
         return report
     }
 
     /// Deletes a query and its rows. Call inside a write transaction.
     static func remove(_ query: QueryID, in connection: Connection) throws(StorageError) {
         for removal in removals { try connection.run(removal, .int(query.rawValue)) }
+        // SQLite does not delete a record whose name differs from its entry in the index of names.
+        if try !QueryNames.isIndexed(query, in: connection) { try connection.execute(Repair.reindexNames) }
         try QueryTable.delete(query, in: connection)
     }
 

@@ -81,7 +81,8 @@ struct Repair {
     }
 
     /// Rebuilds the indexes that are not tables of their own.
-    private static let reindex = "REINDEX sqlite_autoindex_query_1; REINDEX ledger_due; REINDEX ledger_failing"
+    private static let reindex = "\(reindexNames); REINDEX ledger_due; REINDEX ledger_failing"
+    static let reindexNames = "REINDEX sqlite_autoindex_query_1"
 
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
         // Deleting a row that is missing from an index would fail, so the indexes are rebuilt first.
@@ -154,32 +155,24 @@ struct Repair {
         mended += 1
     }
 
-    /// Rebuilds a record from the pages of its list. The origin supplies the lost values again.
+    /// Rebuilds a record from its name and the pages of its list. No other value of a damaged record is kept, because the
+    /// checksum does not tell which one is wrong. The next sync learns them again.
     /// - Parameters:
     ///   - query: the damaged record.
     ///   - name: the name that is bound to its id.
     private mutating func renew(_ query: ChecksummedQuery, _ name: QueryKey) throws(StorageError) {
-        let pages = try PageTable.rows(of: query.record.id, in: connection)
-        var record = query.record
-        record.key = name
-        record.version = ListVersion(
-            generation: pages.map(\.summary.generation).max() ?? 1,
-            revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
-        record.total = .unknown
-        record.end = nil
+        let pages = try PageTable.rows(of: query.record.id, in: connection).map(\.summary)
         // The list is as old as page one, or else as its oldest page, so that held items are shown.
-        record.validatedAt =
-            (pages.first { $0.summary.offset == 0 }?.summary
-            ?? pages.map(\.summary).min { $0.validatedAt < $1.validatedAt })?
-            .validatedAt
-        record.invalidatedAt = nil
-        record.freshFor = nil
-        record.sweep = nil
-        record.createdAt = min(pages.map(\.summary.fetchedAt).min() ?? now, now)
-        record.paging = ""
-        record.source = ""
-        record.allowsDuplicates = false
-        record.isPinned = false
+        let oldest = pages.first { $0.offset == 0 } ?? pages.min { $0.validatedAt < $1.validatedAt }
+        let record = QueryRecord(
+            id: query.record.id, key: name,
+            version: ListVersion(
+                generation: pages.map(\.generation).max() ?? 1, revision: (pages.map(\.revision).max() ?? 0) + 1),
+            total: .unknown, end: nil, validatedAt: oldest?.validatedAt,
+            createdAt: min(pages.map(\.fetchedAt).min() ?? now, now), allowsDuplicates: false,
+            paging: QueryRecord.lostPaging, source: "",
+            // The damaged record may have held an invalidation.
+            invalidatedAt: oldest == nil ? nil : now)
         try QueryTable.save(record, in: connection)
         mended += 1
         changes[record.id, default: []].append(.total(.unknown))

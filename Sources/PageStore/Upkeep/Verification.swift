@@ -74,6 +74,7 @@ struct Verification {
     // MARK: File
 
     private mutating func checkFile() {
+        if let problem = StoreHeader.problem(of: connection) { report.findings.append(Finding(.file, problem)) }
         reading("the file") { (this: inout Verification) throws(StorageError) in
             try this.connection.pragma("integrity_check(20)") { row throws(StorageError) in
                 let line = row.text(0)

@@ -22,6 +22,7 @@ extension SyncRun {
             }
             while !pass.mustRestart, let stored = try await storage.outline(of: query) {
                 let list = pass.check.begin(stored)
+                if try await dropsDisprovedWindow(list) { continue }
                 belief.end.observe(list)
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")

@@ -53,6 +53,14 @@ extension SyncRun {
         return try await finish([.setWindow(end)], list)
     }
 
+    /// Drops a stored window that held items disprove: the origin has returned items behind it. The positions behind it
+    /// are requested again, and a refusal stores the window again.
+    /// - Returns: whether the window was dropped.
+    func dropsDisprovedWindow(_ list: ListOutline) async throws(StorageError) -> Bool {
+        guard list.isWindowDisproved else { return false }
+        return try await commit([.setWindow(nil)], [], list)
+    }
+
     /// Says in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
     func warnOfWindow(_ end: Int, _ total: Int?) {
         let count = total.map { "counts \($0) items" } ?? "refuses later positions"

@@ -98,7 +98,8 @@ extension PostgreSQLPageStore {
                     QueryRecord(
                         id: query, key: read.row.record.key,
                         version: ListVersion(generation: check.highestGeneration, revision: 0), total: .unknown,
-                        end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: ""))
+                        end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false,
+                        paging: QueryRecord.lostPaging, source: ""))
                 list.record.contentVersion.counter = max(
                     0, min(read.row.record.contentVersion.counter, ListTotal.largest / 2))
                 list.nextBody = try await self.freeBody(query, work)
@@ -153,6 +154,29 @@ extension PostgreSQLPageStore {
     /// - Throws: `StorageError`, as every read does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
+    }
+
+    private static let pageSizes = SQL("SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM @page WHERE query = $1")
+
+    /// Returns the record of every query, and what can be read of the damaged ones.
+    /// - Throws: `StorageError`, as every read does. Damaged records are part of the result, and are not thrown.
+    package func storedQueries() async throws(StorageError) -> StoredQueries {
+        var found = StoredQueries()
+        for row in try await server.read((ListRow.all, []), .long).all {
+            let read = ListRow.read(row)
+            let record = read.row.record
+            guard !read.isWhole else {
+                found.records.append(record)
+                continue
+            }
+            let sizes = try await server.read((PostgreSQLPageStore.pageSizes, [.integer(record.id.rawValue)]), .long)
+                .first
+            found.damaged.append(
+                StoredQueries.Damaged(
+                    id: record.id, key: record.key, hasItsName: read.hasItsName, pages: sizes?.int(0) ?? 0,
+                    bytes: sizes?.int(1) ?? 0))
+        }
+        return found
     }
 }
 

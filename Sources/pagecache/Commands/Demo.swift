@@ -30,6 +30,7 @@ struct Demo: AsyncParsableCommand {
             quiet: false, json: false,
             colour: colours.isColoured(
                 environment: ProcessInfo.processInfo.environment, isTerminal: Terminal.standard.outputIsTerminal))
+        try DescriptorLimit.check(concurrency: 16)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "pagecache-demo-\(UUID().uuidString)"
         ).path

@@ -40,14 +40,14 @@ struct Doctor: AsyncParsableCommand {
         do throws(StorageError) {
             let store = try await common.place.open(.reading)
             do throws(StorageError) {
-                let (statistics, damaged) = (try await store.statistics(), try await store.damagedQueries())
+                let (statistics, damaged) = (try await store.statistics(), try await store.storedQueries().damagedCount)
                 if let path = common.place.path { checks.checkPlace(path, statistics.queries.map(\.summary)) }
                 if let obstacle = try await store.writeObstacle() {
                     checks.cannotWrite(obstacle)
                 } else if common.place.path == nil {
                     checks.canWrite()
                 }
-                checks.checkStore(store.name, statistics, damaged)
+                checks.checkStore(store.name, statistics, damaged, try await store.headerProblem())
             } catch {
                 await store.close()
                 throw error
@@ -204,14 +204,20 @@ struct DoctorChecks {
 
     // MARK: The store
 
-    mutating func checkStore(_ path: String, _ statistics: StoreStatistics, _ damaged: Int) {
+    mutating func checkStore(
+        _ path: String, _ statistics: StoreStatistics, _ damaged: Int, _ headerProblem: String? = nil
+    ) {
         note(
             "store", .ok,
             "\(path): \(SizeText.count(statistics.queries.count, "query", "queries")), \(SizeText.bytes(statistics.fileBytes)), schema \(statistics.schema)"
         )
         let lists = statistics.queries.map(\.summary.outline)
         let broken = damaged + lists.count { !$0.damaged.isEmpty }
-        if broken > 0 {
+        if let headerProblem {
+            note(
+                "integrity", .error, headerProblem, hint: "'pagecache verify --repair' repairs the store",
+                exit: .unusableData)
+        } else if broken > 0 {
             note(
                 "integrity", .error, "\(SizeText.count(broken, "query is", "queries are")) damaged",
                 hint: "'pagecache verify --repair' repairs the store", exit: .unusableData)

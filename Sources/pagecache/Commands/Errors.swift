@@ -30,18 +30,23 @@ struct Errors: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let queries = try await common.withStore(.reading) { store in try await store.summaries() }
+        let (queries, damaged) = try await common.withStore(.reading) { store in
+            (try await store.summaries(), try await store.storedQueries().damagedCount)
+        }
         let failures = queries.flatMap { query in query.outline.failures.map { (query.outline.record.key, $0) } }.sorted
         {
             ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0.shortID, $0.1.offset)
                 < ($1.1.nextAttemptAt?.milliseconds ?? .max, $1.0.shortID, $1.1.offset)
         }
-        if failures.isEmpty { Terminal.standard.note("no page fails; 'pagecache list' shows the age of each query") }
-        guard !failures.isEmpty || common.outputFormat != .table else { return }
+        if failures.isEmpty, damaged == 0 {
+            Terminal.standard.note("no page fails; 'pagecache list' shows the age of each query")
+        }
+        guard !failures.isEmpty || common.outputFormat != .table else { return try DamagedRecords.end(damaged) }
         let now = SystemClock().now()
         let table =
             common.outputFormat == .table ? Errors.grouped(failures, now: now) : Errors.table(failures, now: now)
         table.render(common.outputFormat, to: .standard)
+        try DamagedRecords.end(damaged)
     }
 
     /// One row for each page.

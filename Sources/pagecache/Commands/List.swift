@@ -10,6 +10,8 @@ struct List: AsyncParsableCommand {
         commandName: "list",
         abstract: "Show every query in the store.",
         discussion: """
+            The exit code is 65 when the record of a query is damaged, which is not shown.
+
             EXAMPLES
               pagecache list
               pagecache list --json | jq -r '.[] | select(.failing_pages > 0) | .url'
@@ -21,19 +23,16 @@ struct List: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         let (queries, damaged) = try await common.withStore(.reading) { store in
-            (try await store.summaries(), try await store.damagedQueries())
-        }
-        if damaged > 0 {
-            // Damaged lists are not shown, so a warning reports that they exist.
-            Terminal.standard.warn(
-                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' shows details, 'pagecache verify --repair' repairs them"
-            )
+            (try await store.summaries(), try await store.storedQueries().damagedCount)
         }
         let now = SystemClock().now()
-        if queries.isEmpty, damaged == 0, common.outputFormat == .table {
+        if queries.isEmpty, common.outputFormat == .table {
+            guard damaged == 0 else { return try DamagedRecords.end(damaged) }
             return Terminal.standard.note("the store has no query; 'pagecache sync URL' adds one")
         }
         List.table(queries, now: now).render(common.outputFormat, to: .standard)
+        // Damaged lists are not shown.
+        try DamagedRecords.end(damaged)
     }
 
     static func table(_ queries: [QuerySummary], now: Timestamp) -> ResultTable {

@@ -89,10 +89,13 @@ struct CollectGarbage: AsyncParsableCommand {
         common.apply()
         try await common.withStore(dryRun ? .reading : .writing) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
+            // An eviction on a full disk closes the store.
+            let damaged = try await store.storedQueries().damagedCount
             write(
                 dryRun
                     ? try await store.evictionPreview(to: budget, exempt: [])
                     : try await store.evict(to: budget, exempt: []))
+            try DamagedRecords.end(damaged)
         }
     }
 

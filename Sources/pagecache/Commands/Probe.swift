@@ -34,6 +34,7 @@ struct Probe: AsyncParsableCommand {
         if let reason = HTTPSource.refusal(of: url) {
             throw ToolFailure(.usage, "usage", "'\(url)' is \(reason)")
         }
+        try DescriptorLimit.check(concurrency: 1)
         let configuration = try source.configuration(url: url)
         let transport = AsyncHTTPTransport(limits: configuration.limits, network: try source.network())
         let result: Result<SourceSurvey, any Error>

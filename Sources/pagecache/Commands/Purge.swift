@@ -11,12 +11,14 @@ struct Purge: AsyncParsableCommand {
         abstract: "Remove queries with all their pages.",
         discussion: """
             A purge overwrites the removed bytes in the store file and in its write-ahead
-            log. If a reader delays the overwriting in the log, purge warns, and the next
-            writing command completes it. A PostgreSQL server removes the rows
+            log. If a reader or a full disk delays the overwriting, purge warns, and the
+            next writing command completes it. A PostgreSQL server removes the rows
             immediately; their bytes leave its disk when it vacuums the tables. If an
             option matches no query, the exit code is 0. If the named query does not
-            exist, the exit code is 66. On a terminal, purge shows the queries and prompts
-            first; a script needs --yes.
+            exist, the exit code is 66. A query with a damaged record is removed if its
+            stored name matches. If a damaged record may match and is not removed, the exit
+            code is 65. On a terminal, purge shows the queries and prompts first; a script
+            needs --yes.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
@@ -54,32 +56,90 @@ struct Purge: AsyncParsableCommand {
         guard stale || staleAfter == nil else { throw ValidationError("--stale-after goes with --stale") }
     }
 
+    /// The queries to remove.
+    private struct Selection {
+        var sound: [QuerySummary] = []
+        /// Queries whose records are damaged and whose stored names match.
+        var damaged: [StoredQueries.Damaged] = []
+        /// The number of damaged records that may match and stay.
+        var undecided = 0
+
+        var ids: [QueryID] { sound.map(\.outline.record.id) + damaged.map(\.id) }
+        var keys: [QueryKey] { sound.map(\.outline.record.key) + damaged.map(\.key) }
+        var report: PurgeReport {
+            PurgeReport(
+                queries: sound.count + damaged.count,
+                pages: sound.reduce(damaged.reduce(0) { $0 + $1.pages }) { $0 + $1.outline.pages.count },
+                bytes: sound.reduce(damaged.reduce(0) { $0 + $1.bytes }) { $0 + $1.bytes })
+        }
+    }
+
     func run() async throws {
         common.apply()
         try await common.withStore(consent.dryRun ? .reading : .writing) { store in
             let doomed = try await select(from: store, now: SystemClock().now())
-            var report = PurgeReport(
-                queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
-                bytes: doomed.reduce(0) { $0 + $1.bytes })
-            if !consent.dryRun, !doomed.isEmpty || all {
-                if !doomed.isEmpty, try !consent.ask("purge", about: "remove \(named(doomed, report))") {
+            var report = doomed.report
+            if !consent.dryRun, !doomed.ids.isEmpty || all {
+                if !doomed.ids.isEmpty, try !consent.ask("purge", about: "remove \(named(doomed))") {
                     return write(PurgeReport(queries: 0, pages: 0, bytes: 0), [], [])
                 }
-                let ids = doomed.map(\.outline.record.id)
                 report = try await BusyLine.whileDoing("removing \(sentence(report))") {
-                    all ? try await store.purgeAll() : try await store.purge(ids)
+                    all ? try await store.purgeAll() : try await store.purge(doomed.ids)
                 }
             }
-            write(report, doomed, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
+            write(report, doomed.keys, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
+            if doomed.undecided > 0 {
+                throw ToolFailure(
+                    .unusableData, "damaged", DamagedRecords.sentence(doomed.undecided) + ", and stays in the store",
+                    hint: "\(DamagedRecords.remedy(doomed.undecided)), and 'pagecache purge --all' removes every query")
+            }
         }
     }
 
-    private func select(from store: any ToolStore, now: Timestamp) async throws -> [QuerySummary] {
-        if let query {
-            let record = try await QuerySelector.find(query, in: store)
-            return try await store.summary(of: record.id).map { [$0] } ?? []
+    private func select(from store: any ToolStore, now: Timestamp) async throws -> Selection {
+        let stored = try await store.storedQueries()
+        if let query { return try await select(query, among: stored, in: store) }
+        var chosen = Selection(sound: try await chosen(try await store.summaries(), now: now))
+        // `purgeAll` removes the records that cannot be read, too.
+        chosen.damaged =
+            all ? stored.damaged : scope.map { scope in stored.damaged.filter { $0.key.scope == scope } } ?? []
+        if !all { chosen.undecided = undecided(in: stored, without: chosen.damaged) { _ in scope == nil } }
+        return chosen
+    }
+
+    /// Selects the query with this name. A damaged record counts if its stored name matches.
+    private func select(_ name: String, among stored: StoredQueries, in store: any ToolStore) async throws -> Selection
+    {
+        var chosen = Selection()
+        chosen.damaged = QuerySelector.matches(name, stored.damaged.map(\.key)).map { stored.damaged[$0] }
+        // A prefix is no reason to remove a query whose name cannot be read.
+        if chosen.damaged.count > 1 || QuerySelector.matches(name, stored.records.map(\.key)).count > 0 {
+            chosen.damaged.removeAll { $0.key.text != name && $0.key.shortID != name }
         }
-        let queries = try await store.summaries()
+        if chosen.damaged.isEmpty {
+            let record = try QuerySelector.find(name, in: stored)
+            chosen.sound = try await store.summary(of: record.id).map { [$0] } ?? []
+            return chosen
+        }
+        if let record = try? QuerySelector.find(name, among: stored.records) {
+            chosen.sound = try await store.summary(of: record.id).map { [$0] } ?? []
+        }
+        chosen.undecided = undecided(in: stored, without: chosen.damaged) { _ in false }
+        return chosen
+    }
+
+    /// Returns the number of damaged records that stay and may match. A record with its proven name matches only where
+    /// `mayMatch` says so.
+    private func undecided(
+        in stored: StoredQueries, without chosen: [StoredQueries.Damaged],
+        mayMatch: (StoredQueries.Damaged) -> Bool
+    ) -> Int {
+        let removed = Set(chosen.map(\.id))
+        let left = stored.damaged.filter { !removed.contains($0.id) && (!$0.hasItsName || mayMatch($0)) }
+        return left.count + (stored.hasUnreadable ? 1 : 0)
+    }
+
+    private func chosen(_ queries: [QuerySummary], now: Timestamp) async throws -> [QuerySummary] {
         if let scope { return queries.filter { $0.outline.record.key.scope == scope } }
         if stale {
             let policy = FreshnessPolicy(operatorSays: staleAfter)
@@ -104,26 +164,26 @@ struct Purge: AsyncParsableCommand {
     }
 
     /// The queries to remove, for the prompt: up to three by name.
-    private func named(_ doomed: [QuerySummary], _ report: PurgeReport) -> String {
-        let names = doomed.prefix(3).map { query in
-            let record = query.outline.record
-            let scope = record.key.scope.isEmpty ? "" : " (\(record.key.scope))"
-            let url = ListRunner.url(of: record).flatMap { $0 == record.key.text ? nil : " (\($0))" } ?? ""
-            return "'\(record.key.text)'\(scope)\(url)"
+    private func named(_ doomed: Selection) -> String {
+        let urls = doomed.sound.map { ListRunner.url(of: $0.outline.record) } + doomed.damaged.map { _ in nil }
+        let names = zip(doomed.keys, urls).prefix(3).map { key, url in
+            let scope = key.scope.isEmpty ? "" : " (\(key.scope))"
+            let url = url.flatMap { $0 == key.text ? nil : " (\($0))" } ?? ""
+            return "'\(key.text)'\(scope)\(url)"
         }
-        let more = doomed.count > names.count ? " and \(SizeText.count(doomed.count - names.count)) more" : ""
-        return "\(names.joined(separator: ", "))\(more): \(sentence(report))"
+        let more = doomed.keys.count - names.count
+        let others = more > 0 ? " and \(SizeText.count(more)) more" : ""
+        return "\(names.joined(separator: ", "))\(others): \(sentence(doomed.report))"
     }
 
-    private func write(_ report: PurgeReport, _ doomed: [QuerySummary], _ setAside: [String]) {
+    private func write(_ report: PurgeReport, _ doomed: [QueryKey], _ setAside: [String]) {
         let terminal = Terminal.standard
         let members: [(String, JSONOutput)] = [
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
             ("bytes", .int(report.bytes)), ("may_remain_in_log", .bool(report.mayRemainInLog)),
         ]
         // A dry run lists the queries, so that users can see which ones would be removed.
-        for query in consent.dryRun && common.outputFormat == .table ? doomed : [] {
-            let key = query.outline.record.key
+        for key in consent.dryRun && common.outputFormat == .table ? doomed : [] {
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
         }
         let text =
@@ -136,8 +196,9 @@ struct Purge: AsyncParsableCommand {
             )
         }
         if report.mayRemainInLog {
+            let reason = report.isDiskFull ? "the disk is full" : "another process reads the store"
             terminal.warn(
-                "the write-ahead log may still hold removed bytes, because another process reads the store; the next command that writes to the store removes these bytes"
+                "the store's files may still hold removed bytes, because \(reason); the next command that writes to the store removes these bytes\(report.isDiskFull ? " once the disk has room" : "")"
             )
         }
     }

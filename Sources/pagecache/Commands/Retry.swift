@@ -62,6 +62,7 @@ struct Retry: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         Arenas.giveBack()
+        if !noRun { try DescriptorLimit.check(concurrency: concurrency) }
         try await common.withStore(.writing, checkingPlace: true) { store in try await retry(in: store) }
     }
 
@@ -70,6 +71,7 @@ struct Retry: AsyncParsableCommand {
             if let query { [try await QuerySelector.outline(query, in: store)] } else {
                 try await store.summaries().map(\.outline)
             }
+        let damaged = query == nil ? try await store.storedQueries().damagedCount : 0
         let credential = noRun ? Credential() : try credentials.read()
         var chosen: [(record: QueryRecord, pages: Int)] = []
         for list in wanted {
@@ -78,9 +80,10 @@ struct Retry: AsyncParsableCommand {
             try await store.record(failures.map { .expedited(offset: $0.offset) }, for: list.record.id)
             chosen.append((list.record, failures.count))
         }
-        tellWhatIsLeft(wanted, chosen.isEmpty)
+        if damaged == 0 || !chosen.isEmpty { tellWhatIsLeft(wanted, chosen.isEmpty) }
         let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
-        let renderings = SyncResults(results: results, common: common)
+        var renderings = SyncResults(results: results, common: common)
+        renderings.damaged = damaged
         let deeds = chosen.map { one in
             Deed(
                 key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })

@@ -12,8 +12,9 @@ struct Show: AsyncParsableCommand {
         discussion: """
             A pipe or file receives each item exactly as the origin sent it, one per line.
             --fields selects members: a table on a terminal, objects elsewhere. The exit
-            code is 75 when a requested position is missing or not up to date, and when an
-            id is not found while positions are missing.
+            code is 75 when a requested position is missing or not up to date, when more
+            items are requested than stored and the end of the list is not known yet, and
+            when an id is not found while positions are missing.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -143,6 +144,13 @@ struct Show: AsyncParsableCommand {
         }
         try writer.end()
         let isWhole = tell(list, shown.coverage, asked, terminal)
+        let asksForMore = offset.addingReportingOverflow(wanted).overflow || offset + wanted > length
+        let isEndMissing = asksForMore && isWhole && damaged.isEmpty && list.record.hasUnknownEnd
+        if isEndMissing {
+            terminal.complain(
+                "incomplete: the end of the list is not known yet; 'pagecache sync \(list.record.key.shortID)' continues"
+            )
+        }
         if !damaged.isEmpty {
             throw ToolFailure(
                 .unusableData, "damaged", DamageText.sentence(damaged),
@@ -150,7 +158,7 @@ struct Show: AsyncParsableCommand {
                     "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' repairs the store"
             )
         }
-        if !isWhole { throw ToolProcess.Ended(status: .incomplete) }
+        if !isWhole || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
     }
 
     /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any

@@ -27,8 +27,8 @@ struct Stats: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let (statistics, path) = try await common.withStore(.reading) { store in
-            (try await store.statistics(), store.name)
+        let (statistics, path, damaged) = try await common.withStore(.reading) { store in
+            (try await store.statistics(), store.name, try await store.storedQueries().damagedCount)
         }
         if let html {
             let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())
@@ -41,6 +41,7 @@ struct Stats: AsyncParsableCommand {
             Terminal.standard.note("report: \(html)")
         }
         StatsRendering(statistics: statistics, path: path).render(common.outputFormat, to: .standard)
+        try DamagedRecords.end(damaged)
     }
 }
 #endif

@@ -11,13 +11,17 @@ extension Sync {
         try await common.withStore(.writing, checkingPlace: true) { store in
             var options = options
             if work.due { options.retryWaitBudget = fetch.wait?.duration ?? .zero }
+            let damaged = try await store.storedQueries().damagedCount
             let jobs = try await jobs(in: store, options)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
                 options: options)
             let results = try await runner.run(jobs)
-            if results.isEmpty { Terminal.standard.note(try await nothing(in: store)) }
-            try SyncResults(results: results, common: common).render()
+            if results.isEmpty, damaged == 0 { Terminal.standard.note(try await nothing(in: store)) }
+            var all = SyncResults(results: results, common: common)
+            all.damaged = damaged
+            all.lost = jobs.map(\.query).filter { $0.isDescriptionLost && ListRunner.url(of: $0) == nil }.map(\.key)
+            try all.render()
         }
     }
 

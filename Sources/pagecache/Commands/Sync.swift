@@ -87,6 +87,7 @@ struct Sync: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         Arenas.giveBack()
+        if !work.offline { try DescriptorLimit.check(concurrency: fetch.concurrency) }
         guard let target else { return try await syncStored() }
         let store = try await DeferredStore(at: common.place)
         do {
@@ -208,7 +209,11 @@ struct Sync: AsyncParsableCommand {
             return (plain, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
         let query = try QuerySelector.find(
-            target, in: try await store.records(), otherwise: "a new query starts with its URL, http://… or https://…")
+            target, in: try await store.storedQueries(),
+            otherwise: "a new query starts with its URL, http://… or https://…")
+        guard ListRunner.url(of: query) != nil || !query.isDescriptionLost else {
+            throw DamagedRecords.lostDescription(of: query.key)
+        }
         return (try source.plain(url: HTTPSource.url(inStored: query.source) ?? query.key.text), query.key)
     }
 

@@ -49,8 +49,9 @@ struct Verify: AsyncParsableCommand {
                 try await common.withStore(access) { store in try await look(at: store) }
             } catch let error as StorageError where error.code == .damaged && access == .writing {
                 guard let path = common.place.path else { throw error }
-                guard try SQLitePageStore.admitShortFile(at: path) else { throw error }
-                try await common.withStore(access) { store in try await look(at: store) }
+                let header = try SQLitePageStore.repairHeader(at: path)
+                guard !header.isEmpty else { throw error }
+                try await common.withStore(access) { store in try await look(at: store, repaired: header) }
             }
         } catch let error as StorageError where error.code == .damaged || error.code == .notAStore {
             guard error.code == .damaged || isOurs else { throw error }
@@ -65,10 +66,12 @@ struct Verify: AsyncParsableCommand {
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
-            hint: repair ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)")
+            hint: repair && !consent.dryRun
+                ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)")
     }
 
-    private func look(at store: any ToolStore) async throws {
+    /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.
+    private func look(at store: any ToolStore, repaired header: [Finding] = []) async throws {
         if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
         let names = Dictionary(
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
@@ -86,7 +89,9 @@ struct Verify: AsyncParsableCommand {
             }
             return
         }
-        let report = try await store.repair()
+        var report = try await store.repair()
+        report.found.findings = header + report.found.findings
+        report.mended += header.count
         write(report.found, names, mended: report)
         guard report.left.isSound else { throw Self.failure(report.left, hint: Self.lastResort) }
     }
@@ -151,7 +156,7 @@ struct Verify: AsyncParsableCommand {
         if let replaced = mended.replacedFile {
             terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")
         }
-        if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
+        if mended.pagesDropped > 0 { terminal.note("'pagecache sync --all' fetches them again") }
     }
 
     private func tellPlan(_ plan: RepairReport) {

@@ -60,7 +60,8 @@ struct SyncRendering {
             let gaps = report.list?.gaps ?? []
             return "the store is damaged\(gaps.isEmpty ? "" : ": \(missing)"); 'pagecache verify --repair' repairs it"
         case .purged:
-            return "purged: the list was removed while it was synced; the next 'pagecache sync' fetches it again"
+            let name = HTTPSource.key(for: key.text) == nil ? " and --key \(key.text)" : ""
+            return "purged: the list was removed while it was synced; sync it again with its URL\(name)"
         case .incomplete:
             return "incomplete: \(missing)"
         case .unproven:

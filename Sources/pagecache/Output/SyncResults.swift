@@ -6,6 +6,12 @@ import PagedRepository
 struct SyncResults {
     let results: [ListRunner.Result]
     let common: CommonOptions
+    /// The number of queries whose records are damaged. They were not synced.
+    var damaged = 0
+    /// The queries whose URL a repair has removed. They were not synced.
+    var lost: [QueryKey] = []
+
+    init(results: [ListRunner.Result], common: CommonOptions) { (self.results, self.common) = (results, common) }
 
     /// Writes the results. Throws the error that ends the tool when the status is not 0.
     func render() throws {
@@ -28,9 +34,13 @@ struct SyncResults {
             let line = one.failure.map { "\($0.message)\($0.hint.map { " (\($0))" } ?? "")" } ?? one.complaint
             if let line { Terminal.standard.complain("\(one.key.shortID): \(line)") }
         }
+        let failures = lost.map(DamagedRecords.lostDescription) + (damaged > 0 ? [DamagedRecords.failure(damaged)] : [])
+        for failure in failures {
+            Terminal.standard.complain("\(failure.message)\(failure.hint.map { " (\($0))" } ?? "")")
+        }
         // An unproven list stays unproven however often it is synced. The summary counts it, and its message names it.
         let status =
-            renderings.filter { $0.report.outcome != .unproven }.map(\.status).max {
+            (renderings.filter { $0.report.outcome != .unproven }.map(\.status) + failures.map(\.status)).max {
                 SyncResults.rank($0) < SyncResults.rank($1)
             } ?? .done
         if status != .done { throw ToolProcess.Ended(status: status) }

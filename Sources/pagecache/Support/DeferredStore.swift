@@ -110,6 +110,10 @@ final class DeferredStore: PageStorage {
 
     func records() async throws(StorageError) -> [QueryRecord] { try await opened?.records() ?? [] }
 
+    func storedQueries() async throws(StorageError) -> StoredQueries {
+        try await opened?.storedQueries() ?? StoredQueries()
+    }
+
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
     var opened: (any ToolStore)? { store.withLock { $0 } }

@@ -8,38 +8,57 @@ enum QuerySelector {
     /// Finds the query in a store. Reads one row for each query, whatever the length of the lists.
     /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
     static func find(_ name: String, in store: any ToolStore) async throws -> QueryRecord {
-        try find(name, in: try await store.records())
+        try find(name, in: try await store.storedQueries())
     }
 
     /// The outline of the query's list, without items. Reads no other list.
     /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
     static func outline(_ name: String, in store: any ToolStore) async throws -> ListOutline {
-        let records = try await store.records()
-        guard let list = try await store.outline(of: try find(name, in: records).id) else {
-            throw missing(name, records.map(\.key), nil)
+        let stored = try await store.storedQueries()
+        guard let list = try await store.outline(of: try find(name, in: stored).id) else {
+            throw missing(name, stored.records.map(\.key), nil)
         }
         return list
+    }
+
+    /// Finds the query among the stored ones. Warns of damaged records.
+    /// - Throws: `ToolFailure` with status 65 when no sound query matches and a record is damaged; otherwise the errors
+    ///   of `find(_:among:otherwise:)`.
+    static func find(_ name: String, in stored: StoredQueries, otherwise way: String? = nil) throws -> QueryRecord {
+        let damaged = stored.damagedCount
+        do {
+            let found = try find(name, among: stored.records, otherwise: way)
+            DamagedRecords.warn(damaged)
+            return found
+        } catch let failure as ToolFailure where failure.status == .notFound && damaged > 0 {
+            throw DamagedRecords.failure(damaged)
+        }
     }
 
     /// Finds the query among records.
     /// - Parameter way: the hint for a name that matches no query and is close to none. `nil` means the usual hint.
     /// - Throws: `ToolFailure` with status 66 when no query matches, or 64 when several do.
-    static func find(_ name: String, in queries: [QueryRecord], otherwise way: String? = nil) throws -> QueryRecord {
-        // The URL may be the one that was synced, with paging and secrets in it.
-        let canonical = HTTPSource.key(for: name)?.text
-        let exact = queries.filter { $0.key.text == name || $0.key.shortID == name || $0.key.text == canonical }
-        if exact.count == 1 { return exact[0] }
-        let found =
-            exact.isEmpty
-            ? queries.filter {
-                $0.key.text.hasPrefix(name) || $0.key.shortID.hasPrefix(name)
-                    || withoutScheme($0.key.text).hasPrefix(name)
-            } : exact
-        if found.count == 1, !name.isEmpty { return found[0] }
+    static func find(_ name: String, among queries: [QueryRecord], otherwise way: String? = nil) throws -> QueryRecord {
+        let found = matches(name, queries.map(\.key)).map { queries[$0] }
+        if found.count == 1, !name.isEmpty || found[0].key.text.isEmpty { return found[0] }
         guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(\.key), way) }
         throw ToolFailure(
             .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(\.key)))",
             hint: "use an id of these")
+    }
+
+    /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix.
+    static func matches(_ name: String, _ keys: [QueryKey]) -> [Int] {
+        // The URL may be the one that was synced, with paging and secrets in it.
+        let canonical = HTTPSource.key(for: name)?.text
+        let exact = keys.indices.filter {
+            keys[$0].text == name || keys[$0].shortID == name || keys[$0].text == canonical
+        }
+        guard exact.isEmpty else { return exact }
+        return keys.indices.filter {
+            keys[$0].text.hasPrefix(name) || keys[$0].shortID.hasPrefix(name)
+                || withoutScheme(keys[$0].text).hasPrefix(name)
+        }
     }
 
     private static func missing(_ name: String, _ keys: [QueryKey], _ way: String?) -> ToolFailure {

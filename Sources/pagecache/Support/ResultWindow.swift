@@ -2,6 +2,9 @@
 import PageModel
 
 extension QueryRecord {
+    /// Whether no answer of the origin has shown the end of the list, and no result window cuts the list off.
+    var hasUnknownEnd: Bool { end == nil && total.exactCount == nil && !isCutOff }
+
     /// The sentence about an origin that returns fewer items than it counts. `nil` when its result window does not cut
     /// the list off.
     var windowText: String? {
@@ -16,7 +19,11 @@ extension QueryRecord {
 }
 
 extension ListOutline {
-    /// The number of positions that the origin returns items for, as far as it is known.
-    var reachableLength: Int { record.isCutOff ? min(length, record.window ?? length) : length }
+    /// The number of positions that the origin returns items for, as far as it is known. Held items behind a result window
+    /// disprove it.
+    var reachableLength: Int {
+        guard record.isCutOff, let window = record.window else { return length }
+        return min(length, max(window, heldPages.last?.range.upperBound ?? 0))
+    }
 }
 #endif

@@ -53,6 +53,8 @@ struct ToolFailure: Error {
                 (.unusableData, "'pagecache verify' lists the damage, and 'pagecache verify --repair' may repair it")
             case .foreignLog:
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
+            case .strayFile: (.unusableData, nil)
+            case .danglingLink: (.notFound, nil)
             case .tooLarge: (.unusableData, nil)
             case .moved: (.incomplete, "the store at this path was replaced; run the command again")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")

@@ -23,7 +23,11 @@ protocol ToolStore: PageStorage {
     /// Returns the reason why this user cannot write into a store on a server. Returns nil when there is none, and for
     /// a file.
     func writeObstacle() async throws(StorageError) -> String?
-    func damagedQueries() async throws(StorageError) -> Int
+    /// Returns the record of every query, and what can be read of the damaged ones.
+    func storedQueries() async throws(StorageError) -> StoredQueries
+    /// Returns the problem in the header of the store's file that prevents writing. Returns nil when there is none, and
+    /// for a server.
+    func headerProblem() async throws(StorageError) -> String?
     func isReadable() async throws(StorageError) -> Bool
     func verify() async throws(StorageError) -> VerifyReport
     func repair() async throws(StorageError) -> RepairReport
@@ -58,6 +62,7 @@ extension PostgreSQLPageStore: ToolStore {
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }
     var filesSetAside: [String] { [] }
+    func headerProblem() async throws(StorageError) -> String? { nil }
 
     func repairPreview() async throws(StorageError) -> RepairReport {
         let found = try await verify()

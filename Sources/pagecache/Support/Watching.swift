@@ -78,6 +78,7 @@ final class Watching {
             seen[only] = try await store.outline(of: only)
         } else {
             for summary in try await store.summaries() { seen[summary.outline.record.id] = summary.outline }
+            DamagedRecords.warn(try await store.storedQueries().damagedCount)
         }
         if format == .csv {
             let names = showsChanges ? ["query", "key"] + ItemChangeRendering.csvNames : ListEventRendering.csvNames

@@ -1,0 +1,40 @@
+#if Tool
+import PageModel
+
+/// The messages about queries whose records are damaged.
+///
+/// A command for all queries serves the sound ones first, and then ends with 65. A command for one query serves it with a
+/// warning if its record is sound. Otherwise the name may be that of a damaged record, and the command ends with 65.
+enum DamagedRecords {
+    /// - Parameter count: the number of damaged records, at least 1.
+    static func failure(_ count: Int) -> ToolFailure {
+        ToolFailure(.unusableData, "damaged", sentence(count), hint: remedy(count))
+    }
+
+    static func warn(_ count: Int) {
+        guard count > 0 else { return }
+        Terminal.standard.warn("\(sentence(count)); \(remedy(count))")
+    }
+
+    /// Ends a command that has served all other queries.
+    static func end(_ count: Int) throws {
+        if count > 0 { throw failure(count) }
+    }
+
+    static func sentence(_ count: Int) -> String {
+        count == 1 ? "the record of 1 query is damaged" : "the records of \(SizeText.count(count)) queries are damaged"
+    }
+
+    static func remedy(_ count: Int) -> String {
+        "'pagecache verify --repair' repairs \(count == 1 ? "it" : "them")"
+    }
+
+    /// The failure for a list whose description was damaged and removed by a repair. Its name is no URL.
+    static func lostDescription(of key: QueryKey) -> ToolFailure {
+        let scope = key.scope.isEmpty ? "" : " --scope \(key.scope)"
+        return ToolFailure(
+            .unusableData, "description_lost", "the stored description of '\(key.text)' was damaged",
+            hint: "sync it with its URL and --key \(key.text)\(scope)")
+    }
+}
+#endif
