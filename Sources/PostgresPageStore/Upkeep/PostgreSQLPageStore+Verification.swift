@@ -156,7 +156,9 @@ extension PostgreSQLPageStore {
         try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
     }
 
-    private static let pageSizes = SQL("SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM @page WHERE query = $1")
+    private static let pageSizes = SQL(
+        "SELECT count(*), least(coalesce(sum(greatest(bytes, 0)), 0), \(StoredBounds.sizes.upperBound))::bigint FROM @page WHERE query = $1"
+    )
 
     /// Returns the record of every query, and what can be read of the damaged ones.
     /// - Throws: `StorageError`, as every read does. Damaged records are part of the result, and are not thrown.
