@@ -29,6 +29,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
         public static let unconfirmed = Class(rawValue: "unconfirmed")
         /// The origin repeats its answers endlessly (R24).
         public static let loop = Class(rawValue: "loop")
+        /// The storage could not be read or written. The ledger never records this class.
+        public static let storage = Class(rawValue: "storage")
         /// The list was removed from the storage while it was fetched. The ledger never records this class.
         public static let purged = Class(rawValue: "purged")
     }

@@ -224,8 +224,10 @@ public final class ListRepository<Value: Sendable>: Sendable {
     /// that must not stay on the device.
     ///
     /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
-    /// receive an empty snapshot and `ListEvent.reset`. A call that begins before `forget` has returned, or later, may
-    /// load the list again. Other users of the storage end their work on the list with their next answer, and store
+    /// receive an empty snapshot and `ListEvent.reset`. A list object that exists then does not load again by itself:
+    /// `hasMore` is false, rows that appear fetch nothing, and every call but `load` returns `superseded`, until `load` is
+    /// called. A call of `load` or `page` that begins before `forget` has returned, or later, may load the list again.
+    /// Other users of the storage end their work on the list with their next answer, and store
     /// nothing of it: a `SyncEngine`, a `ListSync`, another repository, another process. Exempt is a first load with
     /// `SyncOptions.registersFirst` off. The call waits up to a second for a source that ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
@@ -241,7 +243,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     private func forget(_ isMeant: @escaping @Sendable (QueryKey) -> Bool) async throws(StorageError) {
         let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
-        for list in used { await list.supersede() }
+        for list in used { await list.supersede(forGood: true) }
         await world.runs.revoke(where: isMeant)
         do {
             let records = try await world.storage.records().filter { isMeant($0.key) }

@@ -31,7 +31,8 @@ public struct ListSync: Sendable {
         self.storage = storage
         self.source = AbandonableSource.around(source)
         self.key = key
-        self.options = options
+        // The precondition of the page size is checked here, and not by the first run.
+        self.options = options.bounded
         self.clock = clock
         self.jitter = jitter
         self.logger = logger

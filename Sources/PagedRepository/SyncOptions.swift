@@ -113,6 +113,9 @@ public struct SyncOptions: Hashable, Sendable {
     /// background work.
     var updatesOnly = false
 
+    /// A run with `everything` ends once more than this number of items are held from position 0 on. `nil` means no limit.
+    var mostItems: Int?
+
     /// The work of a synchronisation.
     public enum Work: Hashable, Sendable {
         /// Refreshes and reconciles page one, and fetches all missing positions.
@@ -231,6 +234,8 @@ public struct SyncReport: Hashable, Sendable {
     public var wasCancelled = false
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
+    /// Whether the run gave up because the list changed with each pass.
+    var keptChanging = false
     /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
     var lostOrigin = false
     /// Warnings for the user, in order of their occurrence.

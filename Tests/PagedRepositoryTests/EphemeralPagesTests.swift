@@ -18,7 +18,8 @@ struct EphemeralPagesTests {
 
     @Test("Repeated items are not shown twice, and endless pages without new items are a loop (R5, R24)")
     func repeated() {
-        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        var pages = EphemeralPages(
+            behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
         equal(pages.take(page(["a", "b"], next: "1")), .news(named(["a", "b"])))
         equal(pages.take(page(["b", "c"], next: "2")), .news(named(["c"])))
         #expect(pages.end == 3)
@@ -34,7 +35,8 @@ struct EphemeralPagesTests {
 
     @Test("Two spellings of one letter are two ids, and neither hides the other (R5)")
     func spellings() {
-        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        var pages = EphemeralPages(
+            behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
         equal(pages.take(page(["\u{e9}"], next: "1")), .news(named(["\u{e9}"])))
         equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .news(named(["e\u{301}"])))
     }
@@ -65,5 +67,34 @@ struct EphemeralPagesTests {
         _ = pages.take(page((0..<8).map { "i\($0)" }, total: .exact(30)))
         #expect(pages.next == .offset(10))
         #expect(pages.end == 8)
+    }
+
+    private func surprise(_ step: EphemeralPages.Step) -> EphemeralSurprise? {
+        if case .moved(let surprise) = step { surprise } else { nil }
+    }
+
+    @Test("A missing last item, another total, and an item from farther back show that the list has changed")
+    func surprises() {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, overlap: 1)
+        equal(pages.take(page(["a", "b", "c"])), .news(named(["a", "b", "c"])))
+        #expect(pages.next == .offset(2), "the last item is requested again, because no total shows a deletion")
+        #expect(surprise(pages.take(page(["d", "e", "f"]))) != nil)
+        #expect(surprise(pages.take(page(["c", "d", "a"]))) != nil)
+        #expect(surprise(pages.take(page(["b", "c", "d"]))) != nil, "an insert")
+        equal(pages.take(page(["c", "d", "e"], total: .exact(9))), .news(named(["d", "e"])))
+        #expect(pages.next == .offset(5), "the total shows a deletion")
+        #expect(surprise(pages.take(page(["f"], total: .exact(10)))) != nil)
+        #expect(pages.end == 5, "a surprise adds nothing")
+    }
+
+    @Test("An end before an exact total is a surprise, and a second walk with the same end makes the total an estimate")
+    func contradictedEnd() throws {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
+        _ = pages.take(page(["a", "b"], total: .exact(4)))
+        let found = try #require(surprise(pages.take(page([], total: .exact(4)))))
+        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        _ = pages.take(page(["a", "b"], total: .exact(4)))
+        equal(pages.take(page([], total: .exact(4))), .news(PageContent()))
+        #expect(pages.isAtEnd && pages.total == .estimate(4) && pages.pages == 1)
     }
 }

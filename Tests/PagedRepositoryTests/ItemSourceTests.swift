@@ -1,7 +1,8 @@
 import PageModel
-import PagedRepository
 import Synchronization
 import Testing
+
+@testable import PagedRepository
 
 private func page(_ answer: PageAnswer) throws -> FetchedPage {
     guard case .page(let page) = answer else {
@@ -138,10 +139,10 @@ struct ItemSourceTests {
         }
         // An undecodable answer is a permanent failure, and its message reveals no content (R27).
         let garbled = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "secret"))
-        let failure = await #expect(throws: FetchFailure.self) { try await fetch(.first, garbled) }
-        #expect(failure?.failureClass == .undecodable)
-        #expect(failure?.isRetryable == false)
-        #expect(failure?.message.contains("secret") == false)
+        let error = try #require(await #expect(throws: DecodingError.self) { try await fetch(.first, garbled) })
+        let failure = FetchFailure(thrownBySource: error, keepsWords: true)
+        #expect(failure.failureClass == .undecodable)
+        #expect(!failure.isRetryable && !failure.message.contains("secret"))
     }
 
     @Test("A value or a cursor that cannot be encoded fails the page permanently")

@@ -100,3 +100,14 @@ final class SyncBench: Sendable {
         }
     }
 }
+
+/// A body of JSON, for sources that decode their answers themselves.
+struct JSONBody {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(text.utf8))
+    }
+}

@@ -69,9 +69,13 @@ final class WitnessedStorage: RelayedStorage {
             readable.formUnion(payloads)
             if part.isHeld && part.offset == items.count { items += payloads }
         }
+        // A snapshot shows no total below the number of held items, and no end before items that the origin counts.
+        let held = list.coverage.runs.last?.upperBound ?? 0
+        let total = list.record.total.count.map { $0 < held } ?? false ? ListTotal.estimate(held) : list.record.total
+        let isVoid = list.record.validatedAt != nil && held == 0 && total.count ?? 0 > 0 && list.gaps.isEmpty
         let sight = Sight(
-            version: list.record.version, items: items, total: list.record.total,
-            end: list.record.end ?? list.record.total.exactCount, isLoaded: list.record.validatedAt != nil)
+            version: list.record.version, items: items, total: total,
+            end: isVoid ? nil : list.record.end ?? total.exactCount, isLoaded: list.record.validatedAt != nil)
         return (sight, readable)
     }
 

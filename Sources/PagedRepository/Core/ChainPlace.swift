@@ -132,6 +132,7 @@ struct ChainPlace {
         if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(isNews: false) }
         // An exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
         guard let next = page.next, total != offset || page.hasMore == true else {
+            if let step = repetition(of: page, pass) { return step }
             pass.check.isDue = false
             guard pass.walk.isDisordered, total != offset else { return .endBehindKnown }
             return disorder(ChainEnd(position: offset, offset: offset), pass, belief)
@@ -150,6 +151,18 @@ struct ChainPlace {
             return .loop("\(max(known, empty)) consecutive pages had no new items")
         }
         return .follow(next)
+    }
+
+    /// Returns the step for a last page that has only known items although the list continues: an exact total counts
+    /// more, or the page is page one again. The origin does not keep to its cursors (R24). A stored cursor may belong to
+    /// an earlier state of the list, so only a walk from page one proves it.
+    private func repetition(of page: FetchedPage, _ pass: RunPass) -> ChainStep? {
+        guard !page.content.isEmpty, page.hasMore != false, offset > 0,
+            total.map({ $0 > offset }) ?? (pass.walk.selfLink == cursor && page.content.count > 1),
+            !list.pages.contains(where: { $0.range.upperBound > offset })
+        else { return nil }
+        if pass.walk.mode != .whole, pass.walk.walkedTo == 0, pass.walk.unbrokenTo != offset { return .walkAgain }
+        return .loop("the origin answers another cursor with the same items")
     }
 
     // MARK: Ends

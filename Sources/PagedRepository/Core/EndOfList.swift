@@ -65,4 +65,9 @@ extension ListTotal {
     func believed(reached: Int) -> ListTotal {
         if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }
     }
+
+    /// Returns the total with an estimate of at least `count`.
+    func raised(to count: Int) -> ListTotal {
+        if case .estimate(let estimate) = self, estimate < count { .estimate(count) } else { self }
+    }
 }

@@ -9,6 +9,8 @@ struct EphemeralPages: Equatable {
     /// The result of adding an answer.
     enum Step: Equatable {
         case news(PageContent)
+        /// The answer does not fit the pages before it: the list has changed. Nothing was added.
+        case moved(EphemeralSurprise)
         /// The answer cannot be used. A retry requests the same page (R37).
         case failed(FetchFailure)
     }
@@ -16,6 +18,7 @@ struct EphemeralPages: Equatable {
     /// The number of stored items before these pages. 0 means that page one is among them.
     let start: Int
     private(set) var count = 0
+    /// The number of answers with new items.
     private(set) var pages = 0
     private(set) var total = ListTotal.unknown
     /// The request for the next page. `nil` at the end.
@@ -23,26 +26,44 @@ struct EphemeralPages: Equatable {
     private let access: PagingAccess
     private let loopGuard: Int
     private let emptyPageLimit: Int
-    /// The position at the origin where the next answer begins.
+    /// The number of held items to request again with a page, where no exact total shows a change.
+    private let overlap: Int
+    /// The answers that count as habits of the origin, and not as changes of the list.
+    let habits: EphemeralHabits
+    /// The position at the origin where the next answer begins, without the items that are requested again.
     private var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
     // As bytes: two encodings of one letter are two ids (R5). An item that counts as repeated is not shown.
     private var ids: Set<[UInt8]> = []
+    /// The keys of the held items, in order.
+    private var keys: [UInt64] = []
+    private var answers = 0
     /// Consecutive answers without a new item.
-    private var withoutNews = 0
+    private(set) var withoutNews = 0
+    /// The number of items that inserts have pushed into later pages. The list shows the items before them with the
+    /// next refresh.
+    private var pushed = 0
 
-    init(behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000) {
+    init(
+        behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000, overlap: Int = 0,
+        habits: EphemeralHabits = EphemeralHabits()
+    ) {
         self.start = start
         self.access = access
         self.loopGuard = loopGuard
         self.emptyPageLimit = emptyPageLimit
+        self.overlap = overlap
+        self.habits = habits
         position = start
         if case .grid(let size) = access { fullPage = size }
     }
 
+    /// The most answers without new items that one call for the next page receives.
+    static let mostEmptyAnswers = 5
+
     /// Whether the list ends with these pages.
-    var isAtEnd: Bool { pages > 0 && next == nil }
+    var isAtEnd: Bool { answers > 0 && next == nil }
 
     /// The end of these pages in the list as it is shown.
     var end: Int { start + count }
@@ -55,52 +76,190 @@ struct EphemeralPages: Equatable {
     /// Adds an answer whose first item is at `offset`. `nil` means the requested position.
     mutating func take(_ page: FetchedPage, at offset: Int? = nil) -> Step {
         if let failure = EndOfList.contradiction(in: page, access: access) { return .failed(failure) }
-        if case .cursor(let asked) = next, page.next == asked, page.hasMore != false {
-            return .failed(FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
+        var page = page
+        if case .cursor(let asked) = next, page.next == asked {
+            // An empty page that names itself as the next one is the end of the chain (R24).
+            if page.content.isEmpty { page.next = nil }
+            if page.next != nil, page.hasMore != false {
+                return .failed(
+                    FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
+            }
         }
-        let known = min(max(position - (offset ?? position), 0), page.content.count)
-        let news = (known..<page.content.count).filter { index in
+        let arrival = Arrival(page, asked: asked(offset), in: self)
+        let surprise = EphemeralSurprise(place: end, content: page.content.fingerprint, total: page.total)
+        let isHabit = habits.contains(surprise)
+        if answers > 0, arrival.isSurprise(after: total, access), !isHabit, !habits.allows(arrival) {
+            return .moved(surprise)
+        }
+        if let cut = arrival.end { page.content = page.content.slice(0..<cut) }
+        return add(page, arrival, isHabit ? nil : surprise)
+    }
+
+    /// Records that the origin has no page at the requested position (R24).
+    /// - Returns: a surprise if held items were requested again: they are gone. Otherwise nil, and the list ends.
+    mutating func ended() -> EphemeralSurprise? {
+        let surprise = EphemeralSurprise(place: end, content: 0, total: .unknown)
+        if isRepeating, !habits.contains(surprise) { return surprise }
+        next = nil
+        return nil
+    }
+
+    /// Whether the next request begins with held items.
+    private var isRepeating: Bool { if case .offset(let offset) = next { offset < position } else { false } }
+
+    /// The position of the first item of an answer.
+    private func asked(_ offset: Int?) -> Int {
+        if let offset { return offset }
+        if case .offset(let offset) = next { return offset }
+        return position
+    }
+
+    private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ surprise: EphemeralSurprise?) -> Step {
+        // The items before page one of these pages are stored, so their ids are not known here.
+        let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
+        let news = (skipped..<max(skipped, page.content.count)).filter { index in
             page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true
         }
+        let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
-        let full = pages == 0 && start == 0 ? nil : fullPage
-        let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
-        let hasEnded = ending != .more || access == .single
+        let full = answers == 0 && start == 0 ? nil : fullPage
+        let ending = EndOfList.decide(page, at: begin, full: full, access: access)
+        var hasEnded = ending != .more || access == .single
+        if news.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
+            // Behind the end, some origins return their last or their first page again (R24).
+            guard pages > 1 else {
+                return .failed(
+                    FetchFailure(
+                        .loop, "the origin answers different positions with the same items", isRetryable: false))
+            }
+            hasEnded = true
+        }
         // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
         if news.isEmpty, !hasEnded, withoutNews + 1 >= limit {
             return .failed(
                 FetchFailure(.loop, "\(withoutNews + 1) consecutive pages had no new items", isRetryable: false))
         }
+        // The items that inserts have moved into this answer are counted, and are not shown before the next refresh.
+        let moved = arrival.isClamped ? 0 : max(0, arrival.repeated - arrival.expected)
+        let known = page.total == .unknown ? total : page.total
+        let reached = end + news.count
+        var isMiscounted = false
+        if hasEnded, reached > 0, let exact = known.exactCount, exact > reached {
+            // The origin counts items that it has not returned. A second walk shows whether the list has changed.
+            if answers > 0, let surprise, pushed + moved + reached < exact { return .moved(surprise) }
+            isMiscounted = true
+        }
         withoutNews = news.isEmpty ? withoutNews + 1 : 0
-        position = (offset ?? position) + page.content.count
-        fullPage = fullPage ?? page.content.count
-        if page.total != .unknown { total = page.total }
+        pushed += moved
+        position = begin + page.content.count
+        if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += max(1, fullPage ?? 1) }
+        if !page.content.isEmpty { fullPage = fullPage ?? page.content.count }
+        total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
         ids.formUnion((0..<content.count).compactMap { content.ids.bytes(at: $0) })
+        keys += content.identities.map(\.key)
         count += content.count
-        pages += 1
+        if !content.isEmpty { pages += 1 }
+        answers += 1
         next = hasEnded ? nil : target(after: page)
         return .news(content)
     }
-
-    /// Marks the end: the origin has no items behind these pages (R24).
-    mutating func ended() { next = nil }
 
     private mutating func target(after page: FetchedPage) -> PageRequest.Target? {
         switch access {
         case .chain:
             return page.next.map { .cursor($0) }
         case .offsets:
-            return .offset(position)
+            let isProven = page.content.isEmpty || total.exactCount != nil
+            return .offset(position - (isProven ? 0 : max(0, min(overlap, (fullPage ?? 1) - 1))))
         case .grid(let size):
-            // A page that was shorter than the grid is not requested again: its missing items cannot be recognised
-            // (R21).
+            // The page may be short because the origin leaves items out. Its rest is not requested again.
             position = (position + size - 1) / max(size, 1) * size
             return .offset(position)
         case .single:
             return nil
         }
     }
+}
+
+extension EphemeralPages {
+    /// The items of an answer, compared with the held ones.
+    struct Arrival: Equatable {
+        /// The position of its first item at the origin.
+        var asked: Int
+        /// The number of its items.
+        var count: Int
+        /// The number of held items that were requested again.
+        var expected: Int
+        /// The number of its first items that are the last held ones, in their order.
+        var repeated = 0
+        /// Whether it has held items behind these.
+        var hasKnown = false
+        /// The index at which the list begins again with its first items. `nil` if it does not.
+        var end: Int?
+        /// Whether it is the origin's last page, moved so that it is full: its exact total ends with it.
+        var isClamped = false
+        var total: ListTotal
+
+        init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
+            self.asked = asked
+            let keys = page.content.identities.map(\.key)
+            count = keys.count
+            total = page.total
+            expected = max(0, pages.position - asked)
+            if let first = keys.first, let index = pages.keys.suffix(count).lastIndex(of: first),
+                pages.keys[index...].elementsEqual(keys.prefix(pages.keys.count - index))
+            {
+                repeated = pages.keys.count - index
+            }
+            let exact = page.total.exactCount
+            isClamped =
+                repeated > expected && exact != nil && exact == pages.position - repeated + count && page.next == nil
+            var known = (repeated..<max(repeated, count)).filter { index in
+                page.content.ids.bytes(at: index).map { pages.ids.contains($0) } ?? false
+            }
+            if let cut = known.first, cut > 0, exact == pages.position - repeated + cut, page.next == nil,
+                keys[cut...].elementsEqual(pages.keys.prefix(count - cut))
+            {
+                end = cut
+                known = []
+            }
+            hasKnown = !known.isEmpty
+        }
+
+        /// Whether the answer shows that the list has changed, or that the origin does not keep to its positions.
+        func isSurprise(after known: ListTotal, _ access: PagingAccess) -> Bool {
+            if hasKnown || known.contradicts(total) { return true }
+            guard access.supportsRandomAccess else { return false }
+            return repeated < min(expected, 1) || repeated > expected && !isClamped
+        }
+
+        /// Whether it differs from the expected answer only by items that inserts have pushed into it.
+        var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
+    }
+}
+
+/// An answer that does not fit the pages before it.
+struct EphemeralSurprise: Hashable {
+    /// The number of items before it.
+    var place: Int
+    /// The fingerprint of its items.
+    var content: UInt64
+    var total: ListTotal
+}
+
+/// The answers that a walk accepts although they do not fit the pages before them.
+struct EphemeralHabits: Equatable {
+    /// Answers that an earlier walk has received at the same place. They are habits of the origin.
+    var known: Set<EphemeralSurprise> = []
+    /// Whether inserts are accepted. The list keeps growing while it is read.
+    var allowsInserts = false
+    /// Whether every answer is accepted, for a part of a list that is read once.
+    var allowsAll = false
+
+    func contains(_ surprise: EphemeralSurprise) -> Bool { allowsAll || known.contains(surprise) }
+
+    func allows(_ arrival: EphemeralPages.Arrival) -> Bool { allowsInserts && arrival.isPushed }
 }

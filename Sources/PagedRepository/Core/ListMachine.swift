@@ -52,8 +52,10 @@ struct ListMachine: Equatable {
     let gate: Gate
     private let longestPause: Duration
     private(set) var content = Content()
-    /// The last failure that is shown, until a retry starts (R37).
-    private(set) var failure: ListFailure?
+    /// The failure of page one, until its retry starts (R37). The loading of a next page is no retry of page one.
+    private var headFailure: ListFailure?
+    /// The failure of the next page, until its retry starts.
+    private var nextFailure: ListFailure?
     /// The failure of a prefetch. It is not shown before another item close to the end appears (X13).
     private var silentFailure: ListFailure?
     /// A failure that another writer has recorded for this list.
@@ -68,11 +70,14 @@ struct ListMachine: Equatable {
         self.longestPause = longestPause
     }
 
+    /// The last failure that is shown, until a retry starts (R37).
+    var failure: ListFailure? { nextFailure ?? headFailure }
+
     /// The failure to show: that of this list, or of another writer.
     var shownFailure: ListFailure? { failure ?? (running == nil ? failureElsewhere : nil) }
 
-    /// The last failure, shown or not, until a retry starts.
-    var lastFailure: ListFailure? { failure ?? silentFailure }
+    /// Whether a retry requests the next page, and not page one.
+    var retriesNextPage: Bool { nextFailure != nil || headFailure == nil && silentFailure != nil }
 
     /// The work under way.
     var work: Work? { running?.work }
@@ -98,11 +103,12 @@ struct ListMachine: Equatable {
     /// Handles an automatic trigger: an item close to the end has appeared. The trigger retries the last failure only
     /// if `gate` allows it. Otherwise the failure is shown (X13).
     mutating func nextByItself(now: Timestamp) -> Answer {
-        if running == nil, let known = lastFailure, known.kind != .refresh {
+        let head = headFailure?.kind == .first ? headFailure : nil
+        if running == nil, let known = nextFailure ?? silentFailure ?? head {
             // A time that no back-off could have chosen counts as now (R29).
             let isDue = known.nextAttemptAt.map { $0 <= now || $0 - now > longestPause } ?? false
             guard gate == .perLedger, isDue else {
-                failure = known
+                if known.kind != .first { nextFailure = known }
                 return .finished(.notNow)
             }
         }
@@ -129,9 +135,7 @@ struct ListMachine: Equatable {
     mutating func reset() -> Int? {
         let ticket = running?.ticket
         running = nil
-        failure = nil
-        silentFailure = nil
-        failureElsewhere = nil
+        (headFailure, nextFailure, silentFailure, failureElsewhere) = (nil, nil, nil, nil)
         hasAnnouncedEnd = false
         content = Content()
         return ticket
@@ -147,17 +151,28 @@ struct ListMachine: Equatable {
     mutating func ended(_ ticket: Int, failure now: ListFailure?, isLastItemVisible: Bool = false) -> Bool {
         guard let known = running, known.ticket == ticket else { return false }
         running = nil
-        if known.isAutomatic, !isLastItemVisible { silentFailure = now } else { failure = now }
+        if known.isAutomatic, !isLastItemVisible {
+            silentFailure = now
+        } else if let now {
+            let isOfNext = now.kind == .next || now.kind == .storage && known.work == .next
+            if isOfNext { nextFailure = now } else { headFailure = now }
+        }
         return true
     }
+
+    /// Records that the storage failed before a work could start.
+    mutating func storageFailed(_ now: ListFailure) { headFailure = now }
+
+    /// Records that the storage has been read again. Its earlier failure is over, unless it ended a work.
+    mutating func storageWasRead() { if headFailure?.kind == .storage { headFailure = nil } }
 
     /// Records that another writer has failed to fetch a page of this list. `nil` means that no failure is recorded any
     /// more. The recorded failure of this list's own work is not shown twice, nor before its time (X13).
     mutating func failedElsewhere(_ now: ListFailure?) {
         // The ledger keeps the class and the message of a failure, and not all its details.
-        let isOwn =
-            now?.failure.failureClass == lastFailure?.failure.failureClass
-            && now?.failure.message == lastFailure?.failure.message
+        let isOwn = [headFailure, nextFailure, silentFailure].contains { own in
+            own?.failure.failureClass == now?.failure.failureClass && own?.failure.message == now?.failure.message
+        }
         failureElsewhere = isOwn ? nil : now
     }
 
@@ -175,9 +190,10 @@ struct ListMachine: Equatable {
         let before = running?.ticket
         tickets += 1
         running = Running(work: work, ticket: tickets, isAutomatic: isAutomatic, isFirst: !content.isLoaded)
-        failureElsewhere = nil
-        failure = nil
-        silentFailure = nil
+        // The failure of page one is shown until page one is requested again.
+        if work != .next || failureElsewhere?.kind == .next { failureElsewhere = nil }
+        if work != .next { headFailure = nil }
+        (nextFailure, silentFailure) = (nil, nil)
         return .start(work, ticket: tickets, superseding: before)
     }
 

@@ -17,8 +17,10 @@ enum LoadPlan {
     ///     decides which pages include them (R21). Defaults to 0.
     ///   - isCheck: whether the list ended here before. The last known items are then requested again, which costs no
     ///     request. They show a deletion before them. Defaults to false.
+    ///   - again: the number of known items to request again with the page behind the last known one, for an origin that
+    ///     accepts any offset. Defaults to 0.
     static func targets(
-        for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0, isCheck: Bool = false
+        for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0, isCheck: Bool = false, again: Int = 0
     ) -> [FetchTarget] {
         let overlap = Overlap(overlap, size: size)
         let coverage = list.coverage
@@ -37,7 +39,7 @@ enum LoadPlan {
                 // list continues.
                 let end = coverage.runs.last?.upperBound ?? 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
-                    + openEnd(end, access, size, overlap, isCheck: isCheck)
+                    + openEnd(end, access, size, overlap, again: max(again, isCheck ? overlap.items : 0))
             }
             let gaps = coverage.gaps(below: min(length, list.record.window ?? .max))
             return spans(gaps, access, size, overlap, list)
@@ -97,15 +99,15 @@ enum LoadPlan {
 
     /// Returns the page that begins at or contains `position`, where the list may continue.
     private static func openEnd(
-        _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, isCheck: Bool
+        _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, again: Int
     ) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
             let start = position / grid * grid
             return [.range(start..<start + grid, overlap: 0)]
         case .offsets, .chain, .single:
-            let known = min(overlap.items, position)
-            if isCheck, known > 0 { return [.range(position..<position + size - known, overlap: known)] }
+            let known = min(again, position, size - 1)
+            if known > 0 { return [.range(position..<position + size - known, overlap: known)] }
             return overlap.spans(position..<Int.max, size: size, most: 1)
         }
     }

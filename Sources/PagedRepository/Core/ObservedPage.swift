@@ -70,3 +70,19 @@ struct ObservedPage: Equatable {
             cursorOut: indices.upperBound == content.count ? cursorOut : nil, validator: isWhole ? validator : nil)
     }
 }
+
+extension ObservedPage {
+    /// Returns the index from which the answer has the first items of the list again, behind new ones. Returns nil if it
+    /// does not. One such item may also have moved.
+    func beginningAgain(behind offset: Int) -> Int? {
+        guard let cut = places.firstIndex(where: { $0?.position == 0 }), cut > 0, places.count - cut > 1,
+            places.count - cut < offset,
+            // Items with the ids of the first ones and other content are other items (R25).
+            places.indices[cut...].allSatisfy({ index in
+                places[index]?.position == index - cut && places[index]?.content == identities[index].content
+            }),
+            places[..<cut].allSatisfy({ $0.map { $0.position >= offset } ?? true })
+        else { return nil }
+        return cut
+    }
+}

@@ -6,6 +6,8 @@ struct PassHistory: Equatable {
     private(set) var restarts = 0
     /// The largest number of items held at the end of a pass, since the list was last replaced.
     private var mostHeld = 0
+    /// Whether the run gave up because the list changed with each pass.
+    var keptChanging = false
     /// Whether this run has checked the pages that were due (R54).
     var hasRechecked = false
     /// The sweep of this run, or of the run that it continues.

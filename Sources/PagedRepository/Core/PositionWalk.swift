@@ -98,7 +98,7 @@ struct PositionWalk: Equatable {
     /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.
     private mutating func withItsEnd(_ page: FetchedPage) -> FetchedPage {
         if page.hasMore == true { saidMore = true }
-        guard page.hasMore == nil, saidMore else { return page }
+        guard page.hasMore == nil, saidMore, page.total.exactCount == nil else { return page }
         var page = page
         page.hasMore = false
         return page

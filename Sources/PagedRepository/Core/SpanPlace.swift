@@ -120,6 +120,13 @@ struct SpanPlace {
         let place = range.lowerBound
         let page = if case .page(let page) = answer { page } else { FetchedPage?.none }
         let isHiding = belief.end.furthest > place
+        let isHeadEnd = list.coverage.headEnd == place
+        if let page, page.hasMore == true, isHeadEnd, page.total.exactCount.map({ place < $0 }) ?? true,
+            belief.access(source).supportsRandomAccess
+        {
+            // The origin reports more items. The same answer again shows that it leaves items out (R24, R53).
+            return pass.fill.confirms(place) ? .walkByPosition : .again
+        }
         if let total, place < total {
             // A single bad answer proves nothing (R20).
             guard pass.fill.confirms(place) else { return .again }
@@ -139,13 +146,16 @@ struct SpanPlace {
             }
         }
         pass.fill.observe(withoutNews: place)
-        let isHeadEnd = list.coverage.headEnd == place
         if let page, isHeadEnd, isEndByLength(page, at: place, belief) {
             // The known items before the position arrived alone, so the answer is no empty page.
             lookBehind(end: place, &pass, belief)
             return .lookBehind
         }
-        if total == nil, isHeadEnd { return .forget([.setEnd(place)]) }
+        if total == nil, isHeadEnd {
+            // The origin's total was raised because it reported more items. It is right after all.
+            let isTotal = page?.total.exactCount == place && place > 0
+            return .forget([.setEnd(place)] + (isTotal ? [.setTotal(.exact(place))] : []))
+        }
         if let page, let now = page.total.exactCount, let total, now != total { return .moved(page, isEnd: false) }
         return .forget([])
     }

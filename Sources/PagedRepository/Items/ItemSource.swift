@@ -26,7 +26,10 @@ import Synchronization
 /// codes 400, 404 and 416 for an offset mean that the position lies beyond the end (R24). A `DecodingError` is
 /// permanent. Any other error counts as a transport failure and is retried, also a `CancellationError` that the closure
 /// throws without being cancelled.
-public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
+///
+/// **Calls on the list.** A closure must not load the list that called it: such a call fails at once. A detached task hides
+/// this, so a closure that awaits one with such a call waits for itself, until `timeLimit`.
+public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSource {
     /// The answer of a paging style.
     struct Handover: Sendable {
         var page: ItemPage<Value>
@@ -78,15 +81,18 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
 
     public var access: PagingAccess { currentAccess() }
 
-    /// 0, because a closure receives offsets and sizes exactly as planned, without an overlap (R21).
+    /// 0, because planned pages do not overlap (R21). A load that continues a list without an exact total begins with
+    /// the last held item, so that a deletion before it is noticed.
     public var largestOverlap: Int? { 0 }
+
+    package var repeatsLast: Bool { access == .offsets }
 
     /// Copies of a source share one counter. Bytes are those of the encoded items, because only the closure knows the
     /// size of the transfer.
     public var usage: SourceUsage { meter.usage }
 
-    /// - Throws: The error of the closure, except a `DecodingError`. `FetchFailure` with class `refused` for a cursor
-    ///   of another source. `FetchFailure` with class `undecodable` for an answer that does not decode or a value that
+    /// - Throws: The error of the closure; a `DecodingError` counts as a permanent failure of class `undecodable`.
+    ///   `FetchFailure` with class `refused` for a cursor of another source, and with class `undecodable` for a value that
     ///   cannot be encoded.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
@@ -102,9 +108,6 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource {
             }
         } catch let failure as FetchFailure where request.isForOffset && failure.mayMeanPastEnd {
             return failure.httpStatus == 404 ? .notFound : .pastEnd
-        } catch is DecodingError {
-            // A retry would receive the same body (R27). The message names no data, because it is stored in the ledger.
-            throw FetchFailure(.undecodable, "the answer does not decode to what is expected", isRetryable: false)
         }
         let page = handover.page
         let content = try content(of: page.items)

@@ -14,12 +14,27 @@ extension ListFailure: CustomStringConvertible, LocalizedError {
             case .first: "the list failed to load"
             case .refresh: "the refresh of the list failed"
             case .next: "the next page failed to load"
+            case .storage: "the store of the list failed"
             }
-        return "\(part): \(failure.message)"
+        guard failure.failureClass == .unconfirmed, let nextAttemptAt, kind == .refresh else {
+            return "\(part): \(failure.message)"
+        }
+        // The doubt ends at this time (R20).
+        return "\(part): \(failure.message), not before \(nextAttemptAt.timeOfDay)"
     }
 
     /// The same as `description`.
     public var errorDescription: String? { description }
+}
+
+extension Timestamp {
+    /// The hour, minute and second of the day in UTC.
+    fileprivate var timeOfDay: String {
+        let second = ((milliseconds / 1_000) % 86_400 + 86_400) % 86_400
+        return [second / 3_600, second / 60 % 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
+            separator: ":")
+            + " UTC"
+    }
 }
 
 extension FetchFailure: LocalizedError {

@@ -1,7 +1,8 @@
 /// The difference between the items of two snapshots, for table views. Items are recognised by their `id`.
 ///
-/// A table view removes `removals`, then inserts `insertions`, and then reloads `updates`. An item that moved is removed
-/// and inserted.
+/// A table view removes `removals`, from the last one to the first, then inserts `insertions`, from the first one to the
+/// last, and then reloads `updates`. The indices of `removals` count the old items; those of `insertions` and `updates`
+/// count the new ones, after both steps. An item that moved is removed and inserted.
 public struct ItemsDifference: Hashable, Sendable {
     /// Indices in the old items, ascending.
     public var removals: [Int] = []

@@ -113,6 +113,14 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// Whether the page after the held items is being fetched.
     public var isLoadingNext: Bool { activity == .loadingNext }
 
+    /// Whether the origin counts items and has returned none.
+    var isVoid: Bool { holdsNothing && total.count ?? 0 > 0 && gaps.isEmpty }
+    /// Whether the origin has returned no items, and does not count any, and the list has not ended.
+    var isEmptyWithMore: Bool { holdsNothing && hasMore && total.count ?? 0 == 0 && gaps.isEmpty }
+    private var holdsNothing: Bool {
+        isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
+    }
+
     /// Returns the position in the list of an item of `items`.
     /// - Parameter index: the index of the item in `items`.
     public func position(ofItem index: Int) -> Int {
@@ -133,27 +141,28 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         if let failure { return .firstFailed(failure) }
         guard isLoaded else { return .nothing }
         if !unusable.isEmpty { return .unusable }
-        return hasMore || total.count ?? 0 > itemsEnd ? .items : .empty
+        return hasMore || total.count ?? 0 > itemsEnd ? .nothing : .empty
     }
 }
 
 /// The state of a screen that shows a list. It is derived from a snapshot and never stored next to it.
 public enum DisplayState: Hashable, Sendable {
-    /// The list was never loaded.
+    /// No items are known: the list was never loaded, or was loaded without items although the origin reports more. A
+    /// load fetches them.
     case nothing
     /// The origin answered without items, and without evidence of more.
     case empty
     /// Items are stored, and none of them can be shown: their bytes do not decode, or are damaged.
     case unusable
-    /// Items are shown, and no load is under way. Page one may be empty if the origin reports more items after it.
+    /// Items are shown, and no load is under way.
     case items
     /// No items are shown yet, and a load is under way.
     case loadingFirst
-    /// No items are shown, because page one failed to load.
+    /// No items are shown, because the load failed. `PagedList.retry()` repeats the request that failed.
     case firstFailed(ListFailure)
     /// Items are shown, and page one is being fetched.
     case refreshing
-    /// Items are shown, and the refresh of page one failed.
+    /// Items are shown, and the refresh of page one failed, or the storage.
     case refreshFailed(ListFailure)
     /// Items are shown, and more items are being fetched.
     case loadingNext

@@ -20,7 +20,7 @@ public enum LoadOutcome: Hashable, Sendable {
     case joined(Int)
     /// The list ends with the held items.
     case endReached
-    /// A refresh or a reset superseded the call. Its result is not in the list.
+    /// A refresh, a reset or `forget` superseded the call. Its result is not in the list.
     case superseded
     /// An automatic trigger did not send a request, because the next attempt after the last failure is not due (R33).
     case notNow
@@ -57,6 +57,8 @@ public struct ListFailure: Error, Hashable, Sendable {
         case refresh
         /// The items after the held ones.
         case next
+        /// The storage: it could not be read or written, whatever was loaded. `cause` is the `StorageError`.
+        case storage
     }
 
     /// The kind of load that failed.
@@ -74,6 +76,11 @@ public struct ListFailure: Error, Hashable, Sendable {
         self.failure = failure
         self.nextAttemptAt = nextAttemptAt
         self.cause = cause
+    }
+
+    /// The failure of a list whose storage failed.
+    init(_ error: StorageError) {
+        self.init(.storage, FetchFailure(.storage, error.message, isRetryable: true), cause: error)
     }
 
     public static func == (left: ListFailure, right: ListFailure) -> Bool {

@@ -53,13 +53,14 @@ public final class PagedList<Value: Sendable>: Sendable {
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
 
     /// Fetches the page after the held items, or page one of a list that was never loaded (R34, R35). An earlier
-    /// failure does not delay the request (R33).
+    /// failure does not delay the request (R33). After `ListRepository.forget`, returns `superseded` until `load` is called.
     /// - Throws: the same errors as `load`.
     @discardableResult
     public func loadNext() async throws -> LoadOutcome { try await controller.next() }
 
-    /// Fetches page one and all missing pages.
-    /// - Throws: the same errors as `load`.
+    /// Fetches page one and all missing pages, up to `PagedListOptions.itemLimit` items.
+    /// - Throws: the same errors as `load`; also when the list does not end with the held items, and no answer could be
+    ///   found for the rest.
     @discardableResult
     public func loadAll() async throws -> LoadOutcome { try await controller.all() }
 

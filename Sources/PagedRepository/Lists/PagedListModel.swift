@@ -7,16 +7,17 @@ public import PageModel
 @MainActor
 @Observable
 public final class PagedListModel<Value: Sendable> {
-    /// The newest snapshot. Empty until the list is loaded.
-    public private(set) var snapshot = ListSnapshot<Value>()
+    private var shown = ListSnapshot<Value>()
     @ObservationIgnored private let list: PagedList<Value>
 
     /// A model of this list. Sends no request (R34).
     public init(_ list: PagedList<Value>) {
         self.list = list
-        snapshot = list.current
+        shown = list.current
     }
 
+    /// The newest snapshot. Empty until the list is loaded.
+    public var snapshot: ListSnapshot<Value> { shown }
     /// See `ListSnapshot.items`.
     public var items: PagedItems<Value> { snapshot.items }
     /// See `ListSnapshot.total`.
@@ -40,7 +41,7 @@ public final class PagedListModel<Value: Sendable> {
         // The snapshot holds any failure.
         let loading = Task { [list] in _ = try? await list.load(policy) }
         // A call on this object may have shown a newer snapshot than the one that has just arrived.
-        for await _ in snapshots { snapshot = list.current }
+        for await _ in snapshots { shown = list.current }
         loading.cancel()
     }
 
@@ -55,11 +56,11 @@ public final class PagedListModel<Value: Sendable> {
     /// Calls `PagedList.reset()`. When the storage fails, the list stays as it is.
     public func reset() async {
         try? await list.reset()
-        snapshot = list.current
+        shown = list.current
     }
 
     private func call(_ body: @Sendable (PagedList<Value>) async throws -> LoadOutcome) async {
         _ = try? await body(list)
-        snapshot = list.current
+        shown = list.current
     }
 }

@@ -12,7 +12,7 @@ public struct PagedListOptions: Hashable, Sendable {
     /// When cached items count as stale, and as expired.
     public var freshness = FreshnessPolicy()
     /// How many pages before the end of the loaded items the next page is prefetched. 0 waits for the last item to
-    /// appear. At least 0. Defaults to 1.
+    /// appear; 1 for an item of the last page, or the one before them. At least 0. Defaults to 1.
     public var prefetchDistance = 1
     /// The most pages that are prefetched before another item appears. At least 1. Defaults to 2.
     public var prefetchLimit = 2
@@ -21,8 +21,8 @@ public struct PagedListOptions: Hashable, Sendable {
     /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
     /// are in memory while the list is in use. Defaults to false.
     public var isEphemeral = false
-    /// The most items in one snapshot. Items after them are available from `ListRepository.page`. At least 1.
-    /// Defaults to 100,000.
+    /// The most positions in one snapshot, with those that do not decode. Loads stop there. Items after them are available
+    /// from `ListRepository.page`. At least 1. Defaults to 100,000.
     public var itemLimit = 100_000
 
     /// Options with the default values.
@@ -33,6 +33,7 @@ public struct PagedListOptions: Hashable, Sendable {
     var effective: PagedListOptions {
         var options = self
         options.sync = sync.bounded
+        options.itemLimit = max(1, itemLimit)
         if isEphemeral { (options.sync.registersFirst, options.sync.storesDespiteNoStore) = (false, false) }
         return options
     }

@@ -52,7 +52,11 @@ extension SyncRun {
 
     /// Handles an origin that repeats itself (R24).
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
-        let failure = FetchFailure(.loop, message, isRetryable: false)
+        try await giveUp(FetchFailure(.loop, message, isRetryable: false), at: offset, list)
+    }
+
+    /// Ends the run as unproven, with a failure at a position.
+    func giveUp(_ failure: FetchFailure, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         belief.isUnproven = true
         failures.abandoned.insert(offset)
         telemetry.progress(.failed(offset: offset, failure, nextAttemptAt: nil))

@@ -48,9 +48,18 @@ extension SyncRun {
         }
         let place = ChainPlace(
             cursor: cursor, offset: offset, list: list, phase: phase, remembersLoops: options.work != .sweep,
-            loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit)
+            loopGuard: options.loopGuard, emptyPageLimit: emptyPageLimit(of: cursor))
         try await carryOut(try await step(answer, at: place), at: place)
     }
+
+    /// The number of consecutive pages without items after which the walk ends. A load of the next page does not read far
+    /// by positions that the engine has chosen.
+    private func emptyPageLimit(of cursor: PageCursor) -> Int {
+        options.work == .next && PositionCursor(cursor) != nil
+            ? min(options.emptyPageLimit, SyncRun.mostEmptyAnswers) : options.emptyPageLimit
+    }
+
+    private static let mostEmptyAnswers = 20
 
     /// Returns what an answer means. Reads where the list holds its items.
     private func step(_ answer: PageAnswer, at place: ChainPlace) async throws(StorageError) -> ChainStep {
@@ -72,8 +81,13 @@ extension SyncRun {
         }
         page = place.readable(page, &pass.walk)
         guard !page.content.isEmpty else { return place.step(withoutItems: page, &pass, &belief) }
-        let sighting = try await sighting(
+        var sighting = try await sighting(
             page, at: place.offset, query, isEnd: page.next == nil, asked: nil, cursor: place.cursor)
+        if page.next != nil, !list.record.allowsDuplicates, let cut = sighting.beginningAgain(behind: place.offset) {
+            page.content = page.content.slice(0..<cut)
+            sighting = try await self.sighting(
+                page, at: place.offset, query, isEnd: false, asked: nil, cursor: place.cursor)
+        }
         page.content = sighting.content
         return place.step(sighting, page, &pass, &belief)
     }
@@ -98,7 +112,11 @@ extension SyncRun {
             let ledger = leases.succeeded(end.offset)
             guard try await commit(end.edits + [.setEnd(nil)], [ledger], list) else { return }
             try await originLoops("the origin's next page is the same page again", at: end.position)
-        case .loop(let message): try await originLoops(message, offset, list)
+        case .loop(let message):
+            if pass.walk.emptyAnswers > 0, emptyPageLimit(of: place.cursor) < options.emptyPageLimit {
+                return try await giveUp(.withoutItems(pages: pass.walk.emptyAnswers), at: offset, list)
+            }
+            try await originLoops(message, offset, list)
         case .doubtEnd(let end): askWitness(for: .cursor(place.cursor, offset: offset), end: end)
         case .repeatIDs:
             // The list is read again from page one, and its pages are stored as they arrive (R25).

@@ -24,7 +24,7 @@ extension SyncRun {
     private func believed(_ landing: FetchCompletion) -> FetchCompletion {
         guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
         guard belief.observe(total: total) else { return landing }
-        warn("the origin's total goes up and down; using it as an estimate")
+        warn("the origin's total goes up and down, and counts as an estimate")
         page.total = .estimate(total)
         var landing = landing
         landing.result = .success(.page(page))
@@ -134,7 +134,9 @@ extension SyncRun {
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, jitter: jitter())
-        queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
+        // A pause of zero would repeat the request for ever, without using up any wait budget.
+        let due = next.map { max($0, now + .milliseconds(1)) }
+        queue.failed(target, failure, nextAttemptAt: due, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { failures.abandoned.insert(target.offset) }
         if target == .firstPage { failures.head = failure }
         let isLost = !target.isPage && (next == nil || leases.keepsHead && options.retryWaitBudget <= .zero)

@@ -17,6 +17,11 @@ extension FetchFailure {
             self = failure
             return
         }
+        if let error = error as? DecodingError {
+            // A retry would receive the same body (R27). The message names no value, because it is stored in the ledger.
+            self.init(.undecodable, error.place, isRetryable: false)
+            return
+        }
         var message = "the source threw \(type(of: error))"
         if keepsWords {
             // One line for tables and logs, however long the text is.
@@ -28,7 +33,42 @@ extension FetchFailure {
     }
 }
 
+extension DecodingError {
+    /// The coding path at which the answer does not decode, without any value.
+    fileprivate var place: String {
+        let (path, reason) =
+            switch self {
+            case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
+            case .typeMismatch(let type, let context): (context.codingPath, "is no \(type)")
+            case .valueNotFound(let type, let context): (context.codingPath, "has no value, and \(type) is expected")
+            case .dataCorrupted(let context): (context.codingPath, "does not decode")
+            @unknown default: ([any CodingKey](), "does not decode")
+            }
+        let text = path.reduce(into: "") { text, key in
+            text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? key.stringValue : ".\(key.stringValue)")
+        }
+        return text.isEmpty
+            ? "the answer does not decode to what is expected"
+            : "the answer does not decode to what is expected: \(text.prefix(200)) \(reason)"
+    }
+}
+
 extension FetchFailure {
+    /// The failure of a list that changed with each attempt to read it.
+    static let keptChanging = FetchFailure(
+        .unconfirmed, "the list kept changing while it was read; some items may be missing", isRetryable: true)
+    static let noPageOne = FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
+    /// The failure of a list whose origin counts items and returned none.
+    static func withoutItems(counted: Int) -> FetchFailure {
+        FetchFailure(.unconfirmed, "the origin counts \(counted) items and returned none", isRetryable: true)
+    }
+    /// The failure of a load that received pages without new items, although the origin reports more.
+    static func withoutItems(pages: Int) -> FetchFailure {
+        FetchFailure(
+            .unconfirmed, "\(pages) consecutive pages had no new items, although the origin reports more",
+            isRetryable: true)
+    }
+
     /// The failure of a call whose list was removed meanwhile.
     static var purged: FetchFailure {
         FetchFailure(.purged, "the list was removed while it was fetched", isRetryable: true)

@@ -12,7 +12,7 @@ extension SyncRun {
         }
         switch answer {
         case .pastEnd, .notFound:
-            failures.head = FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
+            failures.head = .noPageOne
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
         case .page(let answer):

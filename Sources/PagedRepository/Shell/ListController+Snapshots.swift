@@ -155,10 +155,11 @@ extension ListController {
                 isLoaded: content.isLoaded,
                 isAtEnd: content.isAtEnd && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
+        if isForgotten { snapshot.hasMore = false }
         snapshot.activity =
             switch machine.work {
             case nil: .idle
-            case .refresh: machine.isFirst ? .loadingFirst : .refreshing
+            case .refresh: machine.isFirst && !content.isLoaded ? .loadingFirst : .refreshing
             case .next: .loadingNext
             case .all: machine.isFirst && !content.isLoaded ? .loadingFirst : .loadingAll
             }

@@ -14,15 +14,20 @@ extension ListController {
         hasReplacedUnkept = offset == 0 && unkept?.pages.start == 0
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.itemsEnd
-            let pages = EphemeralPages(
-                behind: start, access: source.access, loopGuard: world.options.sync.loopGuard,
-                emptyPageLimit: world.options.sync.emptyPageLimit)
+            let pages = emptyPages(behind: start)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
             unkept = NoStoreList(pages, behind: stored, from: page, at: world.clock.now())
         }
-        guard let range = try? take(page, at: offset) else { return }
-        try? await rebuild(telling: range)
+        guard case .news(let content) = unkept?.pages.take(page, at: offset) else { return }
+        try? await rebuild(telling: append(content))
+    }
+
+    private func emptyPages(behind start: Int, habits: EphemeralHabits = EphemeralHabits()) -> EphemeralPages {
+        let options = world.options.sync
+        return EphemeralPages(
+            behind: start, access: source.access, loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit,
+            overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0, habits: habits)
     }
 
     /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
@@ -42,64 +47,132 @@ extension ListController {
 
     /// Fetches the page behind the unstored ones, or all further pages. Requests are sent here and not by a run,
     /// because no other process could use the answers (R30).
-    /// - Returns: the number of new items. Returns nil when no unstored page is shown.
-    func goOnUnkept(toTheEnd: Bool, _ ticket: Int) async throws -> Int? {
-        guard unkept != nil else { return nil }
+    /// - Returns: whether unstored pages are shown.
+    func goOnUnkept(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
+        guard unkept != nil else { return false }
         // Another writer may have stored the following page, or another list.
         try await rebuild()
-        guard let before = unkept?.pages.count else { return nil }
-        repeat {
-            guard let target = unkept?.pages.next, machine.isRunning(ticket) else { break }
+        guard let first = unkept?.pages.count else { return false }
+        timesReadAgain = 0
+        var answers = 0
+        while let target = unkept?.pages.next, machine.isRunning(ticket), !current.isAtItemLimit {
             try Task.checkCancellation()
             try await askOn(target, ticket)
-        } while toTheEnd
-        return (unkept?.pages.count ?? before) - before
+            guard !toTheEnd, let pages = unkept?.pages else { continue }
+            if pages.count != first || pages.next == nil { break }
+            answers += 1
+            guard answers < EphemeralPages.mostEmptyAnswers else {
+                throw failed(.withoutItems(pages: answers))
+            }
+        }
+        return true
     }
 
     private func askOn(_ target: PageRequest.Target, _ ticket: Int) async throws {
-        let limit = world.options.itemLimit
-        guard current.itemsEnd < limit else {
-            throw failed(
-                FetchFailure(.limitExceeded, "no more than \(limit) items are held in memory", isRetryable: false))
-        }
-        let answer: PageAnswer
-        do {
-            answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
-        } catch {
-            if Task.isCancelled { throw CancellationError() }
-            // The failure of outdated work is not reported.
-            guard machine.isRunning(ticket), unkept?.pages.next == target else { return }
-            throw failed(
-                FetchFailure(thrownBySource: error, keepsWords: world.options.sync.recordsErrorText))
-        }
-        // No item is appended after the list has become another one (R35).
-        guard machine.isRunning(ticket), unkept?.pages.next == target else { return }
+        guard let answer = try await answer(to: target, ticket) else { return }
         switch answer {
         case .page(let page):
-            let range = try take(page, at: nil)
             unkept?.attempts = 0
-            try await rebuild(telling: range)
+            switch unkept?.pages.take(page) {
+            case nil: return
+            case .failed(let failure): throw failed(failure)
+            case .moved(let surprise): try await readAgain(after: surprise, ticket)
+            case .news(let content): try await rebuild(telling: append(content))
+            }
         case .pastEnd, .notFound:
-            unkept?.pages.ended()
+            if let surprise = unkept?.pages.ended() { return try await readAgain(after: surprise, ticket) }
             try await rebuild()
         case .notModified:
-            throw failed(
-                FetchFailure(
-                    .undecodable, "nothing has changed, says the origin, and was not asked", isRetryable: false))
+            throw failed(.notModifiedUnasked)
         }
     }
 
-    /// Appends the items of a page.
-    /// - Returns: the positions of its new items, or nil without new items.
-    private func take(_ page: FetchedPage, at offset: Int?) throws(ListFailure) -> Range<Int>? {
-        guard let end = unkept?.pages.end, let step = unkept?.pages.take(page, at: offset) else { return nil }
-        switch step {
-        case .failed(let failure):
-            throw failed(failure)
-        case .news(let content):
-            unkept?.append(world.builder.decode(content))
-            return content.isEmpty ? nil : end..<end + content.count
+    /// Returns the origin's answer. Returns nil when the work is outdated: no item is appended after the list has become
+    /// another one (R35).
+    private func answer(to target: PageRequest.Target, _ ticket: Int) async throws -> PageAnswer? {
+        let before = unkept?.pages.next
+        do {
+            let answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
+            guard machine.isRunning(ticket), unkept?.pages.next == before else { return nil }
+            return answer
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            // The failure of outdated work is not reported.
+            guard machine.isRunning(ticket), unkept?.pages.next == before else { return nil }
+            throw failed(FetchFailure(thrownBySource: error, keepsWords: world.options.sync.recordsErrorText))
         }
+    }
+
+    /// Appends the new items of a page.
+    /// - Returns: their positions, or nil without new items.
+    private func append(_ content: PageContent) -> Range<Int>? {
+        unkept?.append(world.builder.decode(content))
+        guard !content.isEmpty, let end = unkept?.pages.end else { return nil }
+        return end - content.count..<end
+    }
+
+    /// Reads the unstored pages again from page one, because an answer did not fit them: the list has changed between two
+    /// requests. The shown items stay until the new pages are complete. An answer that a second walk receives again is a
+    /// habit of the origin. The third walk accepts inserts, because the list may grow with every request.
+    /// - Throws: `ListFailure` when the list keeps changing.
+    private func readAgain(after surprise: EphemeralSurprise, _ ticket: Int) async throws {
+        guard let pages = unkept?.pages, pages.start == 0 else {
+            throw ListFailure(.refresh, .keptChanging, cause: source.cause)
+        }
+        // A list that grows faster than it is read has no end.
+        timesReadAgain += 1
+        guard timesReadAgain <= world.options.sync.restarts else { throw failed(.keptChanging) }
+        var habits = pages.habits
+        habits.known.insert(surprise)
+        for _ in 0..<3 {
+            switch try await walk(past: pages.count, habits, ticket) {
+            case .outdated: return
+            case .moved(let another):
+                habits.allowsInserts = habits.known.count > pages.habits.known.count + 1
+                habits.known.insert(another)
+            case .whole(let list):
+                unkept = list
+                hasReplacedUnkept = true
+                return try await rebuild()
+            }
+        }
+        throw failed(.keptChanging)
+    }
+
+    private enum Walk {
+        case whole(NoStoreList<Value>)
+        case moved(EphemeralSurprise)
+        case outdated
+    }
+
+    /// Reads pages from page one on, until more than `count` items are read.
+    private func walk(past count: Int, _ habits: EphemeralHabits, _ ticket: Int) async throws -> Walk {
+        let stored = try await stored()
+        var pages = emptyPages(behind: 0, habits: habits)
+        var list: NoStoreList<Value>?
+        while let target = list == nil ? PageRequest.Target.first : pages.next, pages.count <= count,
+            pages.end < world.builder.itemLimit || list == nil
+        {
+            try Task.checkCancellation()
+            guard let answer = try await answer(to: target, ticket) else { return .outdated }
+            switch answer {
+            case .page(let page):
+                let step = pages.take(page)
+                if list == nil { list = NoStoreList(pages, behind: stored, from: page, at: world.clock.now()) }
+                switch step {
+                case .news(let content): list?.append(world.builder.decode(content))
+                case .moved(let surprise): return .moved(surprise)
+                case .failed(let failure): throw failed(failure)
+                }
+            case .pastEnd, .notFound:
+                guard list != nil else { throw failed(.noPageOne) }
+                if let surprise = pages.ended() { return .moved(surprise) }
+            case .notModified: throw failed(.notModifiedUnasked)
+            }
+        }
+        guard var list else { return .outdated }
+        list.pages = pages
+        return .whole(list)
     }
 
     /// Returns a failure whose retry requests the same page (R37). The page has no ledger entry, so only this failure

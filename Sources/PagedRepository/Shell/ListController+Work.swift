@@ -1,6 +1,16 @@
 import PageModel
 
 // Starts the work that the machine decides, follows its progress, and ends it.
+extension ListMachine.Work {
+    fileprivate var syncWork: SyncOptions.Work {
+        switch self {
+        case .refresh: .refresh
+        case .next: .next
+        case .all: .everything
+        }
+    }
+}
+
 extension ListController {
     func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
         switch answer {
@@ -24,18 +34,32 @@ extension ListController {
         let before = current
         if work == .next, let failure = stopFailure { return finish(ticket, .failure(failure)) }
         if work == .next, await runUnkept(ticket) { return }
-        // All missing pages are fetched, so those with unusable items are marked as missing first.
-        if work == .all { _ = try? await markUnusable(before) }
-        var options = world.options.sync
-        switch work {
-        case .refresh: options.work = .refresh
-        case .next: options.work = .next
-        case .all: options.work = .everything
+        do {
+            var report = try await sync(work.syncWork, ticket)
+            var ended = work
+            if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }
+            if work == .all, report.headFailure == nil { _ = try await goOnUnkept(toTheEnd: true, ticket) }
+            if work == .refresh, report.headFailure == nil, current.isEmptyWithMore, machine.isRunning(ticket) {
+                // A screen without rows could not ask for the next page.
+                ended = .next
+                if try await !goOnUnkept(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
+            }
+            finish(ticket, ending(of: ended, report, before))
+            if hasHeardMeanwhile, machine.work == nil { try? await renew() }
+        } catch {
+            finish(ticket, .failure(error))
         }
+    }
+
+    /// Runs a part of the work, and shows its result.
+    private func sync(_ work: SyncOptions.Work, _ ticket: Int) async throws -> SyncReport {
+        var options = world.options.sync
+        options.work = work
+        // Items behind the limit could not be shown.
+        if work == .everything { options.mostItems = world.builder.itemLimit }
         let sync = ListSync(
             storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            jitter: world.jitter,
-            logger: world.logger)
+            jitter: world.jitter, logger: world.logger)
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
         // The events of the run are handled here, in order, while the run continues.
         async let running: SyncReport = {
@@ -43,26 +67,25 @@ extension ListController {
             return try await sync.run { continuation.yield($0) }
         }()
         for await event in progress { await progressed(event, ticket) }
-        do {
-            let report = try await running
-            hasHeardMeanwhile = false
-            try await renew()
-            if work == .refresh, report.headFailure == nil { try await refetchUnusable(ticket, before) }
-            if work == .all, report.headFailure == nil { _ = try await goOnUnkept(toTheEnd: true, ticket) }
-            finish(ticket, ending(of: work, report, before))
-            if hasHeardMeanwhile, machine.work == nil { try? await renew() }
-        } catch {
-            finish(ticket, .failure(error))
-        }
+        let report = try await running
+        hasHeardMeanwhile = false
+        try await renew()
+        return report
     }
 
     /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
     /// work needs a run.
     private func runUnkept(_ ticket: Int) async -> Bool {
         hasHeardMeanwhile = false
+        let before = current
         do {
-            guard let news = try await goOnUnkept(toTheEnd: false, ticket) else { return false }
-            finish(ticket, .success(news > 0 ? .loaded(news) : current.hasMore ? .upToDate : .endReached))
+            guard try await goOnUnkept(toTheEnd: false, ticket) else { return false }
+            let now = current
+            finish(
+                ticket,
+                .success(
+                    outcome(from: before, to: now)
+                        ?? (now.hasMore ? hasReplacedUnkept ? .changed : .upToDate : .endReached)))
         } catch {
             finish(ticket, .failure(error))
         }
@@ -105,7 +128,7 @@ extension ListController {
     private var stopFailure: ListFailure? {
         stop.map {
             ListFailure(
-                .next,
+                $0.lowerBound == 0 ? .refresh : .next,
                 FetchFailure(
                     .undecodable, "the item at position \($0.lowerBound) does not decode, and the list stops there",
                     isRetryable: false))
@@ -130,6 +153,9 @@ extension ListController {
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
                 return .success(.superseded)
             }
+            if now.isVoid, let counted = now.total.count {
+                return .failure(ListFailure(before.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
+            }
             let isChanged = report.reconciliation.isChange || hasReplacedUnkept
             return .success(outcome(from: before, to: now) ?? (isChanged && before.isLoaded ? .changed : .upToDate))
         case .next, .all:
@@ -137,11 +163,16 @@ extension ListController {
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
             if let stopFailure { return .failure(stopFailure) }
+            if now.isVoid, let counted = now.total.count {
+                return .failure(ListFailure(now.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
+            }
             if isDeadEnd(work, report) {
+                if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
                 let why = "the origin repeats items that are held already, or gives no more; the list has no end"
                 return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
             }
-            if isComplete || isServed || now.itemsEnd > before.itemsEnd {
+            let isEnough = now.itemsEnd > before.itemsEnd && !isShort(work, report)
+            if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }
             // The latest attempt decides. Other pages may have failed earlier.
@@ -152,9 +183,11 @@ extension ListController {
                 // A cancelled call reports no failure. A call that still waits receives a failure instead of an empty
                 // result (X12).
                 guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
-                let why =
-                    report.warnings.last ?? "the origin's answers contradict each other; no further items were received"
-                return .failure(ListFailure(.next, FetchFailure(.unconfirmed, why, isRetryable: true)))
+                if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
+                let why = "the origin's answers contradict each other; no further items were received"
+                return .failure(
+                    ListFailure(
+                        .next, FetchFailure(.unconfirmed, report.warnings.last ?? why, isRetryable: true)))
             }
             return .failure(
                 ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
@@ -174,6 +207,14 @@ extension ListController {
             && !Task.isCancelled
     }
 
+    /// Whether a whole load has left items out that it could have shown.
+    private func isShort(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
+        guard work == .all, current.hasMore, current.isKept, !current.isAtItemLimit, !Task.isCancelled else {
+            return false
+        }
+        return report.outcome != .limited
+    }
+
     /// Returns what the work has added to the shown list. Returns nil when it has added nothing.
     private func outcome(from before: ListSnapshot<Value>, to now: ListSnapshot<Value>) -> LoadOutcome? {
         let news = held(now) - held(before)
@@ -191,7 +232,9 @@ extension ListController {
     private func finish(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {
         tasks[ticket] = nil
         var failure: ListFailure?
-        if case .failure(let error) = result { failure = error as? ListFailure }
+        if case .failure(let error) = result {
+            failure = error as? ListFailure ?? (error as? StorageError).map { ListFailure($0) }
+        }
         let hasRefreshed = machine.work == .refresh && failure == nil
         guard machine.ended(ticket, failure: failure, isLastItemVisible: isLastItemVisible) else {
             return waiters.answer(ticket, .success(.superseded))

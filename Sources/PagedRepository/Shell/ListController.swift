@@ -33,10 +33,14 @@ actor ListController<Value: Sendable> {
     private nonisolated let prefetches = Mutex(0)
     /// The removals of this list that its own holders have begun. Each of them reports itself.
     private(set) var removals = 0
+    /// Whether the list was removed for good, so that it is loaded only by an explicit `load`.
+    private(set) var isForgotten = false
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
     var unkept: NoStoreList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    /// How often the load under way has read the unstored pages again from page one.
+    var timesReadAgain = 0
     /// Whether the work under way has replaced unstored pages by a changed page one.
     var hasReplacedUnkept = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
@@ -79,7 +83,9 @@ actor ListController<Value: Sendable> {
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
-        try await renew()
+        if policy != .cacheOnly { isForgotten = false }
+        do { try await renew() } catch { throw storageFailed(error) }
+        machine.storageWasRead()
         world.reads.asked(Metric.Cached(current.freshness))
         if let outcome = current.outcome(under: policy) { return outcome }
         do {
@@ -93,31 +99,47 @@ actor ListController<Value: Sendable> {
 
     func refresh() async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
+        if isForgotten { return .superseded }
         prefetch.restart()
         return try await perform(machine.refresh())
     }
 
     func next() async throws -> LoadOutcome {
         try call.refuseWithin(.next)
-        try await knowContent()
+        if isForgotten { return .superseded }
+        do { try await knowContent() } catch { throw storageFailed(error) }
         // Further items could not be shown.
         if current.isAtItemLimit, machine.work == nil { return .itemLimitReached }
+        // Only page one can show the items that the origin counts and has not returned.
+        if current.isVoid, machine.work == nil { return try await refresh() }
         return try await perform(machine.next())
     }
 
     func all() async throws -> LoadOutcome {
         try call.refuseWithin(.next)
+        if isForgotten { return .superseded }
         return try await perform(machine.all())
     }
 
     /// Retries the work that failed, whether its failure is shown or not (C25).
     func retry() async throws -> LoadOutcome {
-        if machine.lastFailure?.kind == .next { return try await next() }
+        if machine.retriesNextPage { return try await next() }
         return try await refresh()
+    }
+
+    /// Shows a failure of the storage outside of a work.
+    /// - Returns: the error, for the caller.
+    func storageFailed(_ error: StorageError) -> StorageError {
+        let failure = ListFailure(error)
+        machine.storageFailed(failure)
+        publish(current)
+        events.send(.failed(failure))
+        return error
     }
 
     /// Records that the item at `position` is visible. Fetches pages ahead of it, as far as the options allow.
     func appeared(_ position: Int) async {
+        if isForgotten { return }
         prefetch.looked(at: position)
         while prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
@@ -171,8 +193,10 @@ actor ListController<Value: Sendable> {
     }
 
     /// Supersedes all work under way, before the list is removed. `wasRemoved` or `wasNotRemoved` must follow.
-    func supersede() {
+    /// - Parameter forGood: whether only an explicit `load` may fetch the list again. Defaults to false.
+    func supersede(forGood: Bool = false) {
         removals += 1
+        if forGood { isForgotten = true }
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()
         tellSettled()
@@ -190,6 +214,7 @@ actor ListController<Value: Sendable> {
     /// Ends a removal that failed. The list is observed again, and its items stay as they are.
     func wasNotRemoved() {
         removals -= 1
+        isForgotten = false
         observe()
     }
 
@@ -205,7 +230,7 @@ actor ListController<Value: Sendable> {
             }
         } catch {
             wasNotRemoved()
-            throw error
+            throw (error as? StorageError).map { storageFailed($0) } ?? error
         }
         wasRemoved()
         // Another writer may have stored the list again.
@@ -233,7 +258,7 @@ actor ListController<Value: Sendable> {
     }
 
     /// Reads the list if no content is known yet. Items stored before this process began count as content.
-    private func knowContent() async throws {
+    private func knowContent() async throws(StorageError) {
         if !machine.content.isLoaded { try await rebuild() }
     }
 }
@@ -254,7 +279,7 @@ extension ListSnapshot {
     fileprivate func outcome(under policy: LoadPolicy) -> LoadOutcome? {
         switch policy {
         case .cacheOnly: isLoaded && !hasMore ? .endReached : .cached
-        case .refreshIfStale: freshness == .fresh && unusable.isEmpty ? .cached : nil
+        case .refreshIfStale: freshness == .fresh && unusable.isEmpty && (!items.isEmpty || !hasMore) ? .cached : nil
         case .cacheThenRefresh, .originFirst: nil
         }
     }

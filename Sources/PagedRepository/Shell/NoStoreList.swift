@@ -68,7 +68,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
             for index in page.undecodable { snapshot.undecodable.append(position: position + index) }
             position += whole.count
         }
-        snapshot.isAtItemLimit = pages.end > limit
+        snapshot.isAtItemLimit = pages.end > limit || pages.end == limit && !pages.isAtEnd
         snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
         snapshot.segments += behind
         snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter {
@@ -77,9 +77,11 @@ struct NoStoreList<Value: Sendable>: Sendable {
         snapshot.pagesLoaded += pages.pages
         // Only the order of the requests connects these pages, so their seams are inferred (G1).
         snapshot.inferredSeams += isWhole ? max(0, pages.pages - 1) : pages.pages
-        snapshot.total = (pages.total == .unknown ? snapshot.total : pages.total).believed(reached: pages.end)
+        snapshot.total = (pages.total == .unknown ? snapshot.total : pages.total).believed(reached: pages.end).raised(
+            to: pages.end)
         snapshot.end = pages.isAtEnd ? pages.end : snapshot.total.exactCount
-        snapshot.hasMore = !pages.isAtEnd || snapshot.isAtItemLimit
+        snapshot.hasMore = !pages.isAtEnd || snapshot.isAtItemLimit || pages.end == 0 && snapshot.total.count ?? 0 > 0
+        if snapshot.hasMore, snapshot.end == pages.end { snapshot.end = nil }
         return snapshot
     }
 }

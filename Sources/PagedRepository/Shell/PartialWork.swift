@@ -40,7 +40,8 @@ extension SyncRun {
     /// Whether a chain that is held up to `end` needs no further page.
     func isEnough(_ end: Int) -> Bool {
         switch options.work {
-        case .everything, .refresh, .sweep: false
+        case .everything: options.mostItems.map { end > $0 } ?? false
+        case .refresh, .sweep: false
         case .next: end > part.goal
         case .positions(let range): end >= range.upperBound
         }
@@ -49,7 +50,9 @@ extension SyncRun {
     /// Returns the missing pages that belong to the requested part of the list.
     func wanted(_ missing: [FetchTarget], _ list: ListOutline) -> [FetchTarget] {
         switch options.work {
-        case .everything, .refresh, .sweep:
+        case .everything:
+            return missing.filter { $0.offset <= options.mostItems ?? .max }
+        case .refresh, .sweep:
             return missing
         case .next:
             let end = list.coverage.headEnd

@@ -28,6 +28,7 @@ extension SyncRun {
                     warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")
                     return ending
                 }
+                if let most = options.mostItems, list.coverage.headEnd > most { return ending }
                 if isDone(list) {
                     guard let checked = try await recheckFailures() else { return try await partlyDone(list, ending) }
                     ending = checked
@@ -47,7 +48,9 @@ extension SyncRun {
                 if targets.isEmpty { targets = looksBehind(list) }
                 if targets.isEmpty { targets = tail(of: list) }
                 if targets.isEmpty {
-                    if !options.work.refreshesHead, !pass.mustRestart { return try await partlyDone(list, ending) }
+                    if !options.work.refreshesHead, !pass.mustRestart, !isStuck(list) {
+                        return try await partlyDone(list, ending)
+                    }
                     break
                 }
                 queue.add(targets)
@@ -59,6 +62,10 @@ extension SyncRun {
                 if leases.isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
+                if !options.work.refreshesHead {
+                    guard let list = try await storage.outline(of: query) else { return ending }
+                    return try await partlyDone(list, ending)
+                }
                 if options.work == .sweep {
                     guard sweepOutstanding else { return ending }
                     ending = try await sweep()
@@ -74,10 +81,21 @@ extension SyncRun {
             passes.ended(isProgress: try await hasProgressed(query))
             guard passes.restarts <= options.restarts else {
                 belief.isUnproven = true
+                passes.keptChanging = true
                 warn("the list kept changing while it was read; items may be missing")
                 return ending
             }
         }
+    }
+
+    /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows whether
+    /// the list ends there, and the pages behind show whether items are hidden (R20, R53).
+    private func isStuck(_ list: ListOutline) -> Bool {
+        guard options.work == .next, source.access.supportsRandomAccess, let total = list.record.total.exactCount else {
+            return false
+        }
+        let end = list.coverage.headEnd
+        return pass.fill.emptyFrom == end && end < total && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
     }
 
     /// Whether the pass has stored more items than any pass before.
@@ -121,10 +139,20 @@ extension SyncRun {
         let suppressed = suppressedPlaces(of: list)
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(
-            for: list, access: access, size: belief.sizes.size, overlap: overlap, isCheck: pass.check.oldEnd != nil
+            for: list, access: access, size: belief.sizes.size, overlap: overlap, isCheck: pass.check.oldEnd != nil,
+            again: itemsAgain(of: list)
         ).filter {
             !suppressed.contains($0.offset) && pass.fill.admits($0.offset, suspected: belief.end.suspected)
         }
+    }
+
+    /// Returns the number of held items to request again with the first page that continues a list without an exact
+    /// total, or with the check of its end. Nothing else shows a deletion before them since the last run (R21).
+    private func itemsAgain(of list: ListOutline) -> Int {
+        guard list.record.total.exactCount == nil, source.mayRepeatLast, pass.newItems == 0, start.earlier != nil,
+            passes.count == 0 && counts.reconciliation != .replaced || pass.check.oldEnd != nil
+        else { return 0 }
+        return min(options.overlap, 1)
     }
 
     /// Returns the positions that this run must not request now (R33). Empty for an explicit call.

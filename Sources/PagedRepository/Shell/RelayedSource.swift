@@ -1,7 +1,7 @@
 package import PageModel
 
 /// A source in front of another one. The properties that it does not define itself are those of the other source.
-package protocol RelayedSource: PromptSource {
+package protocol RelayedSource: PromptSource, RepeatingSource {
     var source: any PageSource { get }
 }
 
@@ -9,9 +9,25 @@ extension RelayedSource {
     package var access: PagingAccess { source.access }
     package var usage: SourceUsage { source.usage }
     package var largestOverlap: Int? { source.largestOverlap }
+    package var repeatsLast: Bool { source.mayRepeatLast }
     package var probeSize: Int? { source.probeSize }
     package var timeLimit: Duration? { source.timeLimit }
     package var returnsPromptly: Bool { source.isPrompt }
     package func authorize(_ list: QueryRecord) throws(FetchFailure) { try source.authorize(list) }
     package func restore(from list: QueryRecord) { source.restore(from: list) }
+}
+
+/// A source that may be asked for the last held item again with the page behind it, although its planned pages have no
+/// overlap (R21).
+package protocol RepeatingSource: PageSource {
+    /// Whether it may.
+    var repeatsLast: Bool { get }
+}
+
+extension PageSource {
+    /// Whether a page that continues a list may begin with the last held item.
+    var mayRepeatLast: Bool {
+        if access != .offsets { return false }
+        return (self as? any RepeatingSource)?.repeatsLast ?? (largestOverlap ?? .max > 0)
+    }
 }

@@ -89,6 +89,7 @@ extension SyncRun {
             report.hiddenItems = max(0, total - end)
         }
         report.originAnswered = counts.originAnswered
+        report.keptChanging = passes.keptChanging
         return report
     }
 

@@ -161,10 +161,17 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
                 last.length < last.summary.count || list.pages.last { $0.count > 0 }?.offset != last.summary.offset
         }
         snapshot.gaps = list.gaps
-        snapshot.total = record.total
-        snapshot.end = record.end ?? record.total.exactCount
-        snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         snapshot.validatedAt = record.validatedAt
+        // A total below the number of held items is wrong, whatever the origin says.
+        snapshot.total = record.total.believed(reached: max(list.heldEnd, snapshot.itemsEnd)).raised(to: list.heldEnd)
+        snapshot.end = record.end ?? snapshot.total.exactCount
+        snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
+        if snapshot.isVoid {
+            (snapshot.end, snapshot.hasMore) = (nil, true)
+        } else if snapshot.end == 0 {
+            // Nothing of an earlier list is left once the origin has confirmed that the list is empty.
+            (snapshot.segments, snapshot.unusable) = ([], [])
+        }
         snapshot.freshness = list.freshness(policy, now: list.readAt)
         snapshot.failingPages = list.failures.count
         snapshot.inferredSeams = list.inferredSeams

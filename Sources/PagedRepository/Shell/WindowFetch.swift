@@ -90,7 +90,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
     private func fetchUnstored(_ served: ServedPages) async throws {
         var chain = EphemeralPages(
             behind: 0, access: source.access, loopGuard: world.options.sync.loopGuard,
-            emptyPageLimit: world.options.sync.emptyPageLimit)
+            emptyPageLimit: world.options.sync.emptyPageLimit, habits: EphemeralHabits(allowsAll: true))
         if source.access == .chain, let head = served.all.first(where: { $0.offset == 0 }) { _ = chain.take(head.page) }
         var requests = 0
         while let target = target(behind: served.all) ?? chain.next, firstMissing(served.all) != nil,
