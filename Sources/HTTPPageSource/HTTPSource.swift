@@ -266,22 +266,6 @@ public final class HTTPSource: PageSource, PromptSource {
         return .page(try sealed(page, response))
     }
 
-    /// Remembers what page one states about the end of its list.
-    func note(_ answer: Answer, _ description: PagingProfile) {
-        state.withLock { state in
-            state.isPart = PageReader.isPart(answer, description)
-            state.isLowerBound = PageReader.isLowerBound(answer, description)
-        }
-    }
-
-    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is incomplete.
-    private func rejectEndOfPart() throws(FetchFailure) {
-        guard state.withLock({ $0.isPart }) else { return }
-        let place = state.withLock { $0.description?.part?.description } ?? "its answer"
-        throw FetchFailure(
-            .undecodable, "the origin says that its results are a part of the list (\(place))", isRetryable: false)
-    }
-
     /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
     /// positions.
     private func adopt(

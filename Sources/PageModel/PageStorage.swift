@@ -248,8 +248,8 @@ public struct PurgeReport: Hashable, Sendable {
     /// Bytes of the removed items, including their layout.
     public var bytes: Int
     /// Whether removed bytes may still be in the storage's log or file, because a reader used the log for longer than the
-    /// busy budget, or because the disk is full. The storage finishes the purge with a later commit or eviction, or when it is closed or opened again.
-    /// Defaults to false.
+    /// busy budget, or because the disk is full. The storage finishes the purge with a later commit or eviction, or when
+    /// it is closed or opened again. Defaults to false.
     public var mayRemainInLog: Bool
     /// Whether removed bytes may remain because the disk is full, and not because of a reader. Defaults to false.
     public var isDiskFull = false

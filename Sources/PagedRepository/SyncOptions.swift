@@ -277,25 +277,3 @@ public struct SyncReport: Hashable, Sendable {
     /// The ledger entries of failing pages, earliest next attempt first.
     var failures: [LedgerEntry] { list?.failures ?? state?.failures ?? [] }
 }
-
-/// An event during a synchronisation, for progress displays.
-public enum SyncEvent: Hashable, Sendable {
-    /// The run has found the query in the storage. `held` is the number of held positions. `length` is the length of
-    /// the list; `nil` means unknown. An unknown query sends no such event.
-    case opened(held: Int, length: Int?)
-    /// Page one was fetched or confirmed, with this result.
-    case reconciled(SyncReport.Reconciliation)
-    /// A page was stored at these positions. `held` is the number of held positions. `length` is the length of the
-    /// list; `nil` means unknown.
-    case stored(Range<Int>, held: Int, length: Int?)
-    /// The origin forbids storing this page. `offset` is the position of its first item. The page is delivered with
-    /// this event only.
-    case notStored(offset: Int, FetchedPage)
-    /// A page could not be fetched. `nextAttemptAt` is the time of the next attempt; `nil` means that no automatic
-    /// retry follows.
-    case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
-    /// The run sends no request before this time.
-    case waiting(until: Timestamp)
-    /// A warning for the user.
-    case warning(String)
-}

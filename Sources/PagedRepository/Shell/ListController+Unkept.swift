@@ -139,14 +139,14 @@ extension ListController {
         throw failed(.keptChanging)
     }
 
-    private enum Walk {
+    private enum Traversal {
         case whole(NoStoreList<Value>)
         case moved(EphemeralSurprise)
         case outdated
     }
 
     /// Reads pages from page one on, until more than `count` items are read.
-    private func walk(past count: Int, _ habits: EphemeralHabits, _ ticket: Int) async throws -> Walk {
+    private func walk(past count: Int, _ habits: EphemeralHabits, _ ticket: Int) async throws -> Traversal {
         let stored = try await stored()
         var pages = emptyPages(behind: 0, habits: habits)
         var list: NoStoreList<Value>?

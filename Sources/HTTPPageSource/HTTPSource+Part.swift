@@ -1,0 +1,21 @@
+import PageModel
+import Synchronization
+
+/// Origins that say that their results are a part of the list.
+extension HTTPSource {
+    /// Remembers what page one states about the end of its list.
+    func note(_ answer: Answer, _ description: PagingProfile) {
+        state.withLock { state in
+            state.isPart = PageReader.isPart(answer, description)
+            state.isLowerBound = PageReader.isLowerBound(answer, description)
+        }
+    }
+
+    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is incomplete.
+    func rejectEndOfPart() throws(FetchFailure) {
+        guard state.withLock({ $0.isPart }) else { return }
+        let place = state.withLock { $0.description?.part?.description } ?? "its answer"
+        throw FetchFailure(
+            .undecodable, "the origin says that its results are a part of the list (\(place))", isRetryable: false)
+    }
+}

@@ -1,0 +1,115 @@
+import PageModel
+
+// What a load has shown, as an outcome or a failure.
+extension ListController {
+    /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that it
+    /// does not end so.
+    var stop: Range<Int>? {
+        world.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
+    }
+
+    /// The failure of a load behind an item that does not decode, when the codec stops there.
+    var stopFailure: ListFailure? {
+        stop.map {
+            ListFailure(
+                $0.lowerBound == 0 ? .refresh : .next,
+                FetchFailure(
+                    .undecodable, "the item at position \($0.lowerBound) does not decode, and the list stops there",
+                    isRetryable: false))
+        }
+    }
+
+    func ending(
+        of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
+    ) -> Result<LoadOutcome, any Error> {
+        let now = current
+        // The list was removed during the work, by a reset or by another process. The fetched items belong to no list.
+        if report.outcome == .purged { return .success(.superseded) }
+        if let failure = report.headFailure {
+            return .failure(
+                ListFailure(
+                    before.isLoaded ? .refresh : .first, failure, nextAttemptAt: own(report.nextAttemptAt, report),
+                    cause: source.cause))
+        }
+        switch work {
+        case .refresh:
+            // A caller that joined cancelled work has received no result (X12).
+            guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
+                return .success(.superseded)
+            }
+            if now.isVoid, let counted = now.total.count {
+                return .failure(ListFailure(before.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
+            }
+            let isChanged = report.reconciliation.isChange || hasReplacedUnkept
+            return .success(outcome(from: before, to: now) ?? (isChanged && before.isLoaded ? .changed : .upToDate))
+        case .next, .all:
+            let isServed = report.pagesNotStored > 0 && !now.isKept
+            let isComplete =
+                report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
+            if let stopFailure { return .failure(stopFailure) }
+            if now.isVoid, let counted = now.total.count {
+                return .failure(ListFailure(now.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
+            }
+            if isDeadEnd(work, report) {
+                if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
+                let why = "the origin repeats items that are held already, or gives no more; the list has no end"
+                return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
+            }
+            let isEnough = now.itemsEnd > before.itemsEnd && !isShort(work, report)
+            if isComplete || isServed || isEnough || now.isAtItemLimit {
+                return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
+            }
+            // The latest attempt decides. Other pages may have failed earlier.
+            let entry = report.failures.max {
+                ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
+            }
+            guard let entry, let failure = entry.failure else {
+                // A cancelled call reports no failure. A call that still waits receives a failure instead of an empty
+                // result (X12).
+                guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
+                if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
+                let why = "the origin's answers contradict each other; no further items were received"
+                return .failure(
+                    ListFailure(
+                        .next, FetchFailure(.unconfirmed, report.warnings.last ?? why, isRetryable: true)))
+            }
+            return .failure(
+                ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
+        }
+    }
+
+    /// Converts a time of the storage into a time of this list's clock (R52).
+    func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
+        guard let moment, let readAt = report.state?.readAt else { return moment }
+        return world.clock.now() + (moment - readAt)
+    }
+
+    /// Whether a whole load has ended without the end of the list, because answers contradicted each other. Further loads
+    /// would repeat that for ever (R24).
+    private func isDeadEnd(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
+        work == .all && report.outcome == .unproven && current.hasMore && current.isKept && !current.isAtItemLimit
+            && !Task.isCancelled
+    }
+
+    /// Whether a whole load has left items out that it could have shown.
+    private func isShort(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
+        guard work == .all, current.hasMore, current.isKept, !current.isAtItemLimit, !Task.isCancelled else {
+            return false
+        }
+        return report.outcome != .limited
+    }
+
+    /// Returns what the work has added to the shown list. Returns nil when it has added nothing.
+    func outcome(from before: ListSnapshot<Value>, to now: ListSnapshot<Value>) -> LoadOutcome? {
+        let news = held(now) - held(before)
+        if news > 0 { return .loaded(news) }
+        let undecodable = now.undecodable.positions - before.undecodable.positions
+        if undecodable > 0 { return .undecodable(undecodable) }
+        return now.isAtItemLimit ? .itemLimitReached : nil
+    }
+
+    private func held(_ snapshot: ListSnapshot<Value>) -> Int {
+        let end = world.builder.stops ? snapshot.undecodable.first?.lowerBound ?? .max : .max
+        return snapshot.segments.reduce(0) { $0 + ($1.isHeld && $1.offset < end ? $1.items.count : 0) }
+    }
+}
