@@ -1,4 +1,6 @@
 import PageModel
+import PagedRepository
+import Synchronization
 
 // Next links that leave out parameters of page one: a filter, an order, an expansion.
 extension HTTPSource {
@@ -46,6 +48,8 @@ extension HTTPSource {
         case .refused: return .refused
         case .silent, .spent: return .unknown
         case .page(let answer):
+            // The walk that follows requests one of the two.
+            state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
                 limits: configuration.limits)

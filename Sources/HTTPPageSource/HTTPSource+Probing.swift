@@ -91,6 +91,12 @@ extension HTTPSource {
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
+                if draft.evidence.isMoreDenied, case .cursor = candidate, detail == ProbeFinding.nothing.detail {
+                    // The origin states that the list ends, and its token leads to no item.
+                    draft.isProvenWhole = true
+                    draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
+                    return PagingChoice.giveUp(&draft)
+                }
             case .interrupted(let detail):
                 // An interrupted probe allows no conclusion. The next run detects again from its first answer.
                 draft.explain("paging", name(of: candidate), .failed, detail)

@@ -39,8 +39,13 @@ extension HTTPSource {
     /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first page.
     /// - Throws: `FetchFailure` with class `rejected` when page 0 has other items.
     func confirmBeginning(_ draft: DetectionDraft, _ contact: FirstContact) async throws {
-        guard draft.description.style == .page, draft.description.firstPage == 1, configuration.firstPage == nil,
-            let name = draft.description.pageParameter, url.value(of: name) == "1", !draft.isInterrupted,
+        // An empty page one may be the page after the only one.
+        let isEmpty = contact.content.isEmpty && draft.evidence.exactTotal != 0
+        guard isEmpty || draft.description.style == .page && draft.description.firstPage == 1,
+            configuration.firstPage == nil, configuration.paging != .none,
+            let name = draft.description.pageParameter
+                ?? ParameterNames.page.first(where: { url.value(of: $0) == "1" }),
+            url.value(of: name) == "1", !draft.isInterrupted,
             left(contact) > 0
         else { return }
         var before = contact.answer.url
@@ -49,7 +54,7 @@ extension HTTPSource {
             let content = try? PageReader(
                 answer: answer, description: draft.description, base: before, isFirst: true,
                 limits: configuration.limits
-            ).content(), !content.isEmpty, content.count <= contact.content.count
+            ).content(), !content.isEmpty, isEmpty || content.count <= contact.content.count
         else { return }
         let known = Set(contact.content.identities.map(\.key))
         guard content.identities.allSatisfy({ !known.contains($0.key) }) else { return }
@@ -171,6 +176,7 @@ extension HTTPSource {
             if ProbeFinding.isFiltered(draft.evidence.total, total) {
                 return .failed("returned another list, of \(total.count ?? 0) items")
             }
+            draft.probedTotal = total.exactCount
             state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             found = answer
             return .proved(first: nil)

@@ -69,7 +69,8 @@ extension HTTPSource {
         if case .body = configuration.total { return }
         guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
             draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
-            isTotalHeaderSaid || configuration.paging == .auto && !PagingChoice.ends(draft.evidence),
+            isTotalHeaderSaid
+                || configuration.paging == .auto && !PagingChoice.ends(draft.evidence) && speaksInHeaders(draft),
             mayAskHead(contact), left(contact) > 0
         else { return }
         let finding = try await findTotalByHead(
@@ -93,6 +94,13 @@ extension HTTPSource {
                 "could not detect whether HEAD states the total (\(detail)); the next run tries again")
             draft.explain("total", "HEAD", .failed, detail)
         }
+    }
+
+    /// Whether headers may count the list: the way to the next page is in a header, page one is a bare array, or no way
+    /// is known. An origin that names the next page in the body counts the list there, too, or not at all.
+    private func speaksInHeaders(_ draft: DetectionDraft) -> Bool {
+        if case .header = draft.description.next { return true }
+        return draft.description.style == .none || draft.evidence.isBare
     }
 
     /// `Allow` lists the methods that the origin supports (RFC 9110, 10.2.1). HEAD is not repeated when an earlier

@@ -56,12 +56,49 @@ extension HTTPSource {
             hasLastModified: page.validator?.lastModified != nil, freshFor: page.freshFor,
             rateLimits: fields.map { "\($0.name): \($0.value)" }, requests: usage.requests,
             warnings: page.lesson?.warnings ?? [], explanation: explanation)
+        let requestsBefore = usage.requests
+        if survey.isProven, let next = unproven(behind: page) {
+            let fault = try await fault(of: next, behind: page)
+            survey.isProven = fault == nil
+            survey.warnings += [fault].compactMap(\.self)
+            survey.requests = usage.requests
+        }
         if let rest = remainingPages(behind: page) {
             let pace = (clock.now() - begun) / max(usage.requests, 1)
-            survey.estimatedRequests = usage.requests + rest
+            // The second page may be among the requests that were sent.
+            survey.estimatedRequests = max(survey.requests, requestsBefore + rest)
             survey.estimatedTime = pace * rest / (access.supportsRandomAccess ? 4 : 1)
         }
         return survey
+    }
+
+    /// The second page, where detection takes the way to it from page one and has sent no request for it. Returns nil
+    /// where an answer has proved the way, and where the list ends with page one.
+    private func unproven(behind page: FetchedPage) -> PageRequest.Target? {
+        let description = state.withLock { $0.description }
+        let isProved =
+            description?.reasons?.contains { $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field) }
+            ?? false
+        guard !isProved, description?.style != PagingProfile.Style.none, page.hasMore != false else { return nil }
+        if let next = page.next { return .cursor(next) }
+        guard access.supportsRandomAccess, !page.content.isEmpty, page.total.count ?? .max > page.content.count else {
+            return nil
+        }
+        return .offset(page.content.count)
+    }
+
+    /// Fetches the second page, and returns why it does not follow page one. Returns nil when it does.
+    private func fault(of target: PageRequest.Target, behind page: FetchedPage) async throws -> String? {
+        do {
+            guard case .page(let second) = try await fetch(PageRequest(target)) else {
+                return "the second page does not exist, although page one names it"
+            }
+            let (one, two) = (page.content.identities.map(\.key), second.content.identities.map(\.key))
+            return two.isEmpty || ProbeFinding.following(one, two) == .proved
+                ? nil : "the second page \(ProbeFinding.pageOne.detail)"
+        } catch let failure as FetchFailure {
+            return "the second page could not be fetched: \(failure.message)"
+        }
     }
 
     /// The number of pages after page one. Returns nil where the length of the list is unknown.

@@ -95,6 +95,20 @@ public struct PageContent: Sendable {
         addPlace(start..<bytes.count, id: id, type)
     }
 
+    /// Appends an item with an id in UTF-8.
+    /// - Parameters:
+    ///   - payload: its bytes, unchanged.
+    ///   - id: the text of its id, which has to be valid UTF-8.
+    ///   - type: the type of the id at the origin.
+    package mutating func append(
+        _ payload: UnsafeBufferPointer<UInt8>, id: UnsafeBufferPointer<UInt8>, type: IDType
+    ) {
+        bytes.append(contentsOf: payload)
+        let start = text.count
+        text.append(contentsOf: id)
+        places.append(Place(end: bytes.count, idStart: start, idWord: id.count << 1 | Int(type.rawValue)))
+    }
+
     /// - Parameter range: the range of the payload in `bytes`.
     private mutating func addPlace(_ range: Range<Int>, id: String?, _ type: IDType) {
         guard let id else {

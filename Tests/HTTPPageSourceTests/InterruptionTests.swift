@@ -17,7 +17,8 @@ struct InterruptionTests {
                     ? .json("", [HTTPField("X-Total-Count", "45")]) : HTTPPageResponse(status: 429)
             }
             let start = url.number("offset") ?? 0
-            return .json(#"{"has_more":\#(start < 25),"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+            return .json(
+                "[\(objects(start..<min(start + 20, 45)))]", [HTTPField("X-Has-More", start < 25 ? "true" : "false")])
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()

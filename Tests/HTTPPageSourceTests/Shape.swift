@@ -122,6 +122,7 @@ struct Shape: Sendable {
             ("$endinclusive", "\(max(end - 1, 0))"), ("$end", "\(end)"), ("$count", "\(end - start)"),
             ("$total", "\(count)"), ("$pages", "\((count + size - 1) / size)"), ("$page", "\(number)"),
             ("$next", "\(number + 1)"), ("$rest", "\(count - end)"), ("$last", "\(end - 1)"), ("$size", "\(size)"),
+            ("$left", "\(count - start)"), ("$varies", "\(count + 100 + 7 * answer)"),
         ]
         func text(_ template: String) -> String {
             var result = chosen(template, isLast: isLast)

@@ -95,7 +95,7 @@ struct ShapeTests {
         let overhead = within.map { $0.requests - $0.bare }.sorted()
         #expect(exact * 100 >= within.count * 95)
         // One request of a chain without a total confirms the walk (Decisions/0016, 14).
-        #expect(overhead[overhead.count / 2] <= 2, "the median of the requests beyond a bare walk")
+        #expect(overhead[overhead.count / 2] <= 1, "the median of the requests beyond a bare walk")
         try compare(results, exact: exact, within: within.count)
     }
 

@@ -159,7 +159,9 @@ struct TotalTests {
         _ = try await scripted("http://h/api", origin).first()
         #expect(origin.requests.map(\.method) == ["GET"])
         let forbidden = ScriptedOrigin { _, _ in
-            .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("Allow", "GET, OPTIONS")])
+            .json(
+                #"{"items":[{"id":1}]}"#,
+                [HTTPField("Link", "</api?c=1>; rel=\"next\""), HTTPField("Allow", "GET, OPTIONS")])
         }
         _ = try await scripted("http://h/api", forbidden).first()
         #expect(!forbidden.requests.contains { $0.method == "HEAD" })
@@ -175,7 +177,9 @@ struct TotalTests {
                 if request.headers.contains(where: { $0.name == "If-None-Match" }) {
                     return HTTPPageResponse(status: 304)
                 }
-                return .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("ETag", "\"x\"")])
+                return .json(
+                    #"{"items":[{"id":1}]}"#,
+                    [HTTPField("Link", "</api?c=1>; rel=\"next\""), HTTPField("ETag", "\"x\"")])
             }
             if isWell.withLock({ $0 }) {
                 return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")])
@@ -209,7 +213,9 @@ struct TotalTests {
     @Test("An origin that never answers HEAD gets it five times and no more")
     func silentForEver() async throws {
         let origin = ScriptedOrigin { _, request in
-            request.method == "HEAD" ? HTTPPageResponse(status: 503) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
+            request.method == "HEAD"
+                ? HTTPPageResponse(status: 503)
+                : .json(#"{"items":[{"id":1}]}"#, [HTTPField("Link", "</api?c=1>; rel=\"next\"")])
         }
         var stored: String?
         for _ in 0..<9 {
@@ -222,7 +228,9 @@ struct TotalTests {
     @Test("A refused HEAD costs one request, and page one succeeds")
     func refusedHead() async throws {
         let origin = ScriptedOrigin { _, request in
-            request.method == "HEAD" ? HTTPPageResponse(status: 405) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
+            request.method == "HEAD"
+                ? HTTPPageResponse(status: 405)
+                : .json(#"{"items":[{"id":1}]}"#, [HTTPField("Link", "</api?c=1>; rel=\"next\"")])
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await source.first().content.count == 1)

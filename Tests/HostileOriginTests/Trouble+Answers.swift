@@ -60,10 +60,11 @@ extension Trouble {
                 [("Content-Type", "application/json")],
                 body: Array(#"{"total":6,"items":[{"id":"i"#.utf8) + [0xC3, 0x28, 0xFF] + Array(#""}]}"#.utf8))),
         Trouble(
-            "sends UTF-16", [.undecodable], status: 200,
+            "sends UTF-32", [.undecodable], status: 200,
             answer: RawAnswer(
-                [("Content-Type", "application/json; charset=utf-16")],
-                body: [0xFF, 0xFE] + GoodList.pageOne.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })),
+                [("Content-Type", "application/json; charset=utf-32")],
+                body: [0xFF, 0xFE, 0, 0]
+                    + GoodList.pageOne.unicodeScalars.flatMap { [UInt8($0.value & 0xFF), UInt8($0.value >> 8), 0, 0] })),
     ]
 }
 #endif

@@ -1,17 +1,25 @@
 // Checks of text that is not checked yet. Every byte is read only after a check that it exists.
 extension JSONBytes {
     /// The start of the value after the member name at `start`.
+    @inline(__always)
     func checkName(_ start: Int) throws(JSONError) -> Int {
         guard start < count, self[start] == UInt8(ascii: "\"") else { throw .malformed(at: start) }
         let colon = skipSpace(try checkString(start))
         guard colon < count, self[colon] == UInt8(ascii: ":") else { throw .malformed(at: colon) }
-        return skipSpace(colon + 1)
+        return skipSpace(colon &+ 1)
     }
 
+    @inline(__always)
     func checkString(_ start: Int) throws(JSONError) -> Int {
-        var position = start + 1
+        let position = skipPlain(start &+ 1)
+        return position < count && self[position] == UInt8(ascii: "\"") ? position &+ 1 : try checkRest(position)
+    }
+
+    /// The end of a string that has an escape or a byte beyond ASCII at `start`, or does not end.
+    @inline(never)
+    private func checkRest(_ start: Int) throws(JSONError) -> Int {
+        var position = start
         while true {
-            position = skipPlain(position)
             guard position < count else { throw .malformed(at: position) }
             switch self[position] {
             case UInt8(ascii: "\""): return position + 1
@@ -19,13 +27,43 @@ extension JSONBytes {
             case 0x80...: position = try checkSequence(position)
             default: throw .malformed(at: position)
             }
+            position = skipPlain(position)
         }
     }
 
     /// The position of the first byte from `start` on that is not plain ASCII text. Such a byte is a quote, a
     /// backslash, a control character, or the first byte of a longer sequence. Returns the end of the text when there
     /// is none.
+    @inline(__always)
     private func skipPlain(_ start: Int) -> Int {
+        var position = start
+        // Most strings end in the first block.
+        guard position &+ ByteBlock.size <= count else { return skipPlainTail(position) }
+        let found = block(position).firstSpecial
+        position &+= found
+        return found < ByteBlock.size ? position : skipPlainBlocks(position)
+    }
+
+    /// The same for long strings, two blocks at a time.
+    @inline(never)
+    private func skipPlainBlocks(_ start: Int) -> Int {
+        var position = start
+        while position &+ 2 &* ByteBlock.size <= count {
+            let (one, two) = (block(position), block(position &+ ByteBlock.size))
+            if ByteBlock.hasSpecial(one, two) { break }
+            position &+= 2 &* ByteBlock.size
+        }
+        while position &+ ByteBlock.size <= count {
+            let found = block(position).firstSpecial
+            position &+= found
+            if found < ByteBlock.size { return position }
+        }
+        return skipPlainTail(position)
+    }
+
+    /// The same in the last bytes of the text.
+    @inline(never)
+    private func skipPlainTail(_ start: Int) -> Int {
         var position = start
         while position + 8 <= count {
             let word = word(position)
@@ -85,37 +123,50 @@ extension JSONBytes {
         return position
     }
 
+    @inline(__always)
     func checkWord(_ word: StaticString, _ start: Int) throws(JSONError) -> Int {
         let length = word.utf8CodeUnitCount
-        guard start + length <= count, (0..<length).allSatisfy({ self[start + $0] == word.utf8Start[$0] })
-        else { throw .malformed(at: start) }
+        guard start + length <= count else { throw .malformed(at: start) }
+        for index in 0..<length where self[start + index] != word.utf8Start[index] { throw .malformed(at: start) }
         return start + length
     }
 
     func checkNumber(_ start: Int) throws(JSONError) -> Int {
         var position = start
-        if self[position] == UInt8(ascii: "-") { position += 1 }
+        if self[position] == UInt8(ascii: "-") { position &+= 1 }
         // No digit may follow a leading zero.
-        position = position < count && self[position] == UInt8(ascii: "0") ? position + 1 : try checkDigits(position)
-        if position < count, self[position] == UInt8(ascii: ".") { position = try checkDigits(position + 1) }
-        if position < count, self[position] | 0x20 == UInt8(ascii: "e") {
-            position += 1
-            if position < count, self[position] == UInt8(ascii: "+") || self[position] == UInt8(ascii: "-") {
-                position += 1
-            }
+        if position < count, self[position] == UInt8(ascii: "0") {
+            position &+= 1
+        } else {
             position = try checkDigits(position)
         }
-        return position
+        guard position < count else { return position }
+        if self[position] == UInt8(ascii: ".") {
+            position = try checkDigits(position &+ 1)
+            guard position < count else { return position }
+        }
+        return self[position] | 0x20 == UInt8(ascii: "e") ? try checkExponent(position) : position
     }
 
+    @inline(never)
+    private func checkExponent(_ start: Int) throws(JSONError) -> Int {
+        var position = start + 1
+        if position < count, self[position] == UInt8(ascii: "+") || self[position] == UInt8(ascii: "-") {
+            position += 1
+        }
+        return try checkDigits(position)
+    }
+
+    @inline(__always)
     private func checkDigits(_ start: Int) throws(JSONError) -> Int {
         var position = start
-        while position < count, isDigit(self[position]) { position += 1 }
+        while position < count, isDigit(self[position]) { position &+= 1 }
         guard position > start else { throw .malformed(at: position) }
         return position
     }
 
-    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+    @inline(__always)
+    private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     private func isHex(_ byte: UInt8) -> Bool {
         isDigit(byte) || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "f"))

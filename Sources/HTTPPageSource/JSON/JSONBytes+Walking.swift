@@ -1,23 +1,34 @@
 // Steps through checked text, whose quotes and brackets are known to be closed.
 extension JSONBytes {
+    @inline(__always)
     func skipString(_ start: Int) -> Int {
-        var position = start + 1
-        while true {
-            while position + 8 <= count {
-                let word = word(position)
-                let found = word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytes(equalTo: UInt8(ascii: "\\"))
-                guard found == 0 else {
-                    position += found.trailingZeroBitCount / 8
-                    break
-                }
-                position += 8
-            }
-            switch self[position] {
-            case UInt8(ascii: "\""): return position + 1
-            case UInt8(ascii: "\\"): position += 2
-            default: position += 1
-            }
+        let end = plainEnd(start + 1)
+        return self[end] == UInt8(ascii: "\"") ? end + 1 : skipRest(end)
+    }
+
+    /// The end of a string that has a backslash at `start`.
+    private func skipRest(_ start: Int) -> Int {
+        var position = start
+        while self[position] == UInt8(ascii: "\\") { position = plainEnd(position + 2) }
+        return position + 1
+    }
+
+    /// The position of the first quote or backslash from `start` on.
+    @inline(__always)
+    func plainEnd(_ start: Int) -> Int {
+        var position = start
+        while position &+ ByteBlock.size <= count {
+            let found = block(position).firstQuoteOrBackslash
+            position &+= found
+            if found < ByteBlock.size { return position }
         }
+        return plainEndNearTheEnd(position)
+    }
+
+    private func plainEndNearTheEnd(_ start: Int) -> Int {
+        var position = start
+        while self[position] != UInt8(ascii: "\""), self[position] != UInt8(ascii: "\\") { position += 1 }
+        return position
     }
 
     func skipValue(_ start: Int) -> Int {

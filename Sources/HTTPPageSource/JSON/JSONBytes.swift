@@ -1,20 +1,28 @@
 /// The bytes of a JSON text. The `check…` functions accept any bytes. The `skip…` functions are for checked text only:
 /// they rely on its structure to stop.
 struct JSONBytes {
-    private let bytes: UnsafeBufferPointer<UInt8>
+    /// The first byte. No byte is read where there is none.
+    private let base: UnsafeRawPointer
+    let count: Int
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
+        count = bytes.count
+        base = bytes.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(bitPattern: 1)!
     }
 
-    var count: Int { bytes.count }
+    @inline(__always)
+    subscript(position: Int) -> UInt8 { base.load(fromByteOffset: position, as: UInt8.self) }
 
-    subscript(position: Int) -> UInt8 { bytes[position] }
-
+    @inline(__always)
     func skipSpace(_ start: Int) -> Int {
+        // Most texts have no space between two values.
+        start < count && self[start] > 0x20 ? start : skipSpaces(start)
+    }
+
+    private func skipSpaces(_ start: Int) -> Int {
         var position = start
-        while position < bytes.count {
-            switch bytes[position] {
+        while position < count {
+            switch self[position] {
             case 0x20, 0x09, 0x0A, 0x0D: position += 1
             default: return position
             }
@@ -22,8 +30,14 @@ struct JSONBytes {
         return position
     }
 
+    /// The sixteen bytes from `position` on. The text must have them.
+    @inline(__always)
+    func block(_ position: Int) -> ByteBlock {
+        ByteBlock(base.loadUnaligned(fromByteOffset: position, as: SIMD16<Int8>.self))
+    }
+
     /// The eight bytes from `position` on. The text must have them.
     func word(_ position: Int) -> ByteWord {
-        ByteWord(UnsafeRawPointer(bytes.baseAddress!).loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        ByteWord(base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 }

@@ -12,15 +12,7 @@ struct JSONChecker {
 
     private let text: JSONBytes
     private let depthLimit: Int
-    private var open: [Open] = []
     private(set) var marks: [JSONMark] = []
-
-    /// An array or object that has not ended yet.
-    private struct Open {
-        var isObject: Bool
-        /// The index of its mark. -1 means it has none.
-        var mark: Int
-    }
 
     /// - Parameter depthLimit: the deepest nesting of arrays and objects (R43).
     init(_ text: JSONBytes, depthLimit: Int) {
@@ -30,6 +22,9 @@ struct JSONChecker {
 
     /// The end of the value that starts at `start`.
     mutating func check(_ start: Int) throws(JSONError) -> Int {
+        // Local values stay in registers.
+        let text = text, depthLimit = depthLimit
+        var open = OpenContainers(), noted = Marks(capacity: text.count / 256 + 4)
         var position = start
         while true {
             // A value begins here.
@@ -37,15 +32,16 @@ struct JSONChecker {
             let first = text[position]
             switch first {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                guard open.count < depthLimit else { throw .tooDeep }
+                guard open.depth < depthLimit else { throw .tooDeep }
                 let isObject = first == UInt8(ascii: "{")
-                let inside = text.skipSpace(position + 1)
+                let inside = text.skipSpace(position &+ 1)
                 // The closing bracket is two code points above the opening one.
-                if inside < text.count, text[inside] == first + 2 {
-                    position = inside + 1
+                if inside < text.count, text[inside] == first &+ 2 {
+                    position = inside &+ 1
                     break
                 }
-                begin(isObject, at: position)
+                open.push(
+                    isObject, isMarked: open.depth < JSONChecker.deepestMark && noted.begin(at: position))
                 position = isObject ? try text.checkName(inside) : inside
                 continue
             case UInt8(ascii: "\""): position = try text.checkString(position)
@@ -56,41 +52,23 @@ struct JSONChecker {
             }
             // A value ended here. Close the containers that end with it, and find the start of the next value.
             while true {
-                guard let innermost = open.last else { return position }
+                guard open.depth > 0 else {
+                    marks = noted.all
+                    return position
+                }
                 position = text.skipSpace(position)
                 guard position < text.count else { throw .malformed(at: position) }
                 let byte = text[position]
-                position += 1
+                position &+= 1
                 if byte == UInt8(ascii: ",") {
                     position = text.skipSpace(position)
-                    if innermost.isObject { position = try text.checkName(position) }
+                    if open.isObject { position = try text.checkName(position) }
                     break
                 }
-                let closer = innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+                let closer = open.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
                 guard byte == closer else { throw .malformed(at: position - 1) }
-                end(innermost, at: position)
+                if open.pop() { noted.end(at: position) }
             }
-        }
-    }
-
-    private mutating func begin(_ isObject: Bool, at position: Int) {
-        var mark = -1
-        if open.count < JSONChecker.deepestMark, marks.count < JSONChecker.mostMarks {
-            mark = marks.count
-            marks.append(JSONMark(start: position, end: position, next: mark))
-        }
-        open.append(Open(isObject: isObject, mark: mark))
-    }
-
-    private mutating func end(_ ended: Open, at position: Int) {
-        open.removeLast()
-        guard ended.mark >= 0 else { return }
-        if position - marks[ended.mark].start < JSONChecker.shortestMark {
-            // Values inside this one are shorter still, and their marks are removed already. This mark is the last one.
-            marks.removeLast()
-        } else {
-            marks[ended.mark].end = position
-            marks[ended.mark].next = marks.count
         }
     }
 }
@@ -101,4 +79,37 @@ struct JSONMark: Sendable {
     var end: Int
     /// The index of the first mark after this value and all values inside it.
     var next: Int
+}
+
+/// Marks in the making.
+private struct Marks {
+    private(set) var all: [JSONMark] = []
+    /// The index of the innermost mark whose value has not ended. -1 without one.
+    private var innermost = -1
+
+    init(capacity: Int) { all.reserveCapacity(min(capacity, JSONChecker.mostMarks)) }
+
+    /// Adds a mark for the value at `position`. Returns false when there is no room for one.
+    @inline(__always)
+    mutating func begin(at position: Int) -> Bool {
+        guard all.count < JSONChecker.mostMarks else { return false }
+        // Until its value ends, a mark holds the index of the mark around it.
+        all.append(JSONMark(start: position, end: position, next: innermost))
+        innermost = all.count - 1
+        return true
+    }
+
+    /// Ends the innermost mark.
+    @inline(__always)
+    mutating func end(at position: Int) {
+        let ended = innermost
+        innermost = all[ended].next
+        if position - all[ended].start < JSONChecker.shortestMark {
+            // Values inside this one are shorter still, and their marks are removed already. This mark is the last one.
+            all.removeLast()
+        } else {
+            all[ended].end = position
+            all[ended].next = all.count
+        }
+    }
 }

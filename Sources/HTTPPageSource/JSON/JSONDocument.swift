@@ -105,8 +105,8 @@ struct JSONDocument: Sendable {
     /// compared first.
     private func isNamed(_ key: JSONValue, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
         let raw = bytes[key.start + 1..<key.end - 1]
-        if raw.count == wanted.count, raw.elementsEqual(wanted) { return true }
-        // An escape is longer than the character that it stands for.
+        // An escape is longer than the character that it stands for, and begins with a backslash.
+        if raw.count == wanted.count, raw.elementsEqual(wanted) { return !raw.contains(UInt8(ascii: "\\")) }
         guard raw.count > wanted.count, raw.contains(UInt8(ascii: "\\")) else { return false }
         return raw.withUnsafeBytes { JSONText.unescape($0).bytes.elementsEqual(wanted) }
     }

@@ -21,16 +21,28 @@ struct Answer {
         self.policy = policy
         self.secrets = secrets
         self.url = url
+        document = try Answer.read(response, limits)
+    }
+
+    private static func read(_ response: HTTPPageResponse, _ limits: HTTPLimits) throws(FetchFailure) -> JSONDocument {
         do throws(JSONError) {
-            document = try JSONDocument(JSONWrapping.unwrapped(response), depthLimit: limits.depth)
+            return try JSONDocument(JSONWrapping.unwrapped(response), depthLimit: limits.depth)
         } catch {
             switch error {
             case .tooDeep:
                 throw FetchFailure(
                     .limitExceeded, "the answer nests deeper than \(limits.depth) levels", isRetryable: false)
             case .malformed(let position):
-                throw FetchFailure(
-                    .undecodable, Answer.whatCame(response, position), isRetryable: false, httpStatus: response.status)
+                guard let converted = try BodyCharset.converted(response) else {
+                    throw FetchFailure(
+                        .undecodable, Answer.whatCame(response, position), isRetryable: false,
+                        httpStatus: response.status)
+                }
+                // The converted body has no charset any more, so that it is not converted again.
+                var plain = response
+                plain.body = converted
+                plain.headers.removeAll { $0.name.lowercased() == "content-type" }
+                return try read(plain, limits)
             }
         }
     }
@@ -52,7 +64,10 @@ struct Answer {
 
     func number(at place: HTTPSourceConfiguration.Place) -> Int? {
         switch place {
-        case .body(let pointer): return document.value(at: pointer).flatMap { document.integer($0) }
+        case .body(let pointer):
+            return document.value(at: pointer).flatMap { value in
+                document.integer(value) ?? document.string(value).flatMap { StatedRange($0)?.total }
+            }
         case .header(let name) where name.contains(Answer.headerMark):
             guard let (document, value) = jsonInHeader(name) else { return nil }
             return document.integer(value)
@@ -60,6 +75,7 @@ struct Answer {
             guard let field = response.header(name) else { return nil }
             // `Content-Range: items 0-24/66` (RFC 9110, 14.4).
             return JSONText.wholeNumber(field.split(separator: "/").last.map(String.init) ?? field)
+                ?? StatedRange(field)?.total
         }
     }
 

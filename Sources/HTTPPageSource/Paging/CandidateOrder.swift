@@ -56,7 +56,7 @@ enum CandidateOrder {
         // A bare array with a limit and ids mostly continues after its last item.
         let behindLast =
             draft.evidence.isBare && draft.evidence.hasIDs && url.value(of: "limit") != nil
-            ? keyset(["marker", "before", "starting_after", "after"]) : []
+            ? keyset(["marker", "before"]) : []
 
         let page = Candidate.page("page", first: configuration.firstPage),
             fashionable = Candidate.page("_page", first: configuration.firstPage)
@@ -64,7 +64,7 @@ enum CandidateOrder {
             return unique(
                 parameters + [
                     page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage),
-                ])
+                ] + keyset(["before", "after"]))
         }
         if draft.evidence.hasMore == true {
             return unique(
@@ -81,8 +81,10 @@ enum CandidateOrder {
                     + keyset(["after", "starting_after"]))
         }
         return unique(
-            parameters + [.offset("offset")] + behindLast
-                + [page, .offset("skip"), fashionable, .offset("_start")]
+            parameters + [.offset("offset")] + behindLast + [page]
+                + (behindLast.isEmpty ? [] : keyset(["starting_after", "after"])) + [
+                    .offset("skip")
+                ] + (ParameterNames.size(in: url) == nil ? [] : offsets(["start"])) + [fashionable, .offset("_start")]
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 

@@ -10,6 +10,8 @@ struct DetectionDraft {
     var isProvenWhole = false
     /// Whether a candidate returned the same items twice. The list then changes while it is examined.
     var isRestless = false
+    /// The exact total in the answer to the last proved probe.
+    var probedTotal: Int?
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
     /// Whether the origin failed at a probe, so that another search may have another result.
@@ -51,6 +53,8 @@ struct Evidence {
     var pageNumber: Int?
     /// Whether the answer has a member for the next page, and nothing in it.
     var deniesNext = false
+    /// Whether the origin states that the list ends, next to a token. The token may be for later changes.
+    var isMoreDenied = false
     /// The number of items after this page that the answer states.
     var remaining: Int?
     /// Whether the whole answer is an array, without a member that could say more.
@@ -61,6 +65,8 @@ struct Evidence {
     var isTotalWeak = false
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
+    /// A list inside the first item, where the items may only group the real ones.
+    var innerList: JSONPointer?
     /// The page sizes that the answer states.
     var sizes: [Int] = []
     /// A full command for a member of page one that may lead to the next page. `nil` when no member looks like it.

@@ -15,6 +15,10 @@ extension Detector {
         if members.contains(where: { $0.plainName == "exceededtransferlimit" }) {
             found.append(.offset("resultOffset"))
         }
+        // `kind: "books#volumes"`: this family of APIs has a token in the answer, or takes a position of this name.
+        if members.contains(where: { $0.name == "kind" && document.string($0.value)?.contains("#") == true }) {
+            found.append(.offset("startIndex"))
+        }
         for member in members where member.kind == .number {
             guard let number = document.integer(member.value), number == 0 || number == 1 else { continue }
             // Parameters of this nested form are common in JSON:API and many frameworks.
@@ -25,7 +29,11 @@ extension Detector {
             if ParameterNames.offset.contains(member.name),
                 number == 0 || ParameterNames.countedFromOne.contains(member.name)
             {
-                found += [member.name, nested].compactMap(\.self).map { .offset($0, first: number) }
+                // An origin whose other parameters begin with `$` names this one so, too.
+                let styled =
+                    answer.url.parameters.contains { $0.plainName.hasPrefix("$") } && !member.name.hasPrefix("$")
+                    ? "$" + member.name : nil
+                found += [styled, member.name, nested].compactMap(\.self).map { .offset($0, first: number) }
             } else if ParameterNames.offset.contains(member.name) {
                 // `offset: 1` on page one numbers pages.
                 found.append(.page(member.name, first: 1))
@@ -62,9 +70,11 @@ extension Detector {
         ("page[size]", [.page("page[number]", first: nil)]), ("page[limit]", [.offset("page[offset]")]),
         ("pagination[pageSize]", [.page("pagination[page]", first: nil)]),
         ("pagination[limit]", [.offset("pagination[start]")]),
-        ("maxResults", [.offset("startAt"), .offset("startIndex")]), ("resultRecordCount", [.offset("resultOffset")]),
+        ("maxResults", [.offset("startAt"), .offset("startIndex"), .offset("firstResult")]),
+        ("resultRecordCount", [.offset("resultOffset")]),
+        ("limit", [.offset("offset"), .offset("skip")]),
         ("size", [.offset("from"), .page("page", first: nil)]), ("count", [.offset("startIndex"), .offset("offset")]),
-        ("$limit", [.offset("$offset")]), ("max", [.offset("first"), .offset("offset")]),
+        ("$limit", [.offset("$offset"), .offset("$skip")]), ("max", [.offset("first"), .offset("offset")]),
         ("ps", [.page("p", first: nil)]), ("retmax", [.offset("retstart")]),
         ("@page_size", [.page("@page_index", first: nil)]), ("pagelen", [.page("page", first: nil)]),
         ("maxRecords", [.offset("startRecord")]), ("num", [.offset("start")]),

@@ -14,6 +14,7 @@ extension Detector {
             namedByAnswer + [
                 "id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "objectID", "objectId",
                 "@id", "slug", "sha", "urn", "uri", "url", "href",
+                "signature", "hash", "txid",
             ]
         // In hypermedia, an item may have only its own address as its id. Others keep their id one level below.
         let below = [

@@ -12,8 +12,15 @@ extension Detector {
     struct ItemsPlace {
         var pointer: JSONPointer
         var rival: JSONPointer?
+        /// Whether nothing but their lengths tells the two apart.
+        var isTied = false
         var key: JSONPointer?
     }
+
+    private static let sideNames: Set<String> = [
+        "facets", "facet", "aggregations", "aggs", "buckets", "filters", "availablefilters", "included", "includes",
+        "suggestions", "breadcrumbs", "sorts", "availablesorts", "notices",
+    ]
 
     /// The array of items. Usual names rank before others, arrays of objects before other arrays, arrays with paging
     /// next to them before others, and longer arrays before shorter ones. Among equals, the array nearest to the top and
@@ -25,12 +32,12 @@ extension Detector {
         if let index = document.pairedItems { return ItemsPlace(pointer: JSONPointer(tokens: ["\(index)"])) }
         if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
-        var rival: JSONPointer?
+        var rival: (pointer: JSONPointer, rank: Int)?
         let keyed = keyedObjects
         for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
             // Four times the rank leaves room for the paging next to an array, which decides among arrays of one rank.
-            let plain = rank(of: elements, named: member.name)
+            let plain = rank(of: elements, at: member.pointer, named: member.name)
             // So does the name of the list in the path of the URL.
             let isNamed =
                 plain == 3
@@ -46,19 +53,56 @@ extension Detector {
             // Two arrays of objects with unusual names are equally plausible.
             if rank / 4 == 3, known.rank / 4 == 3 {
                 let isBetter = (rank, elements.count) > (known.rank, known.count)
-                rival = isBetter ? known.member.pointer : rival ?? member.pointer
+                let other = isBetter ? (known.member.pointer, known.rank) : (member.pointer, rank)
+                if isBetter || rival == nil || other.1 > rival?.rank ?? 0 { rival = other }
             }
             if (rank, elements.count) > (known.rank, known.count) {
                 best = (member, rank, elements.count)
             }
         }
         if let best, best.rank > 0 {
-            return ItemsPlace(pointer: best.member.pointer, rival: best.rank / 4 == 3 ? rival : nil)
+            let other = best.rank / 4 == 3 ? rival : nil
+            return ItemsPlace(
+                pointer: best.member.pointer, rival: other?.pointer, isTied: other.map { $0.rank == best.rank } ?? false
+            )
         }
         for pointer in keyed {
             if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }
         }
         return best.map { ItemsPlace(pointer: $0.member.pointer) }
+    }
+
+    /// Whether a total equals the length of this list, and not that of the other one.
+    func isCounted(_ list: ItemsPlace) -> Bool {
+        func length(_ pointer: JSONPointer?) -> Int? {
+            pointer.flatMap { document.value(at: $0) }.map {
+                document.elements(of: $0, atMost: configuration.limits.itemsPerPage).count
+            }
+        }
+        let count = length(list.pointer)
+        return count != length(list.rival)
+            && members.contains { Detector.rank($0.name) ?? 0 >= 3 && document.integer($0.value) == count }
+    }
+
+    /// The list inside the first item, where items may only group the real ones (`[{"stream":{…},"values":[…]}]`): they
+    /// have no ids, and each has one array, under a usual name for items. It counts where there is one group only, or
+    /// where the groups hold as many elements as the URL requests.
+    func innerList(of elements: [JSONValue], at items: JSONPointer, hasIDs: Bool) -> JSONPointer? {
+        guard !hasIDs, configuration.items == nil, (1...100).contains(elements.count) else { return nil }
+        var name: String?
+        var sum = 0
+        for element in elements {
+            let members = document.members(of: element)
+            let arrays = members.filter { document.kind(of: $0.value) == .array }
+            guard members.count <= 4, arrays.count == 1, Detector.usualNames.contains(arrays[0].name.lowercased()),
+                name ?? arrays[0].name == arrays[0].name
+            else { return nil }
+            name = arrays[0].name
+            sum += document.elements(of: arrays[0].value, atMost: configuration.limits.itemsPerPage).count
+        }
+        let asked = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
+        guard let name, elements.count == 1 || asked == "\(sum)" else { return nil }
+        return items.appending("0").appending(name)
     }
 
     /// Whether a member has paging next to it: a total, a next page, a size, or an object of these.
@@ -120,7 +164,9 @@ extension Detector {
         }.map { JSONPointer(tokens: [$0]) }
     }
 
-    private func rank(of elements: [JSONValue], named name: String) -> Int {
+    private func rank(of elements: [JSONValue], at pointer: JSONPointer, named name: String) -> Int {
+        // HAL keeps links and their short names there, and no items.
+        if pointer.tokens.contains("_links") { return -1 }
         // Errors next to an empty answer are no items, unless the URL requests them.
         if ["errors", "error", "warnings"].contains(name.lowercased()),
             !answer.url.path.lowercased().contains(name.lowercased())
@@ -128,6 +174,8 @@ extension Detector {
             return -1
         }
         let isUsual = Detector.usualNames.contains(name.lowercased())
+        // Lists that usually stand beside the items.
+        if Detector.sideNames.contains(EnvelopeMember.plain(name)) { return elements.isEmpty ? 0 : 1 }
         if elements.isEmpty { return isUsual ? 4 : 1 }
         if elements.allSatisfy({ document.kind(of: $0) == .object }) {
             // An array of links tells how the list continues and holds no items.

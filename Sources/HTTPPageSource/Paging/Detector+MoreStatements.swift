@@ -11,6 +11,9 @@ extension Detector {
         "page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current",
     ]
 
+    /// The consequence of a statement that contradicts a next page.
+    static let contradiction = "continuing with the next page"
+
     func findMore(_ draft: inout DetectionDraft) {
         findHasMore(&draft)
         findPart(&draft)
@@ -127,8 +130,9 @@ extension Detector {
             // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
+                draft.evidence.isMoreDenied = draft.evidence.next == nil
                 draft.warnings.append(
-                    "\(member.pointer) says that the list ends, but the answer names a next page; continuing with the next page"
+                    "\(member.pointer) says that the list ends, but the answer names a next page; \(Detector.contradiction)"
                 )
                 draft.explain(
                     "more", member.pointer.description, .failed, "contradicts the next page that the answer names")

@@ -176,6 +176,7 @@ extension Detector {
     /// only under the name of one.
     func looksLikeURL(_ text: String, named name: String) -> Bool {
         if text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("?") { return true }
+        if text.unescapedLink != text { return looksLikeURL(text.unescapedLink, named: name) }
         // Some origins leave spaces in the parameters of their links.
         if text.hasPrefix("/"), text.prefix(while: { $0 != "?" }).allSatisfy({ !$0.isWhitespace }),
             text.contains("?"), text.contains("=")
@@ -190,6 +191,9 @@ extension Detector {
             let first = answer.url.path.split(separator: "/").first.map { "/\($0)/" }
             return isNamedURL || text.contains("?")
                 || Detector.urlNames.contains(plain) && first.map { text.hasPrefix($0) } ?? false
+        }
+        if Detector.urlNames.contains(plain) || isNamedURL, answer.url.isQuery(text.replacing("&amp;", with: "&")) {
+            return true
         }
         return text.contains("?") && text.contains("=")
     }

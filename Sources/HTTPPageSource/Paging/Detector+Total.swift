@@ -49,7 +49,9 @@ extension Detector {
         guard found.number == draft.evidence.count else { return false }
         let size = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
         let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
-        return found.rank < 4 ? draft.evidence.looksFull || isFull : isFull && !echoes().isEmpty
+        return found.rank < 4
+            ? draft.evidence.looksFull || isFull || draft.evidence.count >= 10 && !echoes().isEmpty
+            : isFull && !echoes().isEmpty
     }
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
@@ -106,11 +108,12 @@ extension Detector {
             if ParameterNames.limit.contains(member.name), text(member) == answer.url.value(of: member.name) {
                 continue
             }
-            let isValue = ["value", "count"].contains(member.plainName)
-            let own = Detector.rank(member.name) ?? sizeOfList(member)
+            // `totalResults: {"#text": "95"}`
+            let isValue = ["value", "count", "#text"].contains(member.plainName)
+            let own = Detector.rank(member.name) ?? sizeOfList(member) ?? rankOfRange(member, draft)
             let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil
             guard let rank = [own, parent].compactMap(\.self).max() else { continue }
-            guard let number = document.integer(member.value), number >= 0 else {
+            guard let number = answer.number(at: .body(member.pointer)), number >= 0 else {
                 // A warning reports the wrong value when the name leaves no doubt that it is a total (R44).
                 if rank >= 4 { draft.warnings.append("\(member.pointer) is no number of items; the total is unknown") }
                 continue
@@ -125,18 +128,27 @@ extension Detector {
     }
 
     /// The rank of `size` next to `pagelen`: the first counts the list, the second the page.
+    /// So does `of` next to `to`.
     private func sizeOfList(_ member: EnvelopeMember) -> Int? {
-        guard member.plainName == "size" else { return nil }
+        guard let neighbour = ["size": "pagelen", "of": "to"][member.plainName] else { return nil }
         let holder = member.pointer.tokens.dropLast()
-        let hasLength = members.contains { $0.plainName == "pagelen" && $0.pointer.tokens.dropLast() == holder }
-        return hasLength ? 3 : nil
+        let isBeside = members.contains { $0.plainName == neighbour && $0.pointer.tokens.dropLast() == holder }
+        return isBeside ? 3 : nil
+    }
+
+    /// The rank of a text that counts the items of this page and of the list: `"1-18 of 95"`.
+    private func rankOfRange(_ member: EnvelopeMember, _ draft: DetectionDraft) -> Int? {
+        guard let text = document.string(member.value), let range = StatedRange(text) else { return nil }
+        return range.count == draft.evidence.count ? 3 : nil
     }
 
     private static func totals(inHeaders answer: Answer) -> [Candidate] {
         var found: [Candidate] = []
         for field in answer.response.headers {
             found += totals(inJSON: field)
-            guard let rank = rank(field.name), rank != 2, let number = JSONText.wholeNumber(field.value), number >= 0
+            guard let rank = rank(field.name) ?? (StatedRange(field.value) == nil ? nil : 3),
+                !isOther(field.name, rank),
+                let number = answer.number(at: .header(field.name)), number >= 0
             else { continue }
             found.append(
                 Candidate(
@@ -148,6 +160,13 @@ extension Detector {
             found.append(Candidate(place: .header("Content-Range"), rank: 4, number: number, isEstimate: false))
         }
         return found
+    }
+
+    /// Whether a header counts other things than items: `X-Retry-Count`. `X-Result-Count` counts items.
+    private static func isOther(_ name: String, _ rank: Int) -> Bool {
+        let plain = EnvelopeMember.plain(name)
+        return rank == 2
+            && !["result", "item", "record", "row", "hit", "object", "entr", "match"].contains { plain.contains($0) }
     }
 
     /// The totals in a header that holds a JSON object (`X-Pagination: {"TotalCount":66}`).
@@ -169,7 +188,9 @@ extension Detector {
             let text =
                 field.name.lowercased() == "content-range"
                 ? field.value.split(separator: "/").last.map(String.init) : field.value
-            guard let rank = field.name.lowercased() == "content-range" ? 4 : rank(field.name), rank != 2, let text,
+            guard let rank = field.name.lowercased() == "content-range" ? 4 : rank(field.name),
+                !isOther(field.name, rank),
+                let text,
                 let number = JSONText.wholeNumber(text), number >= count, rank > best?.rank ?? 0
             else { continue }
             best = (field.name, rank)

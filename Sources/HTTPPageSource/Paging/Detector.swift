@@ -37,6 +37,12 @@ struct Detector {
         draft.explain(
             "items", draft.description.items.tokens.isEmpty ? "the top" : list.pointer.description,
             configuration.items != nil ? .said : .seen)
+        if list.isTied, let rival = list.rival, !isCounted(list) {
+            throw FetchFailure(
+                .undecodable,
+                "the answer has two lists, \(list.pointer) and \(rival): choose with --items",
+                isRetryable: false, httpStatus: answer.response.status)
+        }
         if let rival = list.rival {
             draft.warnings.append(
                 "the items are taken from \(list.pointer); there are others at \(rival): choose with --items")
@@ -51,6 +57,7 @@ struct Detector {
 
         draft.description.id = configuration.id ?? list.key ?? idPointer(elements, named: list.pointer.tokens.last)
         draft.evidence.hasIDs = draft.description.id != nil
+        draft.evidence.innerList = innerList(of: elements, at: list.pointer, hasIDs: draft.evidence.hasIDs)
         draft.evidence.sortKey = sortKey(elements)
         draft.explain(
             "id", draft.description.id.map(PagingProfile.named) ?? "none", configuration.id != nil ? .said : .seen)
@@ -102,8 +109,9 @@ struct EnvelopeMember {
     /// The name in lower case, without `_`, `-`, `@` and `$`.
     var plainName: String { EnvelopeMember.plain(name) }
 
+    /// The same for any name. A prefix for a namespace is left out: `opensearch:totalResults`.
     static func plain(_ name: String) -> String {
-        name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != "@" && $0 != "$" }
+        (name.split(separator: ":").last ?? "").lowercased().filter { $0 != "_" && $0 != "-" && $0 != "@" && $0 != "$" }
     }
 }
 

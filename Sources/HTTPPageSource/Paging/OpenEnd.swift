@@ -9,8 +9,9 @@ struct OpenEnd {
 
     /// Page sizes that origins use by themselves.
     static let usualSizes: Set<Int> = [
-        10, 12, 15, 20, 24, 25, 30, 40, 48, 50, 60, 64, 75, 80, 96, 100, 120, 128, 150, 200, 250, 300, 400, 500, 1_000,
-        2_000, 5_000, 10_000,
+        10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72, 75, 80, 90, 96, 100, 120, 128, 150,
+        200,
+        250, 256, 300, 400, 500, 512, 1_000, 1_024, 2_000, 5_000, 10_000,
     ]
 
     /// Detection was interrupted, so the page may be a part of the list.
@@ -53,6 +54,12 @@ struct OpenEnd {
         if isRanged(response), evidence.exactTotal.map({ $0 > evidence.count }) ?? true {
             return OpenEnd(
                 "the origin pages by the Range header of requests, which is not supported; name a parameter with --offset-param, or accept page one with --paging none"
+            )
+        }
+        if let inner = evidence.innerList {
+            let items = draft.description.items.description
+            return OpenEnd(
+                "the items at \(items) have no id and hold lists themselves (\(inner)): name the list with --items, such as --items \(inner) or --items \(items)"
             )
         }
         if let place = evidence.token?.place, evidence.hasStrongToken {

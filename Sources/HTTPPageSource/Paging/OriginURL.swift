@@ -48,11 +48,21 @@ struct OriginURL: Hashable, Sendable {
     /// Resolves `reference` against this URL (RFC 3986, 5). It may be absolute or relative.
     /// `&amp;` stands for `&` in links that the origin has escaped as HTML.
     func resolving(_ reference: String) -> OriginURL? {
-        let reference = reference.replacing("&amp;", with: "&")
+        var reference = reference.replacing("&amp;", with: "&").unescapedLink.withoutTemplate
+        if isQuery(reference) { reference = "?" + reference }
         guard reference.hasPlainAuthority, let base = URL(string: text),
             let url = URL(string: reference.escapingIllegalBytes, relativeTo: base)
         else { return nil }
         return OriginURL(url.absoluteString)
+    }
+
+    /// Whether a text is a query without its question mark: `kind=a&page=2`. Each parameter has a value, and one of them
+    /// is of this URL, or pages by its name.
+    func isQuery(_ text: String) -> Bool {
+        guard !text.contains(where: { "/?#:".contains($0) || $0.isWhitespace }) else { return false }
+        let found = OriginURL.parse(text)
+        return !found.isEmpty && found.allSatisfy { !$0.name.isEmpty && $0.value?.isEmpty == false }
+            && found.contains { value(of: $0.plainName) != nil || ParameterNames.isPaging($0.plainName) }
     }
 
     var text: String {
@@ -152,5 +162,31 @@ struct OriginURL: Hashable, Sendable {
             }
         }
         return result
+    }
+}
+
+extension String {
+    /// A link without its expressions for parameters that the caller may add (RFC 6570, 3.2): `/orders?page=2{&sort}`.
+    fileprivate var withoutTemplate: String {
+        var rest = self[...], result = ""
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            let inner = rest[rest.index(after: open)..<close]
+            let isExpression =
+                inner.count > 1 && "?&/#;.".contains(inner.first ?? " ")
+                && inner.dropFirst().allSatisfy { $0.isLetter || $0.isNumber || "_.,*:%".contains($0) }
+            result += rest[..<open]
+            if !isExpression { result += rest[open...close] }
+            rest = rest[rest.index(after: close)...]
+        }
+        return result + rest
+    }
+
+    /// A link that is percent-encoded as a whole, decoded: `http%3A%2F%2F…`. Returns every other text unchanged.
+    var unescapedLink: String {
+        let start = prefix(12).lowercased()
+        guard ["http%3a%2f%2f", "https%3a%2f%2f"].contains(where: { $0.hasPrefix(start) }) || start.hasPrefix("%2f"),
+            let decoded = percentDecoded, decoded.hasPrefix("http") || decoded.hasPrefix("/") && decoded.contains("?")
+        else { return self }
+        return decoded
     }
 }

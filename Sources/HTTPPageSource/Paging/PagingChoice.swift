@@ -172,10 +172,26 @@ enum PagingChoice {
             draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
             draft.explain("key", PagingProfile.named(key), .proved)
         }
+        takeTotal(of: &draft)
         guard draft.evidence.isTotalWeak else { return }
         draft.explain("total", draft.description.total?.description ?? "none", .failed, "it counts the page")
         draft.description.total = nil
         draft.evidence.total = .unknown
+    }
+
+    /// The difference of two totals, between page one and the answer that proved the way on, from which on the total is
+    /// an estimate. A smaller one can be a change of the list.
+    private static let leastDifference = 5
+
+    private static func takeTotal(of draft: inout DetectionDraft) {
+        guard let before = draft.evidence.total.exactCount, let after = draft.probedTotal, !draft.evidence.isTotalWeak,
+            abs(before - after) >= leastDifference
+        else { return }
+        draft.description.isEstimate = true
+        draft.evidence.total = .estimate(before)
+        let place = draft.description.total?.description ?? "the total"
+        draft.warnings.append("\(place) is \(before) on page one and \(after) in the next answer: an estimate")
+        draft.explain("total", "an estimate", .proved, "\(before), then \(after)")
     }
 
     /// No candidate was proved. Page one is all that is known of the list, and the next page one is examined again.

@@ -3,7 +3,7 @@ enum ParameterNames {
     static let offset = [
         "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip",
         "page[offset]",
-        "pagination[start]", "resultOffset", "$offset", "retstart", "startRecord",
+        "pagination[start]", "resultOffset", "$offset", "retstart", "startRecord", "firstResult",
     ]
     static let page = [
         "page", "_page", "page_number", "pageNumber", "pageIndex", "pageNo", "page_no", "p", "pg", "page[number]",
