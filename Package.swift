@@ -73,7 +73,9 @@ let package = Package(
         ),
         .target(
             name: "PostgresPageStore",
-            dependencies: ["PageModel", .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))],
+            dependencies: [
+                "PageModel", "PageStore", .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])),
+            ],
             resources: [.embedInCode("Migrations")],
             swiftSettings: settings
         ),
@@ -148,8 +150,8 @@ let package = Package(
         .testTarget(
             name: "PostgresPageStoreTests",
             dependencies: [
-                "PageModel", "PostgresPageStore", "PagedRepositoryTesting", "StorageSupport", "StoreWorker",
-                "ProgramSupport",
+                "PageModel", "PageStore", "PostgresPageStore", "PagedRepository", "PagedRepositoryTesting",
+                "StorageSupport", "StoreWorker", "ProgramSupport",
             ],
             swiftSettings: settings
         ),
@@ -188,7 +190,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["Simulation"],
+            dependencies: ["Simulation", "StorageSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -15,7 +15,7 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "pagecache", path: "..", traits: []),
+        .package(name: "pagecache", path: "..", traits: ["PostgreSQL"]),
         .package(url: "https://github.com/groue/GRDB.swift.git", exact: "7.10.0"),
     ],
     targets: [
@@ -70,6 +70,14 @@ let package = Package(
                 "Measuring",
                 .product(name: "HTTPPageSource", package: "pagecache"),
                 .product(name: "PageModel", package: "pagecache"),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "FleetBenchmark",
+            dependencies: [
+                "Measuring", "SideBySide",
+                .product(name: "PageStore", package: "pagecache"),
+                .product(name: "PostgresPageStore", package: "pagecache"),
             ],
             swiftSettings: settings),
         .executableTarget(

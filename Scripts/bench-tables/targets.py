@@ -18,6 +18,11 @@ def ratio(part, what, other, other_what=None, index=1, who="pagecache"):
     return value
 
 
+def tail(part, what, index):
+    """The 95th (2) or the 99th (3) percentile."""
+    return lambda rows: None if rows.find(part, what, "pagecache") is None else rows.find(part, what, "pagecache")[index]
+
+
 def inverse(part, what, other):
     of = ratio(part, what, other)
     return lambda rows: None if not of(rows) else 1 / of(rows)
@@ -114,6 +119,15 @@ TARGETS = [
     ("  beside the origin alone", ratio("first sync", "seconds", "origin alone"), None, "most", "×"),
     ("  beside fetching only", ratio("first sync", "seconds", "fetching only"), None, "most", "×"),
     ("  beside C, storing only", ratio("first sync", "seconds", "C, storing only"), None, "most", "×"),
+    *[("a fleet: claim + commit of a page, beside pgbench, %d clients" % clients,
+       ratio("a fleet", "claim + commit of a page, %d" % clients, "pgbench"), 0.7, "least", "×") for clients in (1, 4, 8)],
+    ("a fleet: leases, batched by 16, 8 clients", figure("a fleet", "leases, batched by 16, 8"), 50_000, "least", "1/s"),
+    ("a fleet: read through the local copy, beside SQLite", ratio("a fleet", "read a page of 50", "SQLite"), 1.2, "most", "×"),
+    ("a fleet: a change is seen by another replica, p50", figure("a fleet", "a change is seen"), 10, "most", "ms"),
+    ("  p99", tail("a fleet", "a change is seen", 3), 50, "most", "ms"),
+    ("  through PgBouncer, versions compared every 100 ms, p50", figure("a fleet", "the same through"), 110, "most", "ms"),
+    ("a fleet: an idle replica", figure("a fleet", "an idle replica: transactions"), 1, "most", "1/s"),
+    ("a fleet: first sync of 10^6 items, beside SQLite", ratio("a fleet", "first sync of", "SQLite"), 2, "most", "×"),
     ("allocations: a steady warm raw read, in all", figure("allocations", "a steady"), 2, "most", ""),
     ("  beyond those of the C program", beyond("allocations", "a steady"), 2, "most", ""),
     ("allocations: a page commit, in all", figure("allocations", "a page commit"), 10, "most", ""),

@@ -72,6 +72,13 @@ BUGS = {
         'l.start IS NULL OR NOT \\(Sabotage.isAwake("a lease on the server excludes no other replica") ? "false" '
         ': LedgerStatements.counts(uptime: "m.up", boot: "$8"))',
     ),
+    "an equal counter is an equal version": (
+        "Sources/PostgresPageStore/LocalCopy/CheckedLists.swift",
+        "before.record.contentVersion == checked.record.contentVersion",
+        '(Sabotage.isAwake("an equal counter is an equal version") '
+        "? before.record.contentVersion.counter == checked.record.contentVersion.counter "
+        ": before.record.contentVersion == checked.record.contentVersion)",
+    ),
 }
 
 

@@ -45,20 +45,34 @@ def suite(filter, bug, count=None, more=None):
     return run
 
 
-def fleet(bench, broken):
-    """The suites of a fleet, with a server that says that others can be started."""
-    found = []
-    bug, folder = "a lease on the server excludes no other replica", bench.root / f"server-{'broken' if broken else 'whole'}"
-    subprocess.run([ROOT / "Scripts/postgres", "start", folder], check=True)
-    try:
-        found = re.findall(r"export (\w+)='(.*)'", (folder / "env").read_text())
-        os.environ.update(found)
-        filter = r"PostgresPageStoreTests\.FleetTests" + ("/killedAndStopped" if broken else "")
-        return suite(filter, bug, r"fleet.*: (\d+) steps")(bench, broken)
-    finally:
-        for name, _ in found:
-            os.environ.pop(name, None)
-        subprocess.run([ROOT / "Scripts/postgres", "stop", folder])
+def on_server(filter, count, bug=None, filter_of_control=None):
+    """Suites with a server, which also says that others can be started."""
+
+    def run(bench, broken):
+        found, folder = [], bench.root / f"server-{abs(hash(filter)) % 10_000}-{'broken' if broken else 'whole'}"
+        subprocess.run([ROOT / "Scripts/postgres", "start", folder], check=True)
+        try:
+            found = re.findall(r"export (\w+)='(.*)'", (folder / "env").read_text())
+            os.environ.update(found)
+            return suite(filter_of_control if broken else filter, bug, count)(bench, broken)
+        finally:
+            for name, _ in found:
+                os.environ.pop(name, None)
+            subprocess.run([ROOT / "Scripts/postgres", "stop", folder])
+
+    return run
+
+
+fleet = on_server(
+    r"PostgresPageStoreTests\.FleetTests",
+    r"fleet.*: (\d+) steps",
+    "a lease on the server excludes no other replica",
+    r"PostgresPageStoreTests\.FleetTests/killedAndStopped",
+)
+local_copy = on_server(
+    r"PostgresPageStoreTests\.LocalCopy", None, "an equal counter is an equal version", r"PostgresPageStoreTests\.LocalCopyTests/stamp"
+)
+lives_on_server = on_server(r"SimulationTests/onServer", r"lives on the server.*: (\d+)")
 
 
 def power_loss(bench, broken):

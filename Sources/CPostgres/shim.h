@@ -31,6 +31,11 @@ static inline const char *pagecache_severity(const PGresult *result) {
     return PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 }
 
+/// The function of the server that reported it.
+static inline const char *pagecache_function(const PGresult *result) {
+    return PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+}
+
 /// The first line of the message. Detail and hint may hold values of rows, so they are not read.
 static inline const char *pagecache_message(const PGresult *result) {
     return PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);

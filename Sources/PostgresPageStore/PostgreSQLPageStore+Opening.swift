@@ -22,7 +22,10 @@ extension PostgreSQLPageStore {
         let place = name(of: connectionString, schema: options.schema)
         let pool: PostgresPool
         do throws(PostgresError) {
-            pool = try PostgresPool(connectionString, connections: max(1, options.connections))
+            var settings = PostgresPool.Options()
+            settings.connections = max(1, options.connections)
+            settings.cancellationGrace = PostgreSQLPageStore.cancellationGrace
+            pool = try PostgresPool(connectionString, options: settings)
         } catch {
             // An address that cannot be parsed may have its password anywhere.
             throw StorageError(error, at: "PostgreSQL")
@@ -31,21 +34,28 @@ extension PostgreSQLPageStore {
         do throws(StorageError) {
             let migrator = Migrator(server: server, schema: options.schema, name: place)
             let stamp = try await migrator.open(creates: mode == .createIfMissing)
+            let copy = options.localCopy.map { CopiedPages($0, of: stamp) }
             let announcer = ServerChangeNotifier(
                 server, channel: "pagecache_\(String(stamp, radix: 16))", isReadOnly: mode == .readOnly,
-                pollInterval: options.pollInterval)
+                pollInterval: options.pollInterval
+            ) { [weak copy] columns in copy?.received(columns, on: server) }
             var openedAt = server.moment?.now
             if openedAt == nil { openedAt = server.moment(try await server.read(Server.readTime)).now }
             if options.listensAtOnce { await announcer.start(for: options.busyBudget / 10) }
+            copy?.start(on: server, every: options.pollInterval * 10)
             return PostgreSQLPageStore(
                 name: place, server: server, isReadOnly: mode == .readOnly, options: options,
-                accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer,
+                accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer, copy: copy,
                 stamps: stamps)
         } catch {
             await server.close()
             throw error
         }
     }
+
+    /// How long a call of a cancelled task may still take. A cancelled run has to release its leases and to store the
+    /// pages that have arrived, as with the other storages, which ignore cancellation.
+    private static var cancellationGrace: Duration { .seconds(2) }
 
     /// A name of the store for people, without user, password and parameters.
     static func name(of connectionString: String, schema: String) -> String {

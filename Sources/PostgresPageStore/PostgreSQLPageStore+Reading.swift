@@ -102,7 +102,7 @@ extension PostgreSQLPageStore {
             bytes: found[2].all.reduce(0) { $0 + min(max($1.int(4), 0), StoredBounds.sizes.upperBound >> 8) })
     }
 
-    private static func outline(of query: QueryID) -> [Work.Request] {
+    static func outline(of query: QueryID) -> [Work.Request] {
         let id = Value.integer(query.rawValue)
         return [
             (ListRow.byID, [id]), Server.readTime, (PageRow.all, [id]),
@@ -114,7 +114,7 @@ extension PostgreSQLPageStore {
         try outline(try await server.read(PostgreSQLPageStore.outline(of: query), .long))
     }
 
-    private func outline(_ found: [Rows]) throws(StorageError) -> ListOutline? {
+    func outline(_ found: [Rows]) throws(StorageError) -> ListOutline? {
         guard let row = found[0].first else { return nil }
         let record = try whole(ListRow.read(row)).record
         return outline(
@@ -145,31 +145,46 @@ extension PostgreSQLPageStore {
     }
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        if let copy, !range.isEmpty {
+            return try await pages(range, of: query, copy).map {
+                window(range, of: $0.record, $0.rows, $0.contents, at: $0.readAt)
+            }
+        }
         let found = try await server.read([
             (ListRow.byID, [.integer(query.rawValue)]), Server.readTime, PostgreSQLPageStore.pages(of: query, range),
         ])
         guard let row = found[0].first else { return nil }
-        return window(range, of: try whole(ListRow.read(row)).record, found[2], at: server.moment(found[1]))
+        return window(range, of: try whole(ListRow.read(row)).record, found[2], at: server.moment(found[1]).now)
     }
 
-    private static func pages(of query: QueryID, _ range: Range<Int>) -> Work.Request {
+    static func pages(of query: QueryID, _ range: Range<Int>) -> Work.Request {
         (BodyRow.pages, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 
-    /// Items whose bytes do not match their checksum count as damaged and are left out.
     private func window(
-        _ range: Range<Int>, of record: QueryRecord, _ found: Rows, at moment: StorageMoment
+        _ range: Range<Int>, of record: QueryRecord, _ found: Rows, at now: Timestamp
     ) -> ListWindow {
-        var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: moment.now)
-        var rows = PageRows(found.all, of: record.id)
+        let rows = PageRows(found.all, of: record.id)
         var bodies: [Int64: Row] = [:]
         for row in found.all { bodies[row.int64(2)] = row }
+        var contents: [Int64: PageContent] = [:]
+        for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
+            contents[row.body] = bodies[row.body].flatMap { BodyRow.content(of: row, $0, at: PageRow.columnCount) }
+        }
+        return window(range, of: record, rows, contents, at: now)
+    }
+
+    /// - Parameter contents: the items by the number of their body. A page whose items are missing is damaged, and left
+    ///   out.
+    func window(
+        _ range: Range<Int>, of record: QueryRecord, _ rows: PageRows, _ contents: [Int64: PageContent],
+        at now: Timestamp
+    ) -> ListWindow {
+        var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: now)
         for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
-            guard let found = bodies[row.body],
-                let content = BodyRow.content(of: row, found, at: PageRow.columnCount)
-            else {
+            guard let content = contents[row.body] else {
                 window.damaged.append(wanted)
                 continue
             }
@@ -181,6 +196,7 @@ extension PostgreSQLPageStore {
                     isHeld: page.generation == record.version.generation, validatedAt: page.validatedAt))
         }
         guard !rows.damaged.isEmpty else { return window }
+        var rows = rows
         rows.restrict(to: range)
         // Positions beyond the end of the list are not damaged.
         let length = record.end ?? record.total.count ?? .max
@@ -192,7 +208,8 @@ extension PostgreSQLPageStore {
     public func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading? {
-        try await server.reading { work async throws(StorageError) in
+        if let copy { return try await list(of: query, copy, reading: choose) }
+        return try await server.reading { work async throws(StorageError) in
             let found = try await work.read(PostgreSQLPageStore.outline(of: query))
             guard let outline = try self.outline(found) else {
                 try await work.commit()
@@ -202,10 +219,10 @@ extension PostgreSQLPageStore {
             var windows: [Rows] = []
             for range in ranges { work.add(PostgreSQLPageStore.pages(of: query, range)) { windows.append($0) } }
             try await work.commit()
-            let moment = self.server.moment(found[1])
+            let now = self.server.moment(found[1]).now
             return ListReading(
                 outline: outline,
-                windows: zip(ranges, windows).map { self.window($0, of: outline.record, $1, at: moment) })
+                windows: zip(ranges, windows).map { self.window($0, of: outline.record, $1, at: now) })
         }
     }
 
@@ -214,6 +231,14 @@ extension PostgreSQLPageStore {
     /// - Throws: `StorageError`, as every read does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         guard offset >= 0, offset < .max else { return nil }
+        if let copy {
+            guard let read = try await pages(offset..<offset + 1, of: query, copy),
+                let row = read.rows.rows.first(where: { $0.summary.offset == offset }),
+                let content = read.contents[row.body]
+            else { return nil }
+            noteRead(row.body, of: query)
+            return StoredPage(summary: row.summary, content: content)
+        }
         let found = try await server.read(PostgreSQLPageStore.pages(of: query, offset..<offset + 1))
         for row in found.all {
             guard let page = PageRow(row, of: query), page.summary.offset == offset,

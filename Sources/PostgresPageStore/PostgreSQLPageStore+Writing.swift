@@ -57,6 +57,8 @@ extension PostgreSQLPageStore {
     public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
         try checkWritable()
         for offset in request.offsets { try LedgerEditing.check(offset) }
+        liveness.grantsUnderWay.add(1, ordering: .sequentiallyConsistent)
+        defer { liveness.grantsUnderWay.subtract(1, ordering: .sequentiallyConsistent) }
         let (grant, changes) = try await grant(request, of: query, nonce: LeaseStatements.nonce())
         if let changes { announcer.announce([changes]) }
         return grant
@@ -89,7 +91,7 @@ extension PostgreSQLPageStore {
             grant.list = ExcerptReading.outline(
                 record, range, found.removeFirst(), found.removeFirst(), at: taken.moment)
         }
-        leases.withLock { leases in
+        liveness.leases.withLock { leases in
             for lease in grant.leases {
                 leases.add(lease, of: query, by: request.owner, for: request.duration, at: taken.moment)
             }
@@ -128,7 +130,7 @@ extension PostgreSQLPageStore {
                     changes: [.ledger(editing.offsets)])
             )
         }
-        leases.withLock { leases in
+        liveness.leases.withLock { leases in
             for token in edits.compactMap(\.lease) { leases.end(token) }
         }
         if let changes = done.1 { announcer.announce([changes]) }
@@ -137,7 +139,7 @@ extension PostgreSQLPageStore {
 
     public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
         try checkWritable()
-        let own = leases.withLock { $0.leases(of: owner) }
+        let own = liveness.leases.withLock { $0.leases(of: owner) }
         guard !own.isEmpty else { return [] }
         let began = ContinuousClock.now
         let moment = server.moment
@@ -148,7 +150,7 @@ extension PostgreSQLPageStore {
                 + [LeaseStatements.renew(own.map(\.lease.token), for: duration, at: moment)])
         if renewal != nil { liveness.renewed(at: began, on: server) }
         var held: Set<LeaseToken> = []
-        leases.withLock { leases in
+        liveness.leases.withLock { leases in
             for row in found.last?.all.map({ $0 }) ?? [] {
                 let token = LeaseToken(rawValue: row.int64(0))
                 let end =
@@ -194,9 +196,13 @@ extension PostgreSQLPageStore {
         let ids = Value.integers(Set(queries.map(\.rawValue)).sorted())
         let found = try await server.write(
             [(LeaseStatements.lockingLists, [ids]), (PostgreSQLPageStore.sizes, [ids])]
-                + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long, isDurable: true)
+                + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long)
         let gone = found[0].all.map { QueryID(rawValue: $0.int64(0)) }
         announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
+        // All of the given lists: a repetition of a purge whose answer was lost finds none at the server.
+        await copy?.purge(queries)
+        // A transaction of its own, because the removal takes as long as the list is, and this one may wait for a standby.
+        try await server.flush()
         return PurgeReport(
             queries: gone.count, pages: found[1].first?.int(0) ?? 0, bytes: found[1].first?.int(1) ?? 0)
     }

@@ -17,13 +17,13 @@ public final class PostgreSQLPageStore: PageStorage {
     let accesses: ReadLog<ReadBody>
     let liveness: Liveness
     let announcer: ServerChangeNotifier
-    /// The leases that this object took and that have not ended.
-    let leases = Mutex(HeldLeases())
+    /// The local copy; `nil` means that every read of items is a request to the server.
+    package let copy: CopiedPages?
     private let stamps: Mutex<any RandomNumberGenerator & Sendable>
 
     init(
         name: String, server: Server, isReadOnly: Bool, options: Options, accesses: ReadLog<ReadBody>,
-        announcer: ServerChangeNotifier,
+        announcer: ServerChangeNotifier, copy: CopiedPages?,
         stamps: any RandomNumberGenerator & Sendable
     ) {
         self.name = name
@@ -32,6 +32,7 @@ public final class PostgreSQLPageStore: PageStorage {
         self.options = options
         self.accesses = accesses
         self.announcer = announcer
+        self.copy = copy
         self.stamps = Mutex(stamps)
         liveness = Liveness(lease: options.ownerLease)
     }
@@ -39,6 +40,7 @@ public final class PostgreSQLPageStore: PageStorage {
     /// Ends the leases of this object and the streams of notices, and closes the connections.
     public func close() async {
         announcer.close()
+        await copy?.close()
         await liveness.end(on: server)
         await server.close()
     }
@@ -90,6 +92,10 @@ extension PostgreSQLPageStore {
         /// 1 second.
         public var pollInterval: Duration = .seconds(1)
 
+        /// A copy of the pages that were read, in a file of this machine. Defaults to `nil`: every read of items is a
+        /// request to the server.
+        public var localCopy: LocalCopy?
+
         /// Whether opening the store waits until notices of other replicas arrive, for a tenth of the busy budget at
         /// most. Otherwise the first observer begins to listen, and receives a notice to read again once the server
         /// listens. Defaults to true.
@@ -99,8 +105,33 @@ extension PostgreSQLPageStore {
         /// another storage.
         package var countsUp = false
 
+        /// Whether a list whose version was compared lately is read without a request. For tests that read through one
+        /// object what another one has just committed.
+        package var trustsNotices = true
+
         /// Creates settings with the default values.
         public init() {}
+    }
+
+    /// Settings of a copy of the pages that were read from the server, in a file of this machine.
+    ///
+    /// The copy is a cache. The server decides what a list holds, and a page is served from the copy only if the server's
+    /// row of the page has its checksum. The file can be removed at any time. It belongs to one open store: a second
+    /// one with the same path goes without a copy. Its mode is 0600.
+    public struct LocalCopy: Hashable, Sendable {
+        /// The path of the file. Missing directories are created.
+        public var path: String
+        /// The largest size of the file in bytes. The least recently used pages are removed. Defaults to 256 MiB.
+        public var bytes: Int
+
+        /// Settings of a copy.
+        /// - Parameters:
+        ///   - path: the path of the file.
+        ///   - bytes: the largest size of the file in bytes; 1 MiB or more. Defaults to 256 MiB.
+        public init(path: String, bytes: Int = 256 << 20) {
+            self.path = path
+            self.bytes = bytes
+        }
     }
 
     /// The failures that a commit survives once it has returned

@@ -118,6 +118,13 @@ final class Server: Sendable {
         return Array(results.dropFirst(isFlushed ? 0 : 1))
     }
 
+    // A transaction that writes nothing is not flushed, even if it has a number.
+    private static let touch: Work.Request = (SQL("UPDATE @store SET stamp = stamp WHERE id = 1"), [])
+
+    /// Flushes all earlier commits: the flush of a later commit includes them. Waits for synchronous standbys within the
+    /// busy budget.
+    func flush() async throws(StorageError) { _ = try await write([Server.touch], isDurable: true) }
+
     /// Runs `body` in a write transaction, and commits with its last statements. Repeats it after a conflict.
     /// - Parameters:
     ///   - isDone: returns the result where an attempt whose outcome is unknown was committed, and nil where it was not.
@@ -237,7 +244,7 @@ extension StorageError {
         let code: Code =
             switch error.code {
             case .unavailable, .unknownOutcome, .cancelled: .unavailable
-            case .deadline, .conflict: .busy
+            case .deadline, .conflict, .standbyMissing: .busy
             case .authentication, .permission, .readOnly: .permission
             case .noSuchDatabase: .notFound
             case .invalidConnectionString: .cannotCreate

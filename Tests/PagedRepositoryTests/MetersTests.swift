@@ -28,18 +28,24 @@ struct MetersTests {
 
     @Test("Every documented series exists before its first count, and no undocumented series exists")
     func series() {
-        withMetricsFactory(metrics) { _ = (Meters.Reads(), Meters.Run(), Meters.Engine()) }
+        withMetricsFactory(metrics) { _ = (Meters.Reads(), Meters.Run(), Meters.Engine(), Meters.Storage()) }
         var counters: Set<RecordingMetrics.Series> = []
         var timers: Set<RecordingMetrics.Series> = []
+        var gauges: Set<RecordingMetrics.Series> = []
         for metric in Metric.allCases {
             for value in metric.dimension?.values ?? [""] {
                 let series = RecordingMetrics.Series(
                     label: metric.rawValue, dimension: metric.dimension?.name ?? "", value: value)
-                if metric.isTimer { timers.insert(series) } else { counters.insert(series) }
+                switch metric.kind {
+                case .counter: counters.insert(series)
+                case .timer: timers.insert(series)
+                case .gauge: gauges.insert(series)
+                }
             }
         }
         #expect(metrics.counters == counters)
         #expect(metrics.timers == timers)
+        #expect(metrics.gauges == gauges)
         for metric in Metric.allCases {
             #expect(metrics.count(metric.rawValue) == 0 && metrics.timings(metric.rawValue).isEmpty)
         }

@@ -34,7 +34,7 @@ struct ObservabilityTests {
             let dimension = metric.dimension.map { dimension in
                 Self.code(dimension.name) + ": " + dimension.values.map(Self.code).joined(separator: ", ")
             }
-            return [Self.code(metric.rawValue), metric.isTimer ? "timer" : "counter", metric.unit, dimension ?? "–"]
+            return [Self.code(metric.rawValue), metric.kind.rawValue, metric.unit, dimension ?? "–"]
         }
         #expect(Set(shown) == Set(known))
         #expect(shown.count == known.count)

@@ -16,6 +16,7 @@ final class RecordingMetrics: MetricsFactory {
     fileprivate struct State {
         var counts: [Series: Int64] = [:]
         var timings: [Series: [Int64]] = [:]
+        var values: [Series: [Double]] = [:]
     }
 
     private final class Handler: CounterHandler, TimerHandler, RecorderHandler {
@@ -32,8 +33,8 @@ final class RecordingMetrics: MetricsFactory {
             metrics.state.withLock { $0.timings[series, default: []].append(duration) }
         }
         func reset() {}
-        func record(_ value: Int64) {}
-        func record(_ value: Double) {}
+        func record(_ value: Int64) { record(Double(value)) }
+        func record(_ value: Double) { metrics.state.withLock { $0.values[series, default: []].append(value) } }
     }
 
     private let state = Mutex(State())
@@ -41,6 +42,13 @@ final class RecordingMetrics: MetricsFactory {
     /// The series that were created: counters, and timers.
     var counters: Set<Series> { state.withLock { Set($0.counts.keys) } }
     var timers: Set<Series> { state.withLock { Set($0.timings.keys) } }
+
+    var gauges: Set<Series> { state.withLock { Set($0.values.keys) } }
+
+    /// Returns the recorded values of a gauge without a dimension.
+    func values(_ label: String) -> [Double] {
+        state.withLock { $0.values[Series(label: label, dimension: "", value: "")] ?? [] }
+    }
 
     /// Returns the counts of a metric by the value of its dimension, without zero counts.
     func counts(_ label: String) -> [String: Int64] {
@@ -78,7 +86,9 @@ final class RecordingMetrics: MetricsFactory {
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        Handler(series(label, dimensions), self)
+        let series = series(label, dimensions)
+        state.withLock { $0.values[series, default: []] += [] }
+        return Handler(series, self)
     }
 
     func destroyCounter(_ handler: any CounterHandler) {}

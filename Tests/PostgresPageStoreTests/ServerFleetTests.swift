@@ -225,33 +225,6 @@ struct ServerFleetTests {
         #expect(counts.values.allSatisfy { $0 == 1 })
     }
 
-    @Test("The leases of a replica that closed are free at once, and its tokens are lost")
-    func closed() async throws {
-        let schema = try Schema()
-        let (first, second) = (try await schema.open(), try await schema.open())
-        let query = try await first.register("list").id
-        let request = LeaseRequest([0], for: .seconds(600))
-        let old = try #require(try await first.claim(request, of: query).leases.first?.token)
-        #expect(try await second.claim(request, of: query).leases == [])
-        await first.close()
-        let new = try #require(try await second.claim(request, of: query).leases.first?.token)
-        #expect(new > old)
-        #expect(try await second.record([.succeeded(offset: 0, lease: old)], for: query) == [old])
-    }
-
-    @Test("A lease counts only while the row of its replica does")
-    func dead() async throws {
-        let schema = try Schema()
-        let (first, second) = (try await schema.open(), try await schema.open())
-        let query = try await first.register("list").id
-        let request = LeaseRequest([0], for: .seconds(600))
-        _ = try await first.claim(request, of: query)
-        // The replica stopped renewing its row.
-        try await schema.run("UPDATE \(schema.name).owner SET alive_until = clock_timestamp() - interval '1 second'")
-        #expect(try await second.claim(request, of: query).leases.count == 1)
-        #expect(try await first.claim(request, of: query).leases == [])
-    }
-
     @Test("Connections that the server ends in the middle are made again, and every commit is applied once")
     func killed() async throws {
         let schema = try Schema()

@@ -2,6 +2,7 @@ import PageModel
 import PageStore
 public import PagedRepositoryTesting
 import Foundation
+import StorageSupport
 
 /// Runs many lives, some of them on SQLite, and shrinks the lives that fail.
 public struct Campaign: Sendable {
@@ -9,6 +10,11 @@ public struct Campaign: Sendable {
     /// The seeds are divided into groups of this size. One seed of each group runs on a SQLite store instead of in
     /// memory.
     public var sqliteEvery: UInt64 = 10
+
+    /// Whether all lives run on the test server.
+    public var isOnServer = false
+    /// The time at which no further life begins.
+    public var end: ContinuousClock.Instant?
 
     public var subject: Simulation.Subject
     /// The kinds of origin of the lives.
@@ -69,6 +75,7 @@ public struct Campaign: Sendable {
                 group.addTask {
                     var report = Report()
                     for seed in seeds where seed % UInt64(workers) == worker && report.failures.count < stopAfter {
+                        if let end, ContinuousClock.now > end { break }
                         let simulation = simulation(seed, mode)
                         let outcome = try await live(simulation)
                         report.lives += 1
@@ -96,6 +103,7 @@ public struct Campaign: Sendable {
 
     /// Runs one life, in the storage that its seed selects.
     public func live(_ simulation: Simulation) async throws -> Simulation.Outcome {
+        if isOnServer { return try await liveOnServer(simulation) }
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
             return try await live(simulation) { MemoryStorage(clock: $0) }
         }
@@ -105,6 +113,13 @@ public struct Campaign: Sendable {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try await live(simulation) { clock in
             try await SQLitePageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
+        }
+    }
+
+    private func liveOnServer(_ simulation: Simulation) async throws -> Simulation.Outcome {
+        let (clock, manual) = (EventClock(), ManualClock())
+        return try await withServerStorage(clock: simulation.subject == .runs ? manual : clock) { storage in
+            try await live(simulation, in: CountedStorage(storage), clock, manual)
         }
     }
 

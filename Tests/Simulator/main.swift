@@ -20,6 +20,7 @@ func usage() -> Never {
                  --kind KIND                of this kind of origin: \(OriginKind.allCases.map(\.rawValue).joined(separator: ", "))
                  --kind each                of all kinds, equally often
                  --strict                   ordinary lives are held to the expected outcome, too
+                 --server                   on the server that PAGECACHE_TEST_POSTGRES names
                  --all                      to the last seed, whatever goes wrong; a line for each kind at the end
                Simulator catch FIRST LAST   all of them, until the first failure: exit 0 when there is one
                Simulator all [SEEDS]        all that must go well, with so many lives of runs a mode (1,000)
@@ -48,6 +49,7 @@ func takeKinds(of arguments: inout [String]) -> Campaign.Kinds {
 
 let kinds = takeKinds(of: &arguments)
 let isStrict = takeFlag("--strict", of: &arguments)
+let isOnServer = takeFlag("--server", of: &arguments)
 let takesAll = takeFlag("--all", of: &arguments)
 
 switch arguments.first {
@@ -95,7 +97,8 @@ case "runs", "engine":
     else { usage() }
     var campaign = Campaign(seeds: first..<first + 1, subject: subject, kinds: kinds)
     campaign.isStrict = isStrict
-    if arguments.count == 3 { exit(try await tell(campaign.simulation(first, mode))) }
+    campaign.isOnServer = isOnServer
+    if arguments.count == 3 { exit(try await tell(campaign.simulation(first, mode), in: campaign)) }
     guard let last = UInt64(arguments[3]), last >= first else { usage() }
     campaign.seeds = first..<last + 1
     if takesAll { campaign.shrinksAtMost = 0 }
@@ -117,8 +120,7 @@ default:
 }
 
 /// Runs one life and prints its trace. A life that fails is shrunk first.
-func tell(_ simulation: Simulation) async throws -> Int32 {
-    let campaign = Campaign(seeds: 0..<0)
+func tell(_ simulation: Simulation, in campaign: Campaign) async throws -> Int32 {
     var simulation = simulation
     // A life that never ends must print its trace while it runs.
     if ProcessInfo.processInfo.environment["PAGECACHE_TRACE"] != nil { simulation.trace = { print($0) } }

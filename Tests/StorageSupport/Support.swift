@@ -51,9 +51,11 @@ public enum StorageKind: String, CaseIterable, Sendable {
     case sqlite, memory
     /// On the server that PAGECACHE_TEST_POSTGRES names. Left out without it.
     case postgres
+    /// The same with a local copy. Each object has a file of its own.
+    case postgresCopied
 
     public static let allCases: [StorageKind] =
-        TestServer.connectionString == nil ? [.sqlite, .memory] : [.sqlite, .memory, .postgres]
+        TestServer.connectionString == nil ? [.sqlite, .memory] : [.sqlite, .memory, .postgres, .postgresCopied]
     /// The storages that keep their data when the process ends. Each owner opens one itself.
     public static let durable = allCases.filter { $0 != .memory }
 }
@@ -158,13 +160,15 @@ public func openStorage(
         return try await SQLitePageStore.open(
             at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: stamps)
     case .memory: return MemoryStorage(journal: journal, clock: clock, stamps: stamps)
-    case .postgres: return try await openOnServer(folder, journal: journal, clock: clock, stamps: stamps)
+    case .postgres, .postgresCopied:
+        return try await openOnServer(
+            folder, journal: journal, clock: clock, stamps: stamps, hasCopy: kind == .postgresCopied)
     }
 }
 
 private func openOnServer(
-    _ folder: Folder, journal: JournalBound = JournalBound(), clock: ManualClock,
-    stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    _ folder: Folder, journal: JournalBound, clock: ManualClock,
+    stamps: any RandomNumberGenerator & Sendable, hasCopy: Bool
 ) async throws -> any PageStorage {
     #if PostgreSQL
     var options = PostgreSQLPageStore.Options()
@@ -173,6 +177,11 @@ private func openOnServer(
     options.journal = journal
     options.connections = 1
     options.busyBudget = .seconds(30)
+    if hasCopy {
+        options.localCopy = PostgreSQLPageStore.LocalCopy(path: "\(folder.path)/copies/\(UUID().uuidString).sqlite")
+        // These tests read through one object what another one has just committed.
+        options.trustsNotices = false
+    }
     return try await PostgreSQLPageStore.open(
         TestServer.connectionString ?? "", options: options, clock: clock, stamps: stamps)
     #else

@@ -17,8 +17,13 @@ import PostgresPageStore
 struct Replica {
     let store: PostgreSQLPageStore
     let name: String
-    /// The positions of the leases, far after the list's end.
-    static let contested = 1_000_000..<1_000_004
+    /// The lists whose positions all replicas want. Each has positions of its own, so that a position names its list.
+    private static let contestedLists = 4
+    private static let contestedPositions = 64
+    /// The positions that one request asks for.
+    private static let batch = 16
+    /// The tasks of a replica that take leases.
+    private static let holders = 2
 
     static func run(_ arguments: [String], seconds: Double) async throws {
         var options = PostgreSQLPageStore.Options()
@@ -30,34 +35,58 @@ struct Replica {
         let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
         let replica = Replica(store: store, name: arguments[4])
         let query = try await store.register(QueryKey("shared")).id
+        var contested: [QueryID] = []
+        for number in 0..<contestedLists {
+            contested.append(try await store.register(QueryKey("contested \(number)")).id)
+        }
         // Shows the sign of life, and then waits until all replicas have begun.
-        try await replica.hold(query)
+        try await replica.hold(0, contested[0])
         let latest = ContinuousClock.now + .seconds(60)
         let go = String(cString: getenv("PAGECACHE_GO"))
         while access(go, F_OK) != 0, ContinuousClock.now < latest { usleep(10_000) }
         let end = ContinuousClock.now + .seconds(seconds)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await replica.repeatedly(until: end, while: go) { round throws(StorageError) in
+                    try await replica.append(to: query, round)
+                    try await replica.check(query)
+                }
+            }
+            for _ in 0..<holders {
+                let lists = contested
+                group.addTask {
+                    await replica.repeatedly(until: end, while: go) { _ throws(StorageError) in
+                        let number = Int.random(in: lists.indices)
+                        try await replica.hold(number, lists[number])
+                    }
+                }
+            }
+        }
+        await store.close()
+    }
+
+    /// - Parameter file: a file whose removal ends the work.
+    private func repeatedly(
+        until end: ContinuousClock.Instant, while file: String, _ body: (Int) async throws(StorageError) -> Void
+    ) async {
         var round = 0
-        while ContinuousClock.now < end {
+        while ContinuousClock.now < end, access(file, F_OK) == 0 {
             do throws(StorageError) {
-                try await replica.append(to: query, round)
-                try await replica.check(query)
-                for _ in 0..<4 { try await replica.hold(query) }
+                try await body(round)
             } catch {
                 // The server was unreachable longer than the budget, or the outcome of a commit is unknown.
                 guard error.code == .unavailable || error.code == .busy else {
-                    Replica.say("wrong \(error.code): \(error.message)")
-                    break
+                    return Replica.say("wrong \(error.code): \(error.message)")
                 }
             }
             round += 1
         }
-        await store.close()
     }
 
     private func append(to query: QueryID, _ round: Int) async throws(StorageError) {
         guard let list = try await store.outline(of: query) else { return }
         let offset = list.coverage.headEnd
-        guard let lease = try await claim(offset, query) else { return }
+        guard let lease = try await claim([offset], query).first?.token else { return }
         let names = (0..<3).map { "\(name)-\(round)-\($0)" }
         let page = PageWrite(offset: offset, content: PageContent(names.map(Replica.item)), evidence: .inferred)
         let plan = CommitPlan(
@@ -84,21 +113,27 @@ struct Replica {
         }
     }
 
-    private func hold(_ query: QueryID) async throws(StorageError) {
-        let offset = Int.random(in: Replica.contested)
-        guard let lease = try await claim(offset, query) else { return }
+    private func hold(_ number: Int, _ query: QueryID) async throws(StorageError) {
+        let first = 1_000_000 + number * Replica.contestedPositions
+        let wanted = Set((0..<Replica.batch).map { _ in first + Int.random(in: 0..<Replica.contestedPositions) })
+        let leases = try await claim(wanted.sorted(), query)
+        guard !leases.isEmpty else { return }
         // A fetch takes a while.
-        usleep(UInt32.random(in: 0..<1_500))
-        Replica.say("end \(offset) \(lease.rawValue) \(Replica.time())")
-        let lost = try await store.record([.released(offset: offset, lease: lease)], for: query)
-        if lost.contains(lease) { Replica.say("lost \(offset) \(lease.rawValue)") }
+        try? await Task.sleep(for: .microseconds(Int.random(in: 0..<500)))
+        let time = Replica.time()
+        Replica.say(leases.map { "end \($0.offset) \($0.token.rawValue) \(time)" }.joined(separator: "\n"))
+        let lost = try await store.record(leases.map { .released(offset: $0.offset, lease: $0.token) }, for: query)
+        for lease in leases where lost.contains(lease.token) {
+            Replica.say("lost \(lease.offset) \(lease.token.rawValue)")
+        }
     }
 
-    private func claim(_ offset: Int, _ query: QueryID) async throws(StorageError) -> LeaseToken? {
-        let grant = try await store.claim(LeaseRequest([offset], for: .seconds(5)), of: query)
-        guard let token = grant.leases.first?.token else { return nil }
-        Replica.say("grant \(offset) \(token.rawValue) \(Replica.time())")
-        return token
+    private func claim(_ offsets: [Int], _ query: QueryID) async throws(StorageError) -> [Lease] {
+        let grant = try await store.claim(LeaseRequest(offsets, for: .seconds(5)), of: query)
+        let time = Replica.time()
+        guard !grant.leases.isEmpty else { return [] }
+        Replica.say(grant.leases.map { "grant \($0.offset) \($0.token.rawValue) \(time)" }.joined(separator: "\n"))
+        return grant.leases
     }
 
     static func item(_ name: String) -> RawItem {

@@ -17,6 +17,8 @@ package struct HeldLeases {
 
     package init() {}
 
+    package var tokens: Set<LeaseToken> { Set(places.keys) }
+
     package mutating func add(
         _ lease: Lease, of query: QueryID, by owner: LeaseOwner, for duration: Duration, at moment: StorageMoment
     ) {

@@ -17,6 +17,7 @@ final class EngineRun {
     private var gates = OriginGates()
     private var pacing: RunBackoff
     private var nextLook = WakeupTimer()
+    private var deadRows: DeadRows
     private var isFirstLook = true
     /// How far the storage's clock is ahead of the engine's clock, as of the last look.
     private var skew = Duration.zero
@@ -27,6 +28,7 @@ final class EngineRun {
         self.engine = engine
         self.stop = stop
         let options = engine.options
+        deadRows = DeadRows(engine.storage)
         agenda = SyncScheduler(freshness: options.freshness, retry: options.sync.retry)
         desk = OriginAdmission(options)
         pacing = RunBackoff(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
@@ -63,6 +65,7 @@ final class EngineRun {
 
     private func look(in group: inout DiscardingTaskGroup) async throws(StorageError) {
         nextLook.begin()
+        await deadRows.record(at: engine.clock.now())
         let desk = desk
         let wanted = try await roster.wanted(
             news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage,

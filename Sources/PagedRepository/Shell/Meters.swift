@@ -11,7 +11,7 @@ import PageModel
 /// even if the factory is set late or for one task only. Tests that run concurrently use `withMetricsFactory` in this
 /// way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
 ///
-/// Every series exists from the beginning with the value 0, so that an alert sees the first failure as an increase.
+/// Every counter exists from the beginning with the value 0, so that an alert sees the first failure as an increase.
 enum Meters {
     /// The metrics of a repository and its lists.
     struct Reads: Sendable {
@@ -66,6 +66,13 @@ enum Meters {
                 failures.increment(pause == nil ? .none : .scheduled)
             }
         }
+    }
+
+    /// The metrics of a storage on a server.
+    struct Storage: Sendable {
+        private let rows = Gauge(label: Metric.deadRows.rawValue)
+
+        func hasDeadRows(_ count: Int) { rows.record(count) }
     }
 
     /// The metrics of one run of an engine.

@@ -29,8 +29,19 @@ enum Metric: String, CaseIterable, Sendable {
     /// Circuits of a `SyncEngine` that opened or closed (R32).
     case circuits = "pagecache_circuit_changes_total"
 
-    /// Whether the metric is a timer. All others are counters.
-    var isTimer: Bool { unit == "seconds" }
+    /// The dead rows of a storage on a server, as of the last minute. Exists for such a storage only.
+    case deadRows = "pagecache_store_dead_rows"
+
+    enum Kind: String { case counter, timer, gauge }
+
+    var kind: Kind {
+        switch self {
+        case .fetches, .commits: .timer
+        case .deadRows: .gauge
+        case .reads, .requests, .retries, .payload, .leasedElsewhere, .pages, .failures, .backgroundRuns, .circuits:
+            .counter
+        }
+    }
 
     var unit: String {
         switch self {
@@ -42,6 +53,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .failures: "failures"
         case .backgroundRuns: "runs"
         case .circuits: "changes"
+        case .deadRows: "rows"
         }
     }
 
@@ -55,7 +67,7 @@ enum Metric: String, CaseIterable, Sendable {
         case .failures: ("retry", Retry.allCases.map(\.rawValue))
         case .backgroundRuns: ("outcome", Metric.runOutcomes.map(\.rawValue))
         case .circuits: ("to", CircuitState.allCases.map(\.rawValue))
-        case .retries, .payload, .leasedElsewhere, .pages: nil
+        case .retries, .payload, .leasedElsewhere, .pages, .deadRows: nil
         }
     }
 

@@ -9,6 +9,8 @@ extension PostgreSQLPageStore {
     ) async throws(StorageError) -> CommitReceipt {
         try checkWritable()
         for offset in request?.offsets ?? [] { try LedgerEditing.check(offset) }
+        if request != nil { liveness.grantsUnderWay.add(1, ordering: .sequentiallyConsistent) }
+        defer { if request != nil { liveness.grantsUnderWay.subtract(1, ordering: .sequentiallyConsistent) } }
         let began = ContinuousClock.now
         let (reads, nonce, attempt) = (CommitReads(plan), LeaseStatements.nonce(), CommitAttempt())
         let done: CommittedPlan
@@ -25,7 +27,7 @@ extension PostgreSQLPageStore {
             if let abandoned = error.cause as? AbandonedPlan { return CommitReceipt(abandoned.outcome) }
             throw error
         }
-        leases.withLock { leases in
+        liveness.leases.withLock { leases in
             for token in plan.ledger.compactMap(\.lease) { leases.end(token) }
             guard let request, let grant = done.receipt.grant else { return }
             for lease in grant.leases {
@@ -170,6 +172,7 @@ extension PostgreSQLPageStore {
         guard read.isWhole else {
             throw StorageError(.damaged, "the record of query \(read.row.record.id.rawValue) in \(name) is damaged")
         }
+        copy?.saw(read.row.record)
         return read.row
     }
 

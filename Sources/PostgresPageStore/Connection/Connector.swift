@@ -131,7 +131,7 @@ struct Connector {
         switch error.code {
         case .authentication, .noSuchDatabase, .permission, .invalidConnectionString: true
         case .unavailable, .unknownOutcome, .deadline, .cancelled, .conflict, .server, .readOnly, .full, .invalidValue,
-            .closed, .protocolViolation:
+            .closed, .protocolViolation, .standbyMissing:
             false
         }
     }

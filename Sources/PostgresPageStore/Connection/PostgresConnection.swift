@@ -248,6 +248,12 @@ final class PostgresConnection {
     }
 
     private func noticed(_ result: OpaquePointer) {
+        // A cancel request ends the wait for a standby with a warning, and the commit succeeds. The text of the warning
+        // depends on the language of the server; the function that sends it does not
+        // (https://www.postgresql.org/docs/15/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+        if pagecache_function(result).map({ String(cString: $0) }) == "SyncRepWaitForLSN" {
+            sent.first?.request.isUnconfirmed = true
+        }
         guard isFatal(result), let state = pagecache_sqlstate(result).map({ String(cString: $0) }) else { return }
         let message = pagecache_message(result).map { String(cString: $0) } ?? "no message"
         lastError = PostgresError(SQLState.code(state), info.redacted(message), sqlstate: state)

@@ -9,6 +9,8 @@ package struct PostgresError: Error, Hashable, Sendable {
         case unknownOutcome = "unknown_outcome"
         /// The deadline passed. `isOutcomeUnknown` says whether the request may still have been committed.
         case deadline
+        /// The transaction is committed at the server, and the deadline passed before its synchronous standby confirmed it.
+        case standbyMissing = "standby_missing"
         /// The task was cancelled. `isOutcomeUnknown` says whether the request may still have been committed.
         case cancelled
         /// A serialization failure or a deadlock (SQLSTATE 40001, 40P01). Run the whole transaction again.

@@ -13,6 +13,8 @@ package final class PostgresPool: Sendable {
         package var namedStatements = true
         /// How long a request whose deadline has passed, or whose task was cancelled, waits for its true outcome.
         package var grace = Duration.milliseconds(250)
+        /// How long a request of a cancelled task may still take. `nil` means that the cancellation ends it at once.
+        package var cancellationGrace: Duration?
 
         package init() {}
 
@@ -21,6 +23,7 @@ package final class PostgresPool: Sendable {
 
     private let mailbox: Mailbox
     private let reactor: Reactor
+    private let cancellationGrace: Duration?
 
     /// Starts the thread of the pool. Connects nothing.
     /// - Parameter connectionString: a URI or keywords and values, as libpq takes them. Its password is in no message.
@@ -30,6 +33,7 @@ package final class PostgresPool: Sendable {
             throw PostgresError(.unavailable, "no file descriptors are left")
         }
         self.mailbox = mailbox
+        cancellationGrace = options.cancellationGrace
         let configuration = Reactor.Configuration(info: info, options: options)
         let reactor = Reactor(configuration, mailbox: mailbox, stop: stop)
         self.reactor = reactor
@@ -115,22 +119,33 @@ package final class PostgresPool: Sendable {
         _ statements: [EncodedStatement], _ role: Submission.Role, until deadline: ContinuousClock.Instant,
         isCancellable: Bool = true
     ) async throws(PostgresError) -> [Rows] {
-        let (mailbox, id) = (mailbox, mailbox.nextNumber())
-        guard !isCancellable || !Task.isCancelled else {
-            throw PostgresError(.cancelled, "the task was cancelled")
+        let (mailbox, id, cancellationGrace) = (mailbox, mailbox.nextNumber(), cancellationGrace)
+        var deadline = deadline
+        if isCancellable, Task.isCancelled {
+            guard let cancellationGrace else { throw PostgresError(.cancelled, "the task was cancelled") }
+            deadline = min(deadline, .now + cancellationGrace)
         }
+        let limit = deadline
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let submission = Submission(
-                    id: id, role: role, statements: statements, deadline: deadline, receiver: .task(continuation))
+                    id: id, role: role, statements: statements, deadline: limit, receiver: .task(continuation))
                 guard deliver(.submit(submission)) else {
                     return continuation.resume(returning: .failure(PostgresError(.closed, "the pool is closed")))
                 }
                 // A cancellation before the submission found no request.
-                if isCancellable, Task.isCancelled { mailbox.post(.cancel(id)) }
+                if isCancellable, Task.isCancelled, cancellationGrace == nil { mailbox.post(.cancel(id)) }
             }
         } onCancel: {
-            if isCancellable { mailbox.post(.cancel(id)) }
+            guard isCancellable else { return }
+            guard let cancellationGrace else {
+                mailbox.post(.cancel(id))
+                return
+            }
+            Task.detached {
+                try? await Task.sleep(for: cancellationGrace)
+                mailbox.post(.cancel(id))
+            }
         }
         return try result.get()
     }

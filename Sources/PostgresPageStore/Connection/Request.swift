@@ -38,6 +38,8 @@ final class Request {
     var connection: Int?
     var rows: [Rows] = []
     var failure: PostgresError?
+    /// Whether the server gave up waiting for its synchronous standby. The transaction is committed.
+    var isUnconfirmed = false
     /// How often the request was sent again because its named statements were missing or outdated.
     var repetitions = 0
 
@@ -68,6 +70,7 @@ final class Request {
     func forgetResults() {
         rows = []
         failure = nil
+        isUnconfirmed = false
     }
 }
 #endif

@@ -5,14 +5,24 @@ import Synchronization
 /// The sign of life of a store object: its row of `owner`, by the server's clock (R30). When the row
 /// has expired, all leases of the store object are void.
 ///
-/// State: the time of the last renewal and the task that renews, behind a mutex. The task starts with the first lease.
+/// A crash of the server or a failover can bring a lease back that its owner has ended. The renewal finds such leases, and
+/// ends them at its second look.
+///
+/// State: the leases that the object holds, the time of the last renewal, the task that renews and the suspected leases,
+/// behind mutexes; the number of grants under way. The task starts with the first lease.
 final class Liveness: Sendable {
     /// The name in the leases. Random, so that no later object has it.
     let name: String
     private let lease: Duration
+    /// The leases that the object took and that have not ended.
+    let leases = Mutex(HeldLeases())
+    /// The requests for leases whose answer has not arrived, so that their leases are not in `leases` yet.
+    let grantsUnderWay = Atomic<Int>(0)
     private let state = Mutex(State())
 
     private struct State {
+        /// The tokens that the server had at the last look, and this object did not.
+        var suspects: Set<Int64> = []
         var renewedAt: ContinuousClock.Instant?
         var task: Task<Void, Never>?
         var isEnded = false
@@ -65,8 +75,36 @@ final class Liveness: Sendable {
 
     private func renew(on server: Server) async {
         let began = ContinuousClock.now
-        guard (try? await server.write([renewal, (Liveness.sweeping, [])])) != nil else { return }
+        guard
+            let found = try? await server.write([
+                renewal, (Liveness.sweeping, []), (Liveness.stored, [.text(name)]),
+            ])
+        else { return }
         state.withLock { $0.renewedAt = began }
+        await endOrphaned(Set(found[2].all.map { $0.int64(0) }), on: server)
+    }
+
+    private static let stored = SQL(
+        "SELECT lease_token FROM @ledger WHERE lease_token IS NOT NULL AND lease_process = $1")
+    /// The lease counts as over, as if its time had passed. The attempt remains counted.
+    private static let endingLeases = SQL(
+        """
+        UPDATE @ledger SET lease_until = 0, next_attempt_at = least(next_attempt_at, \(LeaseStatements.serverTime))
+        WHERE lease_token = ANY($1::bigint[]) AND lease_process = $2
+        """)
+
+    /// Ends the leases that two looks found at the server and not here. Between two looks every request for leases returns:
+    /// one that is under way at the second look puts the decision off.
+    /// - Parameter stored: the tokens of this object at the server, read before the leases here.
+    func endOrphaned(_ stored: Set<Int64>, on server: Server) async {
+        let unknown = stored.subtracting(leases.withLock { $0.tokens.map(\.rawValue) })
+        let isCertain = grantsUnderWay.load(ordering: .sequentiallyConsistent) == 0
+        let orphaned = state.withLock { state in
+            defer { state.suspects = unknown }
+            return isCertain ? state.suspects.intersection(unknown) : []
+        }
+        guard !orphaned.isEmpty else { return }
+        _ = try? await server.write([(Liveness.endingLeases, [.integers(orphaned.sorted()), .text(name)])])
     }
 
     /// Removes the row, so that other replicas need not wait for its end.

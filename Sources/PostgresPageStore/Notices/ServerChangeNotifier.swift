@@ -18,6 +18,8 @@ final class ServerChangeNotifier: Sendable {
     private let isReadOnly: Bool
     private let channel: String
     private let pollInterval: Duration
+    /// Called with the columns of each notice of another replica.
+    private let onNotice: @Sendable (Set<Int>) -> Void
     /// The name of this object in its own notices, which it ignores.
     private let name = String(UInt64.random(in: .min ... .max), radix: 36)
     private let state = Mutex(State())
@@ -34,7 +36,11 @@ final class ServerChangeNotifier: Sendable {
     /// The shortest time between two notices of this object.
     private static let pause = Duration.milliseconds(5)
 
-    init(_ server: Server, channel: String, isReadOnly: Bool, pollInterval: Duration) {
+    init(
+        _ server: Server, channel: String, isReadOnly: Bool, pollInterval: Duration,
+        onNotice: @escaping @Sendable (Set<Int>) -> Void = { _ in }
+    ) {
+        self.onNotice = onNotice
         self.server = server
         self.channel = channel
         self.isReadOnly = isReadOnly
@@ -192,7 +198,10 @@ final class ServerChangeNotifier: Sendable {
                 if parts[1] == "test" { state.withLock { $0.isDelivered = true } }
                 return
             }
-            if parts[1] != "test" { await publish(ServerChangeNotifier.columns(in: parts[1])) }
+            guard parts[1] != "test" else { return }
+            let columns = ServerChangeNotifier.columns(in: parts[1])
+            await publish(columns)
+            onNotice(columns)
         }
     }
 

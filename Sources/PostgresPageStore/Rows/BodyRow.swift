@@ -115,6 +115,15 @@ enum BodyRow {
         WHERE b.keys && $2::bigint[] AND b.query + 0 = $1
         """)
 
+    /// The pages with items in a range, with the bodies of these numbers only.
+    static let somePages = SQL(
+        """
+        SELECT \(PageRow.qualified), b.layout, b.payload
+        FROM @page AS p JOIN @body AS b ON b.query = p.query AND b.id = p.body
+        WHERE p.query = $1 AND b.id = ANY($4::bigint[]) AND p.start < $3
+          AND p.start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
+        """)
+
     /// The pages with items in a range.
     static let pages = SQL(
         """

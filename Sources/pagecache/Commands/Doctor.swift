@@ -48,6 +48,8 @@ struct Doctor: AsyncParsableCommand {
                     checks.canWrite()
                 }
                 checks.checkStore(store.name, statistics, damaged, try await store.headerProblem())
+                if let store = store as? any RowCounting { checks.checkRows(try await store.rowCounts()) }
+                if let copy = await store.localCopy() { checks.checkCopy(copy.path, copy.bytes, copy.problem) }
             } catch {
                 await store.close()
                 throw error
@@ -235,6 +237,31 @@ struct DoctorChecks {
                 "failures", .warning,
                 "\(SizeText.count(failures.count, "page fails", "pages fail"))\(abandoned > 0 ? ", \(SizeText.count(abandoned)) without a scheduled retry" : "")",
                 hint: "'pagecache errors' lists them")
+        }
+    }
+
+    /// Autovacuum removes dead rows long before a table has more of them than rows in use.
+    mutating func checkRows(_ counts: [RowCount]) {
+        let dead = counts.reduce(0) { $0 + $1.dead }
+        let crowded = counts.filter { $0.dead > max($0.live, 10_000) }
+        guard let worst = crowded.max(by: { $0.dead < $1.dead }) else {
+            return note(
+                "dead rows", .ok,
+                "\(SizeText.count(dead)) of \(SizeText.count(dead + counts.reduce(0) { $0 + $1.live })) rows")
+        }
+        note(
+            "dead rows", .warning,
+            "the table \(worst.table) has \(SizeText.count(worst.dead)) dead rows and \(SizeText.count(worst.live)) in use",
+            hint: "check that autovacuum runs at the server, and that no transaction stays open")
+    }
+
+    mutating func checkCopy(_ path: String, _ bytes: Int, _ problem: String?) {
+        if let problem {
+            note(
+                "local copy", .warning, "\(path) is not used: \(problem)",
+                hint: "name another file in PAGECACHE_LOCAL_COPY; each process needs one of its own")
+        } else {
+            note("local copy", .ok, "\(path): \(SizeText.bytes(bytes))")
         }
     }
 

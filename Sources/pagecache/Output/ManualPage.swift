@@ -10,6 +10,11 @@ struct ManualPage {
             "PAGECACHE_STORE",
             "The path of the store file, or the address of a PostgreSQL store (postgres://...). --store overrides it."
         ),
+        (
+            "PAGECACHE_LOCAL_COPY",
+            "The path of a file that keeps pages of a PostgreSQL store on this machine. It can be removed at any time. Default: no such file."
+        ),
+        ("PAGECACHE_LOCAL_COPY_BYTES", "The largest size of that file, such as 64M. Default: 256 MiB."),
         ("XDG_CACHE_HOME", "The directory that contains pagecache/store.sqlite, the default store. Default: ~/.cache."),
         (
             "HTTP_PROXY, HTTPS_PROXY",

@@ -6,6 +6,12 @@ import PageStore
 import PostgresPageStore
 #endif
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The place of a store: a file, or a server.
 enum StorePlace {
     case file(String)
@@ -113,6 +119,7 @@ enum StorePlace {
             // A restart or a failover of the server takes longer than the default of a library.
             options.busyBudget = .seconds(30)
             options.schema = StorePlace.schema(in: address) ?? options.schema
+            options.localCopy = try StorePlace.localCopy(ProcessInfo.processInfo.environment)
             return try await PostgreSQLPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
             #else
             throw StorageError(
@@ -120,6 +127,23 @@ enum StorePlace {
             #endif
         }
     }
+
+    #if PostgreSQL
+    /// The local copy that the environment asks for.
+    private static func localCopy(
+        _ environment: [String: String]
+    ) throws(StorageError) -> PostgreSQLPageStore.LocalCopy? {
+        guard let path = environment["PAGECACHE_LOCAL_COPY"], !path.isEmpty else { return nil }
+        guard let size = environment["PAGECACHE_LOCAL_COPY_BYTES"], !size.isEmpty else {
+            return PostgreSQLPageStore.LocalCopy(path: path)
+        }
+        guard let bytes = SizeArgument(argument: size)?.bytes, bytes >= 1 << 20 else {
+            throw StorageError(
+                .cannotCreate, "PAGECACHE_LOCAL_COPY_BYTES is a size of 1M or more, such as 256M, not '\(size)'")
+        }
+        return PostgreSQLPageStore.LocalCopy(path: path, bytes: bytes)
+    }
+    #endif
 
     // MARK: The schema
 

@@ -58,6 +58,8 @@ struct ToolFailure: Error {
             case .tooLarge: (.unusableData, nil)
             case .moved: (.incomplete, "the store at this path was replaced; run the command again")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")
+            case .busy where error.message.contains("waits for its standby"):
+                (.incomplete, "start the standby, or change synchronous_standby_names at the server")
             case .busy: (.incomplete, "another process may be writing; try again")
             case .full: (.inputOutput, "free some space; stored pages are safe")
             case .inputOutput: (.inputOutput, nil)

@@ -37,6 +37,9 @@ protocol ToolStore: PageStorage {
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
+    /// Returns the local copy of a store on a server, with its size, and the reason why it is not used. Returns nil for a
+    /// store without a copy.
+    func localCopy() async -> (path: String, bytes: Int, problem: String?)?
     /// Copies that earlier repairs have left next to the store.
     var filesSetAside: [String] { get }
 }
@@ -44,6 +47,7 @@ protocol ToolStore: PageStorage {
 extension SQLitePageStore: ToolStore {
     var name: String { path }
     func writeObstacle() async throws(StorageError) -> String? { nil }
+    func localCopy() async -> (path: String, bytes: Int, problem: String?)? { nil }
 
     /// Closes the store, and checks that its path still leads to the stored data.
     /// - Throws: `StorageError` with code `moved` when the store was renamed, replaced or removed before the last
@@ -63,6 +67,10 @@ extension PostgreSQLPageStore: ToolStore {
     func isReadable() async throws(StorageError) -> Bool { true }
     var filesSetAside: [String] { [] }
     func headerProblem() async throws(StorageError) -> String? { nil }
+
+    func localCopy() async -> (path: String, bytes: Int, problem: String?)? {
+        await localCopyStatus().map { ($0.path, $0.bytes, $0.problem) }
+    }
 
     func repairPreview() async throws(StorageError) -> RepairReport {
         let found = try await verify()

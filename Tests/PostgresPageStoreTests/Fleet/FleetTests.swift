@@ -11,11 +11,14 @@ import Testing
 /// Eight processes on one server, and what happens to them and to the server. The histories of all processes are checked:
 /// no acknowledged page is lost, no page is stored twice, and no position has two holders (G7).
 ///
-/// The short form takes half a minute each; PAGECACHE_SOAK=1 makes it ten times as long.
+/// The first test goes on until the server has noted 10^5 changes of leases, a minute or so; the others take half a minute
+/// each. PAGECACHE_SOAK=1 makes all of them ten times as long.
 @Suite("A fleet", .serialized, .ownServer, .enabled(if: OwnServer.isPossible, OwnServer.isImpossible))
 struct FleetTests {
     private static let worker = Program.built("StoreWorker")
     private static let seconds: Double = Soak.isOn ? 240 : 20
+    /// The grants, ends and stored pages of the first test.
+    private static let goal = Soak.isOn ? 1_000_000 : 100_000
     private let schema = "fleet_" + UUID().uuidString.lowercased().filter { $0 != "-" }
     /// Replicas that have opened the store wait for this file.
     private var go: String { "/tmp/\(schema)" }
@@ -86,19 +89,25 @@ struct FleetTests {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
+    private func noted(_ trace: ServerTrace) async throws -> Int { try await withPool { try await trace.count($0) } }
+
     @Test("Replicas that are killed, and stopped beyond their leases, lose no page and hold no position twice")
     func killedAndStopped() async throws {
         // The first store creates the schema.
         await (try await open()).close()
-        var members = try await start(8)
+        let limit = Double(FleetTests.goal) / 500
+        var members = try await start(8, for: limit)
         // A store with a trigger is refused, so that the notes begin once all replicas have opened it.
         try await withPool { try await $0.wait(for: "SELECT count(*) >= 8 FROM \(schema).owner") }
         let trace = ServerTrace(schema: schema)
         try await withPool { try await trace.begin($0) }
         try Data().write(to: URL(fileURLWithPath: go))
-        let end = ContinuousClock.now + .seconds(FleetTests.seconds - 6)
+        let began = ContinuousClock.now
         var victims = 0
-        while ContinuousClock.now < end {
+        // Each grant and each end is a change of one lease, besides the stored pages.
+        while try await noted(trace) < FleetTests.goal,
+            ContinuousClock.now - began < .seconds(limit - 10)
+        {
             try await pause(0.7)
             if victims < 4 {
                 members[victims].program.signal(SIGKILL)
@@ -110,6 +119,7 @@ struct FleetTests {
             try await pause(5.5)
             members[5].program.signal(SIGCONT)
         }
+        unlink(go)
         let history = try await history(members)
         #expect(history.violations == [])
         #expect(history.overlaps == [])
@@ -126,8 +136,10 @@ struct FleetTests {
         let held = try await held()
         #expect(held.count == Set(held).count, "an item is held twice")
         #expect(history.stored.subtracting(held) == [], "acknowledged items are missing")
-        print("fleet: \(history.steps) steps, \(held.count) items")
-        #expect(history.steps > 500)
+        let seconds = (ContinuousClock.now - began).components.seconds
+        print("fleet: \(history.steps) steps, \(held.count) items, \(seconds) s with their checks")
+        // The steps of replicas that were killed in the middle are not all known.
+        #expect(history.steps > FleetTests.goal * 9 / 10)
     }
 
     @Test("Control: leases that are ended by position, without a token, are noticed")
@@ -139,7 +151,8 @@ struct FleetTests {
         try await withPool { pool in
             // An edit that finds its row by position alone ends the lease of another replica.
             while ContinuousClock.now < end {
-                try await pool.run(
+                // A deadlock with a replica ends one of the two.
+                _ = try? await pool.run(
                     """
                     UPDATE \(schema).ledger SET state = 'pending', lease_token = NULL, lease_process = NULL,
                         lease_name = NULL, lease_until = NULL, lease_boot = NULL WHERE start >= \(1_000_000)

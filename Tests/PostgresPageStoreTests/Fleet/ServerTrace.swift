@@ -35,6 +35,11 @@ struct ServerTrace {
             """)
     }
 
+    /// Returns the number of notes so far.
+    func count(_ pool: PostgresPool) async throws -> Int {
+        Int(try await pool.run("SELECT coalesce(max(n), 0) FROM \(schema).trace").integer(0, 0) ?? 0)
+    }
+
     /// The changes of one lease: its tokens before and after, and whether the lease before still counted.
     struct Note {
         var start: Int64
