@@ -20,4 +20,6 @@ public enum SyncEvent: Hashable, Sendable {
     case waiting(until: Timestamp)
     /// A warning for the user.
     case warning(String)
+    /// The run has done this, with this result in a few words. Sent with `SyncOptions.reportsActions` only.
+    case acted(SyncAction, result: String)
 }

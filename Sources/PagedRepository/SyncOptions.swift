@@ -64,6 +64,8 @@ public struct SyncOptions: Hashable, Sendable {
     ///
     /// If false, a run that found no change reads no page except page one, and `list` is nil.
     public var reportsOutline = false
+    /// Whether the run sends `SyncEvent.acted` for each of its actions. For diagnosis. Defaults to false.
+    public var reportsActions = false
     /// The maximum number of consecutive restarts without new items, for a list that changes while it is read; at least
     /// 0. Defaults to 3.
     public var restarts = 3

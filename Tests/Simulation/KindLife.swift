@@ -93,6 +93,7 @@ final class KindLife {
         crowd: Int = 1, after pause: Duration? = nil, _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> SyncReport? {
         var options = SyncOptions()
+        options.reportsActions = life.trace != nil
         options.retryWaitBudget = .seconds(600)
         options.pageSize = asked
         change(&options)
@@ -106,12 +107,14 @@ final class KindLife {
         var reports: [SyncReport] = []
         await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
             for member in 0..<UInt64(crowd) {
-                group.addTask { [options, source, key, clock] in
+                group.addTask { [options, source, key, clock, trace = life.trace] in
                     let chance = Chance(seed: luck ^ member)
                     let sync = ListSync(
                         storage: storage, source: source, key: key, options: options, clock: clock,
                         jitter: { chance.next() })
-                    do throws(StorageError) { return .success(try await sync.run()) } catch { return .failure(error) }
+                    do throws(StorageError) { return .success(try await sync.run(tracing: trace)) } catch {
+                        return .failure(error)
+                    }
                 }
             }
             for await result in group {
@@ -136,6 +139,7 @@ final class KindLife {
     /// Makes a run in a process that is killed after a number of calls. Its leases expire.
     func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
         var options = SyncOptions()
+        options.reportsActions = life.trace != nil
         options.pageSize = asked
         change(&options)
         let luck = random.next()
@@ -146,8 +150,9 @@ final class KindLife {
             storage: DoomedStorage(storage: storage, crash: crash),
             source: DoomedSource(source: source, crash: crash), key: key, options: options, clock: clock,
             jitter: { Double(luck >> 11) / Double(1 << 53) })
+        let trace = life.trace
         let process = Task(executorPreference: executor) {
-            _ = try? await sync.run()
+            _ = try? await sync.run(tracing: trace)
             crash.survived()
         }
         dead.append((crash, process))

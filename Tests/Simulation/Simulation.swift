@@ -79,6 +79,7 @@ public struct Simulation: Sendable {
         let isForgetful = apart.next() % 4 == 0
         func sync(crowd: Int = 1, _ change: (inout SyncOptions) -> Void) async throws {
             var options = SyncOptions()
+            options.reportsActions = trace != nil
             // Some runs wait for every retry, and others leave the retries to a later run.
             if mode == .liveness || random.next() % 2 == 0 { options.retryWaitBudget = .seconds(600) }
             change(&options)
@@ -89,12 +90,12 @@ public struct Simulation: Sendable {
             let storage: any PageStorage = crowd > 1 && isForgetful ? BriefLeases(storage: watched) : watched
             await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
                 for member in 0..<UInt64(crowd) {
-                    group.addTask { [options] in
+                    group.addTask { [options, trace] in
                         let chance = Chance(seed: luck ^ member)
                         let sync = ListSync(
                             storage: storage, source: source, key: key, options: options, clock: clock,
                             jitter: { chance.next() })
-                        do throws(StorageError) { return .success(try await sync.run()) } catch {
+                        do throws(StorageError) { return .success(try await sync.run(tracing: trace)) } catch {
                             return .failure(error)
                         }
                     }
@@ -136,6 +137,7 @@ public struct Simulation: Sendable {
         /// Makes a run in a process that is killed after a number of calls. Its leases expire.
         func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
             var options = SyncOptions()
+            options.reportsActions = trace != nil
             change(&options)
             let luck = random.next()
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
@@ -144,9 +146,9 @@ public struct Simulation: Sendable {
                 storage: DoomedStorage(storage: watched, crash: crash),
                 source: DoomedSource(source: source, crash: crash), key: key,
                 options: options, clock: clock, jitter: { Double(luck >> 11) / Double(1 << 53) })
-            let executor = executor
+            let (executor, trace) = (executor, trace)
             let process = Task(executorPreference: executor) {
-                _ = try? await sync.run()
+                _ = try? await sync.run(tracing: trace)
                 crash.survived()
             }
             dead.append((crash, process))

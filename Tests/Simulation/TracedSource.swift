@@ -83,3 +83,12 @@ extension PageAnswer {
         }
     }
 }
+
+extension ListSync {
+    /// Runs once, and traces each action of the run.
+    func run(tracing trace: (@Sendable (String) -> Void)?) async throws(StorageError) -> SyncReport {
+        try await run { event in
+            if case .acted(let action, let result) = event { trace?("  \(action) → \(result)") }
+        }
+    }
+}

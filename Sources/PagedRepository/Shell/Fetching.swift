@@ -33,11 +33,12 @@ extension SyncRun {
                         continue
                     case .sleep(let moment):
                         telemetry.progress(.waiting(until: moment))
-                        try? await clock.sleep(until: moment)
+                        await wait(until: moment)
                     case .wait:
                         switch await group.next() {
                         case .completed:
                             let come = landings.take()
+                            storage.expire()
                             // The next requests are sent before these answers are stored, so that the origin works
                             // meanwhile. This requires that all answers are as expected.
                             if areAsExpected(come) {
@@ -162,6 +163,7 @@ extension SyncRun {
             let request = try await request(for: target)
             let (source, meters) = (source, telemetry.meters)
             if failures.isRetry(target.offset) { meters.retried() }
+            telemetry.report?(.fetch(request), "sent")
             group.addTask {
                 // The duration is used for metrics only, and not for decisions.
                 let began = ContinuousClock.now

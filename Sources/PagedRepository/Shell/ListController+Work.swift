@@ -104,7 +104,7 @@ extension ListController {
             await wasServed(page, at: offset, ticket)
         case .reconciled:
             headWasStored()
-        case .opened, .failed, .waiting, .warning:
+        case .opened, .failed, .waiting, .warning, .acted:
             break
         }
     }

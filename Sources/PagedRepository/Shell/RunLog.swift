@@ -25,6 +25,7 @@ extension SyncRun {
         telemetry.logger.trace(
             "the origin answered",
             metadata: ["offset": "\(target.offset)", "outcome": "\(Metric.Request(answer).rawValue)"])
+        telemetry.report?(.answer(at: target.offset), answer.summary)
     }
 
     func tellFailed(_ failure: FetchFailure, _ target: FetchTarget, attempt: Int, nextAttemptAt: Timestamp?) {
@@ -35,6 +36,7 @@ extension SyncRun {
                 "offset": "\(target.offset)", "class": "\(failure.word)", "attempt": "\(attempt)",
                 "retry": "\(retry.rawValue)",
             ])
+        telemetry.report?(.answer(at: target.offset), "failure: \(failure.failureClass.rawValue)")
     }
 
     func tellLeftToOthers(_ target: FetchTarget) {
@@ -68,6 +70,19 @@ extension Logger {
         var logger = self
         logger[metadataKey: "list"] = "\(key.shortID)"
         return logger
+    }
+}
+
+extension PageAnswer {
+    /// The answer in a few words, without its items.
+    fileprivate var summary: String {
+        switch self {
+        case .page(let page):
+            "\(page.content.count) items, total \(page.total)\(page.next == nil ? "" : ", with a next page")"
+        case .notModified: "not modified"
+        case .pastEnd: "behind the end"
+        case .notFound: "not found"
+        }
     }
 }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// Owned by one task. Child tasks only fetch. All other work, including writes to the storage, is done here in order of
 /// arrival.
 final class SyncRun {
-    let storage: any PageStorage
+    let storage: RunStorage
     let source: any PageSource
     let key: QueryKey
     var options: SyncOptions
@@ -42,13 +42,14 @@ final class SyncRun {
         jitter: @escaping @Sendable () -> Double, logger: Logger,
         progress: @escaping @Sendable (SyncEvent) -> Void
     ) {
-        self.storage = storage
         self.source = source
         self.key = key
         self.options = options.bounded
         self.clock = clock
         self.jitter = jitter
-        telemetry = RunTelemetry(logger: logger.about(key), progress: progress)
+        telemetry = RunTelemetry(
+            logger: logger.about(key), progress: progress, reportsActions: options.reportsActions)
+        self.storage = RunStorage(base: storage, report: telemetry.report)
         start = RunStart(at: clock.now())
         leases = RunLeases(
             owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)), now: start.at)
@@ -122,7 +123,14 @@ final class SyncRun {
     /// Waits before the next look. Leases end with their owner or after their duration, so no run waits forever.
     func waitForOthers() async {
         let pause = leases.pauseForOthers()
-        try? await clock.sleep(until: clock.now() + pause)
+        await wait(until: clock.now() + pause)
+    }
+
+    /// Pauses the run. A cancelled run continues at once.
+    func wait(until moment: Timestamp) async {
+        telemetry.report?(.wait(until: moment), "\((moment - clock.now()) / .seconds(1)) s")
+        try? await clock.sleep(until: moment)
+        storage.expire()
     }
 
     // MARK: Progress

@@ -58,6 +58,9 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError(
                 "--due cannot be combined with --refresh or --sweep; it does the due work of each query")
         }
+        if work.trace, work.selectsQueries || work.offline {
+            throw ValidationError("--trace needs one query or URL, and requests to its origin")
+        }
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
@@ -162,7 +165,14 @@ struct Sync: AsyncParsableCommand {
             storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options,
             logger: ToolLog.logger("pagecache.sync"))
         let wasKnown = known.map { !$0.source.isEmpty } ?? false
-        let report = try await sync.run { progress.show($0) }
+        let began = ContinuousClock.now
+        let report = try await sync.run { event in
+            if case .acted(let action, let result) = event {
+                tell(action, result, after: .now - began)
+            } else {
+                progress.show(event)
+            }
+        }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
         if work.explain { tell(origin.explanation) }
@@ -190,6 +200,7 @@ struct Sync: AsyncParsableCommand {
         options.retryWaitBudget = fetch.wait?.duration ?? options.retryWaitBudget
         options.checksStoredBytes = !work.selectsQueries
         options.reportsOutline = true
+        options.reportsActions = work.trace
         // A mistyped URL leaves no query in the store.
         options.registersFirst = false
         return options
@@ -225,6 +236,11 @@ struct Sync: AsyncParsableCommand {
         throw ToolFailure(
             .usage, "other_url", "'\(known.key.text)' is \(other)",
             hint: "use another --key, or --rebind to bind the list to this URL")
+    }
+
+    /// Prints an action of the run for `--trace`, with the time since its beginning.
+    private func tell(_ action: SyncAction, _ result: String, after time: Duration) {
+        Terminal.standard.complain("\(Int(time / .milliseconds(1))) ms: \(action) → \(result)")
     }
 
     /// Prints each decision about the origin with its reason, one line each, for `--explain`. The lines appear even

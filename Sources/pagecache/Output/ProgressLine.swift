@@ -52,7 +52,7 @@ struct ProgressLine {
             failing.insert(offset)
             self.failure = failure
         case .waiting(let moment): waitingUntil = moment
-        case .reconciled, .notStored, .warning: break
+        case .reconciled, .notStored, .warning, .acted: break
         }
     }
 

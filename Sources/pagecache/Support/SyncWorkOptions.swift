@@ -20,6 +20,8 @@ struct SyncWorkOptions: ParsableArguments {
     var offline = false
     @Flag(help: "Explain how the origin pages, and the evidence for it.")
     var explain = false
+    @Flag(help: "Print each action of the run on the store and the origin. For a bug report.")
+    var trace = false
     @Flag(
         help: ArgumentHelp(
             "Do the due work of all queries. For cron.",

@@ -8,7 +8,7 @@ import Testing
 
 /// The runs that a look at one moment finds due (R29, R33).
 @Suite("Due runs of one moment")
-struct DuePlanTests {
+struct DueRunsTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let plan = DueRuns(
         agenda: SyncScheduler(rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
