@@ -250,49 +250,6 @@ extension PostgreSQLPageStore {
         return nil
     }
 
-    private static let lengths = SQL(
-        "SELECT id, octet_length(layout)::bigint + octet_length(payload)::bigint FROM @body WHERE query = $1")
-    private static let wholeList = SQL(
-        """
-        SELECT \(PageRow.qualified), b.layout, b.payload
-        FROM @page AS p LEFT JOIN @body AS b ON b.query = p.query AND b.id = p.body
-        WHERE p.query = $1 AND p.start >= $2 ORDER BY p.start LIMIT 64
-        """)
-
-    public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
-        let id = Value.integer(query.rawValue)
-        let found = try await server.read(
-            [(ListRow.byID, [id]), (PageRow.all, [id]), (PostgreSQLPageStore.lengths, [id])], .long)
-        guard let row = found[0].first else { return StorageDamage() }
-        let record = try whole(ListRow.read(row)).record
-        var damage = StorageDamage()
-        let lengths = Dictionary(found[2].all.map { ($0.int64(0), $0.int(1)) }) { first, _ in first }
-        let pages = PageRows(found[1].all, of: query).rows.filter {
-            $0.summary.count > 0 && $0.summary.generation == record.version.generation
-        }
-        var readable: Set<Int64> = []
-        if thoroughly {
-            var next = 0
-            while true {
-                let portion = try await server.read((PostgreSQLPageStore.wholeList, [id, .int(next)]), .long)
-                guard let last = portion.all.map({ $0.int(0) }).last else { break }
-                for row in portion.all {
-                    guard let page = PageRow(row, of: query),
-                        BodyRow.content(of: page, row, at: PageRow.columnCount) != nil
-                    else { continue }
-                    readable.insert(page.body)
-                }
-                guard StoredBounds.positions.contains(last) else { break }
-                next = last + 1
-            }
-        }
-        for page in pages {
-            let isServable = thoroughly ? readable.contains(page.body) : lengths[page.body] == page.bytes
-            if !isServable { damage.pages.append(page.summary.range) }
-        }
-        return damage
-    }
-
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         guard !keys.isEmpty else { return [:] }
         let id = Value.integer(query.rawValue)
@@ -316,32 +273,6 @@ extension PostgreSQLPageStore {
         return places
     }
 
-    public func changes(
-        of query: QueryID, since version: ContentVersion, limit: Int
-    ) async throws(StorageError) -> ListChanges? {
-        let id = Value.integer(query.rawValue)
-        let limit = min(max(0, limit), ListTotal.largest)
-        let found = try await server.read([
-            (ListRow.byID, [id]), (JournalRow.since, [id, .int(version.counter), .int(limit + 2)]),
-        ])
-        guard let row = found[0].first else { return nil }
-        let current = try whole(ListRow.read(row)).record.contentVersion
-        return JournalRow.changes(found[1], of: query, since: version, current: current, limit: limit)
-    }
-
-    /// Returns the version that a list had at a time, for `changes(of:since:limit:)`. For a time before the list was
-    /// registered, returns its first version, which has no items.
-    ///
-    /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
-    /// - Throws: `StorageError`, as every read does.
-    public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
-        let id = Value.integer(query.rawValue)
-        let found = try await server.read([(JournalRow.lastUntil, [id, .time(moment)]), (JournalRow.oldest, [id])])
-        func version(_ row: Row) -> ContentVersion { ContentVersion(counter: row.int(0), stamp: row.hash(1)) }
-        if let last = found[0].first { return version(last) }
-        return found[1].first.map(version).flatMap { $0.counter == 1 ? $0 : nil }
-    }
-
     public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
         // The limit in time depends on the server's clock.
         let moment = try await { () async throws(StorageError) in
@@ -357,14 +288,6 @@ extension PostgreSQLPageStore {
         }
         return DueReading(fetches, readAt: moment.now)
     }
-
-    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { announcer.notices(of: query) }
-
-    public func watch() -> StorageWatch { announcer.watch() }
-
-    public func changeCount(of query: QueryID) -> UInt64? { announcer.changeCount(of: query) }
-
-    public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
 }
 
 /// The body of a page that was read.

@@ -34,9 +34,9 @@ final class Reactor: @unchecked Sendable {
     var groups = Fifo<Request>()
     /// First steps of transactions that wait for a connection of their own.
     var transactions = Fifo<Request>()
-    private var pins: [TransactionID: Pin] = [:]
+    var pins: [TransactionID: Pin] = [:]
     /// A lower bound of the deadlines of the queued requests.
-    private var queueTimer: Duration?
+    var queueTimer: Duration?
     var closers: [CheckedContinuation<Void, Never>] = []
     var closeBy: Duration?
     var sideThreads = 0
@@ -55,7 +55,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     /// The connection and the session of a transaction.
-    private struct Pin {
+    struct Pin {
         let connection: Int
         let session: Int
     }
@@ -202,168 +202,6 @@ final class Reactor: @unchecked Sendable {
 
     func connection(_ index: Int) -> PostgresConnection {
         index < connections.count ? connections[index] : listener
-    }
-
-    // MARK: Requests
-
-    func enqueue(_ submission: Submission) {
-        let request = Request(submission, deadline: submission.deadline - origin)
-        if closeBy != nil { return complete(request, .closed(isOutcomeUnknown: false)) }
-        requests[request.id] = request
-        switch submission.role {
-        case .group: groups.append(request)
-        case .step(_, isFirst: true): transactions.append(request)
-        case .step(let id, isFirst: false), .commit(let id):
-            guard let pin = pins[id], connections[pin.connection].session == pin.session,
-                connections[pin.connection].machine.isLive
-            else { return complete(request, .unavailable) }
-            request.connection = pin.connection
-            connections[pin.connection].held.append(request)
-        }
-        queueTimer = min(queueTimer ?? request.deadline, request.deadline)
-    }
-
-    private func cancel(_ id: Submission.ID) {
-        guard let request = requests[id] else { return }
-        if dequeue({ $0 === request }) {
-            complete(request, .interrupted(.cancelled, isOutcomeUnknown: false))
-        } else if let index = request.connection {
-            connection(index).interrupt(id, at: now)
-        }
-    }
-
-    /// Removes a request that was not sent from its queue. Returns false if none has it.
-    private func dequeue(_ isRemoved: (Request) -> Bool) -> Bool {
-        var hasRemoved = false
-        let remove = { (request: Request) -> Bool in
-            guard isRemoved(request) else { return false }
-            hasRemoved = true
-            return true
-        }
-        groups.removeAll(where: remove)
-        transactions.removeAll(where: remove)
-        for connection in connections { connection.held.removeAll(where: remove) }
-        return hasRemoved
-    }
-
-    private func expireQueued(at time: Duration) {
-        guard let timer = queueTimer, timer <= time else { return }
-        var expired: [Request] = []
-        _ = dequeue { request in
-            guard request.deadline <= time else { return false }
-            expired.append(request)
-            return true
-        }
-        let queued = [Array(groups), Array(transactions)] + connections.map { Array($0.held) }
-        queueTimer = queued.joined().map(\.deadline).min()
-        let isConnected = connections.contains { $0.machine.isLive }
-        for request in expired {
-            complete(request, isConnected ? .interrupted(.deadline, isOutcomeUnknown: false) : .unavailable)
-        }
-    }
-
-    private func carryOutOutcomes(at time: Duration) {
-        for connection in all {
-            let outcomes = connection.outcomes
-            connection.outcomes = []
-            for outcome in outcomes {
-                switch outcome {
-                case .complete(let request, let completion): complete(request, completion)
-                case .requeue(let request): requeue(request, from: connection, at: time)
-                }
-            }
-            guard !connection.machine.isLive else { continue }
-            for request in connection.held { complete(request, .unavailable) }
-            connection.held = Fifo()
-        }
-    }
-
-    private func requeue(_ request: Request, from connection: PostgresConnection, at time: Duration) {
-        request.connection = nil
-        // New statements that fail in the same way are an error of the request itself.
-        if request.failure?.sqlstate.map(SQLState.isStaleStatement) == true {
-            request.repetitions += 1
-            if request.repetitions > Reactor.mostRepetitions { return complete(request, .failed) }
-        }
-        guard case .task = request.submission.receiver else { return complete(request, .unavailable) }
-        if closeBy != nil { return complete(request, .closed(isOutcomeUnknown: false)) }
-        request.forgetResults()
-        groups.prepend(request)
-        queueTimer = min(queueTimer ?? request.deadline, request.deadline)
-    }
-
-    func complete(_ request: Request, _ completion: PipelineMachine.Completion) {
-        requests[request.id] = nil
-        let result = result(of: request, completion)
-        switch request.submission.receiver {
-        case .task(let continuation): continuation.resume(returning: result)
-        case .listen(let channel): finishListen(channel, result)
-        case .unlisten: break
-        }
-    }
-
-    // MARK: Sharing out
-
-    private func dispatch(at time: Duration) {
-        guard closeBy == nil else { return }
-        for connection in connections {
-            while let request = connection.held.first,
-                request.isFirstStep ? connection.machine.isDrained : connection.machine.isAccepting
-            {
-                connection.held.removeFirst()
-                connection.submit(request, at: time)
-            }
-        }
-        while let request = groups.first {
-            let connection = leastLoaded(at: time) { $0.owner == nil && $0.machine.isAccepting }
-            if connection?.machine.load != 0, isGrowing(at: time) { break }
-            guard let connection else { break }
-            groups.removeFirst()
-            connection.submit(request, at: time)
-        }
-        // One connection stays shared, if there are two.
-        while let request = transactions.first, let id = request.transaction,
-            pins.count < max(1, connections.count - 1)
-        {
-            let candidate = leastLoaded(at: time) { $0.owner == nil && $0.machine.isLive }
-            if candidate?.machine.isDrained != true, isGrowing(at: time) { break }
-            guard let candidate else { break }
-            transactions.removeFirst()
-            candidate.owner = id
-            pins[id] = Pin(connection: candidate.index, session: candidate.session)
-            request.connection = candidate.index
-            if candidate.machine.isDrained {
-                candidate.submit(request, at: time)
-            } else {
-                candidate.held.append(request)
-            }
-        }
-    }
-
-    /// The connection with the fewest requests. One whose request has run for long comes last.
-    private func leastLoaded(
-        at time: Duration, where isCandidate: (PostgresConnection) -> Bool
-    ) -> PostgresConnection? {
-        var best: (connection: PostgresConnection, isStalled: Bool)?
-        for connection in connections where isCandidate(connection) {
-            let isStalled = connection.machine.isStalled(at: time)
-            let isBetter =
-                best.map { best in
-                    best.isStalled == isStalled
-                        ? connection.machine.load < best.connection.machine.load : best.isStalled
-                } ?? true
-            if isBetter { best = (connection, isStalled) }
-        }
-        return best?.connection
-    }
-
-    private func release(_ id: TransactionID) {
-        // The first step may still be queued when its task has given up.
-        guard let pin = pins.removeValue(forKey: id) else { return }
-        let connection = connections[pin.connection]
-        guard connection.owner == id else { return }
-        connection.owner = nil
-        if connection.session == pin.session, connection.isInTransaction { connection.lose(.broken, at: now) }
     }
 }
 #endif
