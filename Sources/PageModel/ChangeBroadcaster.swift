@@ -107,6 +107,11 @@ public final class ChangeBroadcaster: Sendable {
         deliver(notices, exactly: true)
     }
 
+    /// Raises the change counts of the queries in these columns. No observer is notified.
+    public func countChanges(in columns: Set<Int>) {
+        state.withLock { $0.audience.changed(columns: columns) }
+    }
+
     /// The queries that have an observer of their own.
     public var observedQueries: Set<QueryID> {
         state.withLock { Set($0.audience.queries) }

@@ -84,6 +84,11 @@ extension PostgreSQLPageStore {
         if renewal != nil { found.removeFirst() }
         guard let taken = LeaseStatements.taken(found.removeFirst(), boot: moment?.uptime.boot ?? ServerClock.boot)
         else { throw StorageError(.internal, "taking leases returned no time") }
+        guard taken.isAlive || renewal != nil || row == nil else {
+            // The sign of life has passed while the transaction waited for the list.
+            liveness.expired()
+            return try await grant(request, of: query, nonce: nonce)
+        }
         var grant = LeaseGrant(taken.leases, at: taken.moment.now)
         guard let row else { return (grant, nil) }
         let record = try whole(ListRow.read(row)).record
@@ -105,10 +110,35 @@ extension PostgreSQLPageStore {
         )
     }
 
+    /// Announces a commit that is made although no standby has confirmed it (R41). The error reaches the caller as well.
+    func announcingUnconfirmed<Value>(
+        _ queries: [QueryID], _ write: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        do throws(StorageError) {
+            return try await write()
+        } catch {
+            if (error.cause as? PostgresError)?.code == .standbyMissing { announcer.announceInvalidated(queries) }
+            throw error
+        }
+    }
+
     @discardableResult
     public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
         try checkWritable()
-        let done = try await server.write { work async throws(StorageError) -> (lost: Set<LeaseToken>, ChangeSet?) in
+        let done = try await announcingUnconfirmed([query]) { () async throws(StorageError) in
+            try await self.recording(edits, for: query)
+        }
+        liveness.leases.withLock { leases in
+            for token in edits.compactMap(\.lease) { leases.end(token) }
+        }
+        if let changes = done.changes { announcer.announce([changes]) }
+        return done.lost
+    }
+
+    private func recording(
+        _ edits: [LedgerEdit], for query: QueryID
+    ) async throws(StorageError) -> (lost: Set<LeaseToken>, changes: ChangeSet?) {
+        try await server.write { work async throws(StorageError) -> (lost: Set<LeaseToken>, changes: ChangeSet?) in
             let found = try await work.read([
                 (ListRow.byIDLocked, [.integer(query.rawValue)]), self.server.timeOfWrite,
             ])
@@ -130,11 +160,6 @@ extension PostgreSQLPageStore {
                     changes: [.ledger(editing.offsets)])
             )
         }
-        liveness.leases.withLock { leases in
-            for token in edits.compactMap(\.lease) { leases.end(token) }
-        }
-        if let changes = done.1 { announcer.announce([changes]) }
-        return done.lost
     }
 
     public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
@@ -143,12 +168,13 @@ extension PostgreSQLPageStore {
         guard !own.isEmpty else { return [] }
         let began = ContinuousClock.now
         let moment = server.moment
-        let renewal = liveness.renewalIfDue()
         let queries = Set(own.map(\.query.rawValue)).sorted()
         let found = try await server.write(
-            [(LeaseStatements.lockingLists, [.integers(queries)])] + (renewal.map { [$0] } ?? [])
-                + [LeaseStatements.renew(own.map(\.lease.token), for: duration, at: moment)])
-        if renewal != nil { liveness.renewed(at: began, on: server) }
+            [
+                (LeaseStatements.lockingLists, [.integers(queries)]), liveness.renewal,
+                LeaseStatements.renew(own.map(\.lease.token), for: duration, at: moment),
+            ])
+        liveness.renewed(at: began, on: server)
         var held: Set<LeaseToken> = []
         liveness.leases.withLock { leases in
             for row in found.last?.all.map({ $0 }) ?? [] {
@@ -194,13 +220,22 @@ extension PostgreSQLPageStore {
     public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
         try checkWritable()
         let ids = Value.integers(Set(queries.map(\.rawValue)).sorted())
-        let found = try await server.write(
-            [(LeaseStatements.lockingLists, [ids]), (PostgreSQLPageStore.sizes, [ids])]
-                + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long)
+        let removed: Result<[Rows], StorageError>
+        do throws(StorageError) {
+            removed = .success(
+                try await announcingUnconfirmed(queries) { () async throws(StorageError) in
+                    try await self.server.write(
+                        [(LeaseStatements.lockingLists, [ids]), (PostgreSQLPageStore.sizes, [ids])]
+                            + PostgreSQLPageStore.removals.map { ($0, [ids]) }, .long)
+                })
+        } catch {
+            removed = .failure(error)
+        }
+        // All of the given lists, after an error, too: the server may have removed them, or a repetition finds none.
+        await copy?.purge(queries)
+        let found = try removed.get()
         let gone = found[0].all.map { QueryID(rawValue: $0.int64(0)) }
         announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
-        // All of the given lists: a repetition of a purge whose answer was lost finds none at the server.
-        await copy?.purge(queries)
         // A transaction of its own, because the removal takes as long as the list is, and this one may wait for a standby.
         try await server.flush()
         return PurgeReport(

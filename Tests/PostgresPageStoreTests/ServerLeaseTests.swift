@@ -37,6 +37,45 @@ struct ServerLeaseTests {
         #expect(try await first.claim(request, of: query).leases == [])
     }
 
+    @Test("A lease stays void when its replica shows a sign of life again, and counts after a heartbeat")
+    func late() async throws {
+        let schema = try Schema()
+        let (first, second) = (try await schema.open(), try await schema.open())
+        let query = try await first.register("list").id
+        let owner = LeaseOwner("owner")
+        let token = try #require(
+            try await first.claim(LeaseRequest([0], for: .seconds(600), by: owner), of: query).leases.first?.token)
+        _ = try await first.claim(LeaseRequest([10], for: .seconds(600), by: owner), of: query)
+        let expire = "UPDATE \(schema.name).owner SET alive_until = clock_timestamp() - interval '1 second'"
+        try await schema.run(expire)
+        await first.liveness.renew(on: first.server)
+        let others = LeaseRequest([10], for: .seconds(600))
+        #expect(try await second.claim(others, of: query).offsets == [10])
+        #expect(try await first.heartbeat(owner, for: .seconds(600)) == [token])
+        #expect(try await second.claim(LeaseRequest([0], for: .seconds(600)), of: query).leases == [])
+        await first.close()
+        await second.close()
+    }
+
+    @Test("A replica whose sign of life has passed renews it before it takes a lease", arguments: [false, true])
+    func renewedFirst(byCommit: Bool) async throws {
+        let schema = try Schema()
+        let (first, second) = (try await schema.open(), try await schema.open())
+        let query = try await first.register("list")
+        let request = LeaseRequest([0], for: .seconds(600))
+        _ = try await first.claim(LeaseRequest([10], for: .seconds(600)), of: query.id)
+        // As after a wait of seconds for the lock of the list.
+        try await schema.run("UPDATE \(schema.name).owner SET alive_until = clock_timestamp() - interval '1 second'")
+        if byCommit {
+            let plan = CommitPlan(query: query.id, version: query.version, edits: [])
+            #expect(try await first.commit(plan, claiming: request).grant?.leases == [])
+        }
+        #expect(try await first.claim(request, of: query.id).offsets == [0])
+        #expect(try await second.claim(request, of: query.id).leases == [])
+        await first.close()
+        await second.close()
+    }
+
     @Test("A lease that its owner ended and a failover brought back ends at the second look, and no other one does")
     func forgotten() async throws {
         let schema = try Schema()

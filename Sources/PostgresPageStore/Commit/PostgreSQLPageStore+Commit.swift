@@ -15,13 +15,17 @@ extension PostgreSQLPageStore {
         let (reads, nonce, attempt) = (CommitReads(plan), LeaseStatements.nonce(), CommitAttempt())
         let done: CommittedPlan
         do throws(StorageError) {
-            done = try await server.write(
-                isDone: { () async throws(StorageError) in
-                    guard let committed = try await attempt.committed(plan.query, on: self.server) else { return nil }
-                    return try await self.completing(committed, claiming: request, of: plan.query, nonce)
+            done = try await announcingUnconfirmed([plan.query]) { () async throws(StorageError) in
+                try await self.server.write(
+                    isDone: { () async throws(StorageError) in
+                        guard let committed = try await attempt.committed(plan.query, on: self.server) else {
+                            return nil
+                        }
+                        return try await self.completing(committed, claiming: request, of: plan.query, nonce)
+                    }
+                ) { work async throws(StorageError) in
+                    try await self.apply(plan, reads, claiming: request, nonce, attempt, work)
                 }
-            ) { work async throws(StorageError) in
-                try await self.apply(plan, reads, claiming: request, nonce, attempt, work)
             }
         } catch {
             if let abandoned = error.cause as? AbandonedPlan { return CommitReceipt(abandoned.outcome) }
@@ -92,7 +96,9 @@ extension PostgreSQLPageStore {
             work.add(
                 LeaseStatements.take(request, of: plan.query, by: liveness.name, at: moment, nonce: nonce)
             ) { rows in
-                leases = LeaseStatements.taken(rows, boot: moment.uptime.boot)?.leases ?? []
+                guard let taken = LeaseStatements.taken(rows, boot: moment.uptime.boot) else { return }
+                if !taken.isAlive { self.liveness.expired() }
+                leases = taken.leases
                 for lease in leases { editing.note(lease.offset) }
             }
         }

@@ -3,8 +3,8 @@ import PageModel
 
 /// The statements that take and renew leases (R30).
 enum LeaseStatements {
-    /// The server's time in milliseconds.
-    static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    /// The server's time in milliseconds. Rounded down, so that no lease ends before its time.
+    static let serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     private static let latest = "least(m.now + $5, \(StoredBounds.milliseconds.upperBound))"
     /// The part of a token that is random. The part above it is a number of the sequence.
     static let randomBits = 20
@@ -13,15 +13,17 @@ enum LeaseStatements {
     static func nonce() -> Int64 { Int64.random(in: 0..<1 << randomBits) }
 
     // The moment is the caller's ($6 and $7), or the server's where those are NULL. A repetition of the same request, after a
-    // lost connection, takes its own leases again: they have the same random part ($9).
+    // lost connection, takes its own leases again: they have the same random part ($9). No lease is taken when the sign of
+    // life of the process has passed, because the lease would be void.
     private static let taking = SQL(
         """
-        WITH m AS MATERIALIZED (SELECT coalesce($6::bigint, \(serverTime)) AS now, coalesce($7::bigint, \(serverTime)) AS up),
+        WITH m AS MATERIALIZED (SELECT coalesce($6::bigint, \(serverTime)) AS now, coalesce($7::bigint, \(serverTime)) AS up,
+            EXISTS (SELECT 1 FROM @owner WHERE name = $3 AND alive_until > clock_timestamp()) AS is_alive),
         free AS MATERIALIZED (
             SELECT w.start, w.n, l.start IS NOT NULL AS is_known, nextval('@lease_token') * \(1 << randomBits) + $9 AS token
             FROM (SELECT * FROM unnest($2::bigint[]) WITH ORDINALITY AS w(start, n) ORDER BY n) AS w CROSS JOIN m
             LEFT JOIN @ledger AS l ON l.query = $1 AND l.start = w.start
-            WHERE EXISTS (SELECT 1 FROM @query WHERE id = $1) AND (
+            WHERE m.is_alive AND EXISTS (SELECT 1 FROM @query WHERE id = $1) AND (
                 l.start IS NULL OR NOT \(LedgerStatements.counts(uptime: "m.up", boot: "$8"))
                 OR l.lease_process = $3 AND l.lease_name = $4 AND (l.lease_token & \((1 << randomBits) - 1)) = $9)
         ), taken AS (
@@ -36,7 +38,7 @@ enum LeaseStatements {
                 lease_until, lease_boot)
             SELECT $1, f.start, 'in_flight', 1, m.now, f.token, $3, $4, m.up + $5, $8 FROM free AS f, m WHERE NOT f.is_known
         )
-        SELECT m.now, m.up, f.start, f.token FROM m LEFT JOIN free AS f ON true ORDER BY f.n
+        SELECT m.now, m.up, f.start, f.token, m.is_alive FROM m LEFT JOIN free AS f ON true ORDER BY f.n
         """)
 
     /// - Parameters:
@@ -59,15 +61,15 @@ enum LeaseStatements {
         )
     }
 
-    /// Decodes the result of ``take(_:of:by:at:nonce:)``.
-    static func taken(_ rows: Rows, boot: String) -> (leases: [Lease], moment: StorageMoment)? {
+    /// Decodes the result of ``take(_:of:by:at:nonce:)``. `isAlive` is false when the sign of life of the process had passed.
+    static func taken(_ rows: Rows, boot: String) -> (leases: [Lease], moment: StorageMoment, isAlive: Bool)? {
         guard let first = rows.first else { return nil }
         let moment = StorageMoment(ServerClock(now: first.int64(0), uptime: first.int64(1), boot: boot))
         let leases = rows.all.compactMap { row -> Lease? in
             guard let start = row.optionalInt(2) else { return nil }
             return Lease(offset: start, token: LeaseToken(rawValue: row.int64(3)))
         }
-        return (leases, moment)
+        return (leases, moment, first.bool(4))
     }
 
     private static let renewing = SQL(

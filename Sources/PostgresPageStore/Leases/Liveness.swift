@@ -35,8 +35,12 @@ final class Liveness: Sendable {
 
     deinit { state.withLock { $0.task?.cancel() } }
 
+    // Leases whose sign of life has passed stay void: another replica may be about to take them, by what it has read.
     private static let renewing = SQL(
         """
+        WITH late AS (SELECT 1 FROM @owner WHERE name = $1 AND alive_until <= clock_timestamp()), void AS (
+            UPDATE @ledger SET lease_until = 0 WHERE lease_process = $1 AND lease_until > 0 AND EXISTS (SELECT 1 FROM late)
+        )
         INSERT INTO @owner (name, alive_until) VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond')
         ON CONFLICT (name) DO UPDATE SET alive_until = excluded.alive_until
         """)
@@ -44,7 +48,8 @@ final class Liveness: Sendable {
     /// Rows of objects that ended without a word. An hour is beyond every lease that could still need the row.
     private static let sweeping = SQL("DELETE FROM @owner WHERE alive_until < clock_timestamp() - interval '1 hour'")
 
-    private var renewal: Work.Request {
+    /// The statement that renews the row.
+    var renewal: Work.Request {
         (Liveness.renewing, [.text(name), .integer(lease.wholeMilliseconds)])
     }
 
@@ -55,6 +60,9 @@ final class Liveness: Sendable {
             return renewal
         }
     }
+
+    /// Notes that the row has passed, so that the next transaction renews it.
+    func expired() { state.withLock { $0.renewedAt = nil } }
 
     /// Notes that the renewal was committed, and keeps the row alive from now on.
     /// - Parameter began: a time before the renewal was sent.
@@ -73,7 +81,7 @@ final class Liveness: Sendable {
         }
     }
 
-    private func renew(on server: Server) async {
+    func renew(on server: Server) async {
         let began = ContinuousClock.now
         guard
             let found = try? await server.write([
@@ -97,8 +105,9 @@ final class Liveness: Sendable {
     /// one that is under way at the second look puts the decision off.
     /// - Parameter stored: the tokens of this object at the server, read before the leases here.
     func endOrphaned(_ stored: Set<Int64>, on server: Server) async {
-        let unknown = stored.subtracting(leases.withLock { $0.tokens.map(\.rawValue) })
+        // Read before the leases, because a grant that returns between the two reads is then among them.
         let isCertain = grantsUnderWay.load(ordering: .sequentiallyConsistent) == 0
+        let unknown = stored.subtracting(leases.withLock { $0.tokens.map(\.rawValue) })
         let orphaned = state.withLock { state in
             defer { state.suspects = unknown }
             return isCertain ? state.suspects.intersection(unknown) : []
@@ -110,10 +119,10 @@ final class Liveness: Sendable {
     /// Removes the row, so that other replicas need not wait for its end.
     func end(on server: Server) async {
         let wasAlive = state.withLock { state in
-            defer { state.isEnded = true }
+            defer { (state.isEnded, state.task) = (true, nil) }
             state.task?.cancel()
-            state.task = nil
-            return state.renewedAt != nil && !state.isEnded
+            // The task starts with the row.
+            return state.task != nil && !state.isEnded
         }
         if wasAlive { _ = try? await server.write([(Liveness.ending, [.text(name)])]) }
     }

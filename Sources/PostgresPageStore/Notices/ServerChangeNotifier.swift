@@ -103,9 +103,20 @@ final class ServerChangeNotifier: Sendable {
     func announce(_ sets: [ChangeSet]) {
         guard !sets.isEmpty else { return }
         hub.publish(sets)
+        announce(columns: Set(sets.map { ChangeBroadcaster.column(of: $0.query) }))
+    }
+
+    /// Announces that these lists may have changed in any way.
+    func announceInvalidated(_ queries: [QueryID]) {
+        let columns = Set(queries.map { ChangeBroadcaster.column(of: $0) })
+        hub.publishElsewhere(known: queries, columns: columns)
+        announce(columns: columns)
+    }
+
+    private func announce(columns: Set<Int>) {
         state.withLock { state in
             guard !state.isClosed else { return }
-            state.columns.formUnion(sets.map { ChangeBroadcaster.column(of: $0.query) })
+            state.columns.formUnion(columns)
             guard state.sender == nil else { return }
             state.sender = Task { [weak self] in
                 while !Task.isCancelled, let columns = self?.take() {
@@ -200,8 +211,10 @@ final class ServerChangeNotifier: Sendable {
             }
             guard parts[1] != "test" else { return }
             let columns = ServerChangeNotifier.columns(in: parts[1])
-            await publish(columns)
+            // The local copy must not be trusted while the server answers the read of the ids.
+            hub.countChanges(in: columns)
             onNotice(columns)
+            await publish(columns)
         }
     }
 

@@ -191,6 +191,17 @@ struct LocalCopyLossTests {
         var durable = options
         durable.durability = .full
         let other = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: durable)
+        let kept = try await store.register("kept").id
+        let count = other.announcer.hub.changeCount(of: kept)
+        do throws(StorageError) {
+            let failure = FetchFailure(.transport, "away")
+            try await other.record([.failed(offset: 0, failure: failure, nextAttemptIn: nil)], for: kept)
+            Issue.record("no standby has confirmed the record")
+        } catch {
+            #expect(error.code == .busy)
+        }
+        // The record is made, so that it counts as a change.
+        #expect(other.announcer.hub.changeCount(of: kept) > count)
         do throws(StorageError) {
             _ = try await other.register("second")
             Issue.record("no standby has confirmed the registration")
