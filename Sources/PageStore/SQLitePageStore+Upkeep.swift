@@ -90,10 +90,14 @@ extension SQLitePageStore {
         let file = try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
         do throws(StorageError) {
-            _ = try StoreFile.kind(of: file)
+            _ = try closedKind(of: file)
         } catch {
-            guard error.code == .damaged else { throw error }
-            return true
+            switch error.code {
+            case .damaged: return true
+            // This process has the store open, and opening it has checked the file.
+            case .busy: break
+            default: throw error
+            }
         }
         do throws(StorageError) {
             let store = try await open(at: path, mode: .readOnly)
@@ -112,12 +116,20 @@ extension SQLitePageStore {
         }
     }
 
-    /// Returns whether a file has the mark of a store in its header.
+    /// Returns whether a file has the mark of a store in its header. A store that this process has open has it.
     package static func hasMark(_ path: String) -> Bool {
         do throws(StorageError) {
-            return try StoreFile.kind(of: try StoreFile.locate(path)) == .store
+            return try closedKind(of: try StoreFile.locate(path)) == .store
         } catch {
-            return false
+            return error.code == .busy
+        }
+    }
+
+    /// Returns the kind of a file. Throws `busy` if this process has the file open.
+    private static func closedKind(of file: String) throws(StorageError) -> StoreFile.Kind {
+        try OpenStores.whileClosed(file, otherwise: StorageError(.busy, "\(file) is in use")) {
+            () throws(StorageError) in
+            try StoreFile.kind(of: file)
         }
     }
 

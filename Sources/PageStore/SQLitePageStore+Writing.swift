@@ -71,6 +71,8 @@ extension SQLitePageStore {
     ///
     /// A deletion writes to the file, so it can fail on a full disk. The file is then emptied instead, and this store
     /// is closed. The same happens when damage prevents a deletion. No other process may have the store open for that.
+    /// A deletion can also succeed on a full disk that has no room for the rest of the work. The file is then emptied,
+    /// too, unless it has a query that was registered after the deletion.
     /// - Returns: the removed queries and pages. After emptying the file, `pages` is 0 and `bytes` is the size of the
     ///   files.
     /// - Throws: `StorageError`, as every writing does. Throws `full` or `damaged` when another process has the store
@@ -78,23 +80,24 @@ extension SQLitePageStore {
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
+        let report: PurgeReport
         do throws(StorageError) {
-            let report = try await withWriter { session throws(StorageError) in
+            report = try await withWriter { session throws(StorageError) in
                 try Purge.run(queries, withOrphans: true, in: session)
-            }
-            guard report.isDiskFull else { return report }
-            do throws(StorageError) {
-                let full = StorageError(.full, "the disk of \(path) is full")
-                var emptied = try await recreate(removing: [], because: full)
-                emptied.queries = report.queries
-                return emptied
-            } catch {
-                return report
             }
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }
             return try await recreate(removing: queries, because: error)
         }
+        guard report.isDiskFull else { return report }
+        // Emptying the file would also remove a query that was registered since.
+        let isEmpty = try? await writer.runLast { session throws(StorageError) -> Bool? in
+            try QueryTable.ids(in: session.connection).isEmpty ? true : nil
+        }
+        guard isEmpty == true else { return report }
+        var emptied = try await recreate(removing: [], because: StorageError(.full, "the disk of \(path) is full"))
+        emptied.queries = report.queries
+        return emptied
     }
 
     /// Removes pages until the budget is kept (R40).
@@ -138,7 +141,14 @@ extension SQLitePageStore {
                 }
             }
         }
-        _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
+        do throws(StorageError) {
+            _ = try await withWriter { session throws(StorageError) in
+                try Purge.returnSpace(in: session, isUrgent: false)
+            }
+        } catch {
+            // The pages are removed. Their space is returned once the disk has room to merge the log.
+            guard error.code == .full else { throw error }
+        }
         return eviction.report
     }
 
@@ -149,9 +159,11 @@ extension SQLitePageStore {
         eviction.requeue(failed)
         guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
         let (doomed, path, options, now) = (eviction, path, options, now)
-        let rows = try await withWriter { session throws(StorageError) in
+        // A commit after the copy would be lost, so the copy is the last use of the connection.
+        let rows = try await writer.runLast { session throws(StorageError) -> MemoryCopy? in
             try MemoryCopy(of: session.connection, without: doomed.remaining, at: now)
         }
+        guard let rows else { throw cause }
         pool.close()
         await writer.close()
         place.withLock { $0 = nil }

@@ -59,6 +59,8 @@ enum StoreFile {
 
     /// Returns the kind of the file by its header, before SQLite opens it for use. Throws `damaged` for a store whose
     /// header was overwritten: the mark of this package, the files next to it, or its schema show that it was one.
+    ///
+    /// Call while this process does not have the file open, see `OpenStores`.
     static func kind(of path: String) throws(StorageError) -> Kind {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StorageError(.notFound, "there is no store at \(path)") }

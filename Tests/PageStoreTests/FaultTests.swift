@@ -63,6 +63,100 @@ struct FullDiskTests {
         #expect(try await anew.summaries().isEmpty)
         await anew.close()
     }
+
+    private func open(_ faulty: FaultyFolder) async throws -> SQLitePageStore {
+        try await SQLitePageStore.openForTest(
+            at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
+    }
+
+    /// Only merges sync the files, so that commits succeed.
+    private static let noRoomToMerge = Fault(name: "no room to merge", kind: FAULT_SYNC, code: 13, isForEver: true)
+
+    @Test("A merge that found no room is tried again, and purging everything afterwards keeps the store open")
+    func roomAgain() async throws {
+        let faulty = FaultyFolder()
+        let store = try await open(faulty)
+        _ = try await store.register(QueryKey("list"), at: noon)
+        faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
+        let refusal = try await store.withWriter { session throws(StorageError) -> StorageError.Code? in
+            do throws(StorageError) {
+                _ = try session.merger.merge()
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(refusal == .full)
+        faulty.disarm()
+        let report = try await store.purgeAll(at: noon)
+        #expect(report.queries == 1)
+        #expect(!report.mayRemainInLog && !report.isDiskFull)
+        _ = try await store.register(QueryKey("next"), at: noon)
+        #expect(try await store.records().map(\.key) == [QueryKey("next")])
+        await store.close()
+        let again = try await open(faulty)
+        #expect(try await again.records().map(\.key) == [QueryKey("next")])
+        #expect(try await again.verify().isSound)
+        await again.close()
+    }
+
+    /// Registers a list as a process does that opens the store, commits and closes it.
+    private static func registerElsewhere(_ path: String) {
+        do throws(StorageError) {
+            let other = try Connection(path: path, fileSystem: "fault")
+            try other.execute("PRAGMA synchronous = OFF")
+            try RowChecksum.define(in: other)
+            try other.transaction(.write) { () throws(StorageError) in
+                _ = try QueryTable.register(QueryKey("late"), at: noon, in: other)
+            }
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
+    @Test("Purging everything on a full disk keeps a list that another process registers after the deletion")
+    func registeredMeanwhile() async throws {
+        let faulty = FaultyFolder()
+        let store = try await open(faulty)
+        _ = try await store.register(QueryKey("list"), at: noon)
+        let path = store.path
+        try await store.withWriter { session throws(StorageError) in
+            let merging = session.connection.logObserver
+            var isRegistered = false
+            session.connection.observeLog { pages in
+                if !isRegistered {
+                    isRegistered = true
+                    FullDiskTests.registerElsewhere(path)
+                }
+                merging?(pages)
+            }
+        }
+        faulty.arm(Self.noRoomToMerge, at: 1)
+        let report = try await store.purgeAll(at: noon)
+        #expect(report.queries == 1)
+        #expect(report.mayRemainInLog && report.isDiskFull)
+        let count = try await store.read { reading throws(StorageError) in
+            try QueryTable.ids(in: reading.connection).count
+        }
+        #expect(count == 1)
+        faulty.disarm()
+        await store.close()
+    }
+
+    @Test("Purging everything on a full disk throws when another store has the file open, and closes this store")
+    func openElsewhere() async throws {
+        let faulty = FaultyFolder()
+        let store = try await open(faulty)
+        let other = try await open(faulty)
+        _ = try await store.register(QueryKey("list"), at: noon)
+        faulty.arm(Self.noRoomToMerge, at: 1)
+        #expect(await code { try await store.purgeAll(at: noon) } == .full)
+        #expect(await code { try await store.records() } == .closed)
+        faulty.disarm()
+        #expect(try await other.records().isEmpty)
+        #expect(try await other.verify().isSound)
+        await other.close()
+    }
 }
 
 /// A fixed sequence of steps in a store's life. Each step is one transaction.

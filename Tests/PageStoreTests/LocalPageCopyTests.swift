@@ -8,16 +8,16 @@ import Testing
 
 @Suite("The file of a local copy")
 struct LocalPageCopyTests {
-    private let query = QueryID(rawValue: 7)
-    private let folder = Folder()
-    private var path: String { "\(folder.path)/copy/pages.sqlite" }
+    let query = QueryID(rawValue: 7)
+    let folder = Folder()
+    var path: String { "\(folder.path)/copy/pages.sqlite" }
 
-    private func open(_ bound: Int = 1 << 20, store: UInt64 = 1) -> LocalPageCopy {
+    func open(_ bound: Int = 1 << 20, store: UInt64 = 1) -> LocalPageCopy {
         LocalPageCopy(at: path, bound: bound, store: store)
     }
 
     /// A page as the server's row has it.
-    private func page(_ body: Int64, _ text: String = "", count: Int = 10) -> (row: PageRow, content: PageContent) {
+    func page(_ body: Int64, _ text: String = "", count: Int = 10) -> (row: PageRow, content: PageContent) {
         let raw = PageContent(
             (0..<count).map { RawItem(payload: Array("{\"id\":\($0),\"text\":\"\(text)\(body)\"}".utf8), id: "\($0)") })
         let layout = BodyCodec.layout(of: raw)
@@ -35,12 +35,12 @@ struct LocalPageCopyTests {
         )
     }
 
-    private func store(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async {
+    func store(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async {
         copy.store(pages, of: query)
         await copy.settle()
     }
 
-    private func found(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async -> [Bool] {
+    func found(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async -> [Bool] {
         let contents = await copy.contents(of: pages.map(\.row), in: query)
         return zip(contents, pages).map { content, page in
             if let content { #expect(content == page.content) }

@@ -191,6 +191,29 @@ struct PlaceTests {
             close(descriptor)
         }
     }
+
+    enum Look: CaseIterable { case header, length, setAside, isDamaged, hasMark }
+
+    @Test(
+        "A look at the header of a store that this process has open keeps the store's locks in place",
+        arguments: Look.allCases)
+    func locksOfLooks(look: Look) async throws {
+        let store = try await open()
+        _ = try await store.register(QueryKey("ours"), at: noon)
+        let path = folder.store
+        switch look {
+        case .header: #expect(await code { try SQLitePageStore.repairHeader(at: path) } == .busy)
+        case .length: #expect(await code { try ShortFile.admit(path) } == .busy)
+        case .setAside: #expect(await code { try SQLitePageStore.setAside(at: path, now: noon) } == .busy)
+        case .isDamaged: #expect(try await !SQLitePageStore.isDamaged(at: path))
+        case .hasMark: #expect(SQLitePageStore.hasMark(path))
+        }
+        // SQLite's shared lock begins at this byte. Closing this descriptor would drop the lock.
+        let descriptor = Glibc.open(path, O_RDWR)
+        #expect(ByteLock(descriptor: descriptor).isHeldElsewhere(at: 0x4000_0002) == true)
+        await store.close()
+        close(descriptor)
+    }
     #endif
 }
 

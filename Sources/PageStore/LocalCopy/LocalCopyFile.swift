@@ -15,6 +15,9 @@ final class LocalCopyFile {
     /// The bytes that a row takes besides its body, with its entries in the indexes.
     private static let overhead = 160
     private static let pageSize = 4_096
+    /// The stored size of a body, bounded, because no checksum covers it. Two blobs of at most 256 MiB make a body (see
+    /// `StoreOpening.harden`).
+    private static let storedBytes = "max(0, min(bytes, 536870912))"
 
     private let connection: Connection
     private let bound: Int
@@ -27,13 +30,14 @@ final class LocalCopyFile {
     private static let find = SQL("SELECT number, layout, payload FROM body WHERE query = ? AND id = ?")
     private static let insert = SQL(
         "INSERT OR REPLACE INTO body (query, id, used, bytes, layout, payload) VALUES (?, ?, ?, ?, ?, ?)")
-    private static let size = SQL("SELECT bytes FROM body WHERE query = ? AND id = ?")
+    private static let size = SQL("SELECT \(storedBytes) FROM body WHERE query = ? AND id = ?")
     private static let touch = SQL("UPDATE body SET used = ? WHERE number = ?")
-    private static let oldest = SQL("SELECT number, bytes FROM body ORDER BY used LIMIT 64")
+    private static let oldest = SQL("SELECT number, \(storedBytes) FROM body ORDER BY used LIMIT 64")
     private static let delete = SQL("DELETE FROM body WHERE number = ?")
     private static let purge = SQL("DELETE FROM body WHERE query = ?")
     private static let purgeAll = SQL("DELETE FROM body")
-    private static let sum = SQL("SELECT coalesce(sum(bytes), 0), coalesce(max(used), 0), count(*) FROM body")
+    private static let sum = SQL(
+        "SELECT coalesce(sum(\(storedBytes)), 0), coalesce(max(used), 0), count(*) FROM body")
     private static let held = SQL("SELECT DISTINCT query FROM body")
     private static let objects = SQL("SELECT count(*) FROM sqlite_schema")
     private static let stamp = SQL("SELECT stamp FROM store WHERE id = 1")
@@ -55,19 +59,7 @@ final class LocalCopyFile {
         options.timeLimit = .seconds(10)
         let connection = try Connection(path: file, fileSystem: fileSystem)
         try StoreOpening.harden(connection, options)
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        let mark = try connection.pragma("application_id")
-        if mark == 0, try connection.number(LocalCopyFile.objects) == 0 {
-            try connection.execute("PRAGMA page_size = \(LocalCopyFile.pageSize)")
-            try LocalCopyFile.create(in: connection)
-        } else {
-            guard mark == Int64(LocalCopyFile.applicationID) else {
-                throw StorageError(.notAStore, "\(file) is not a local copy of a store")
-            }
-            guard try connection.pragma("user_version") == LocalCopyFile.format else {
-                throw StorageError(.damaged, "\(file) has another format")
-            }
-        }
+        try LocalCopyFile.makeOrCheck(connection)
         // The log of an exclusive connection needs no shared memory (https://www.sqlite.org/wal.html#noshm).
         try connection.execute(
             """
@@ -87,6 +79,32 @@ final class LocalCopyFile {
             try emptyLog()
         }
         try readSizes()
+    }
+
+    /// Takes SQLite's exclusive lock. Makes an empty file a local copy, and checks the mark of another one.
+    ///
+    /// The mark is in the header of the file since its creation. SQLite does not read a file without it, because
+    /// reading alone can merge a log or undo a journal. Such a file is never reported as `damaged`, so it is never
+    /// removed.
+    private static func makeOrCheck(_ connection: Connection) throws(StorageError) {
+        let isForeign = StorageError(.notAStore, "\(connection.path) is not a local copy of a store")
+        // The word begins with the application id. A file that is too short for a header has none.
+        let isMarked = connection.bytesOfFile(at: 68).map { $0 >> 32 == UInt64(applicationID) }
+        guard isMarked != false else { throw isForeign }
+        do throws(StorageError) {
+            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            let mark = try connection.pragma("application_id")
+            if mark == 0, try connection.number(objects) == 0 {
+                try connection.execute("PRAGMA page_size = \(pageSize)")
+                return try create(in: connection)
+            }
+            guard mark == Int64(applicationID) else { throw isForeign }
+            guard try connection.pragma("user_version") == format else {
+                throw StorageError(.damaged, "\(connection.path) has another format")
+            }
+        } catch {
+            throw error.code == .damaged && isMarked == nil ? isForeign : error
+        }
     }
 
     private static func create(in connection: Connection) throws(StorageError) {
@@ -175,7 +193,7 @@ final class LocalCopyFile {
                 sum += row.bytes + LocalCopyFile.overhead
             }
         }
-        bytes = sum
+        bytes = max(0, sum)
         queries.insert(query.rawValue)
         clock += 1
     }

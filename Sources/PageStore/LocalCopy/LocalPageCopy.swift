@@ -190,11 +190,13 @@ package final class LocalPageCopy: Sendable {
         checkedAt = now
         do throws(StorageError) {
             let file = try StoreFile.place(path)
+            let identity = FileIdentity(file)
             do throws(StorageError) {
                 state = .open(
                     try LocalCopyFile(at: file, bound: bound, store: store, fileSystem: fileSystem))
             } catch {
-                guard error.code == .damaged, !isAgain else { throw error }
+                // Another file may have taken the place of the damaged one.
+                guard error.code == .damaged, !isAgain, FileIdentity(file) == identity else { throw error }
                 remove(file)
                 open(now, isAgain: true)
             }
@@ -210,9 +212,14 @@ package final class LocalPageCopy: Sendable {
             fullUntil = now + LocalPageCopy.pause
         case .damaged:
             // A damaged copy is useless, and another one is made at the next use. Only this object has the file open.
-            if case .open(let file) = state { file.abandon() }
+            var hasMoved = true
+            if case .open(let file) = state {
+                hasMoved = file.hasMoved
+                file.abandon()
+            }
             state = .unopened
-            if let file = try? StoreFile.place(path) { remove(file) }
+            // Another file may have taken its place.
+            if !hasMoved, let file = try? StoreFile.place(path) { remove(file) }
         default:
             state = .failed(error, until: now + LocalPageCopy.pause)
         }

@@ -1,3 +1,4 @@
+import CSQLite
 import PageModel
 
 #if canImport(Glibc)
@@ -39,9 +40,10 @@ final class LogMerger {
     /// `true` once reading, writing or syncing has failed in a merge. This process then merges no more. A later sync
     /// can succeed although pages of the failed merge never reached the disk, and the log would then be overwritten.
     /// The next process that opens the store alone merges the whole log again.
+    ///
+    /// A write that found no room on the disk does not count. No sync has failed, the log is whole, and the next merge
+    /// writes every page of the unfinished one again.
     private(set) var hasFailed = false
-    /// Whether that merge failed because the disk was full.
-    private(set) var isDiskFull = false
 
     /// - Parameters:
     ///   - bytes: the size of the log at which it is merged, in bytes of database pages.
@@ -103,13 +105,18 @@ final class LogMerger {
             } catch {
                 // Another SQLite program is merging at this moment. That is not a failure.
                 guard error.code != .busy else { return false }
+                guard !LogMerger.foundNoRoom(error) else { throw error }
                 hasFailed = true
-                isDiskFull = error.code == .full
                 // Closing the connections must not merge and delete the log.
                 for connection in [writer, locker] { connection.keepLogWhenClosing() }
                 throw error
             }
         }
+    }
+
+    /// Returns whether a write of the merge found no room. SQLITE_IOERR_FSYNC with a full quota is a failed sync.
+    private static func foundNoRoom(_ error: StorageError) -> Bool {
+        error.code == .full && (error.cause as? SQLiteError)?.code != SQLITE_IOERR | 4 << 8
     }
 
     /// Removes all committed data from the log. Merges the log, then restarts it with a commit of one page and cuts it

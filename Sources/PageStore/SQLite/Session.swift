@@ -217,11 +217,10 @@ final class Session {
             emptyingAfter = nil
             return true
         }
-        guard try emptyLog(isUrgent: isUrgent) else {
-            let wait = emptyingAfter?.next ?? 1
-            emptyingAfter = (wait, min(wait * 2, Session.longestWait))
-            return false
-        }
+        // A later commit tries again, also after an error.
+        let wait = emptyingAfter?.next ?? 1
+        emptyingAfter = (wait, min(wait * 2, Session.longestWait))
+        guard try emptyLog(isUrgent: isUrgent) else { return false }
         emptyingAfter = nil
         try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clearLog(in: connection) }
         // The bytes of this commit are no purged data, so emptying the log is not urgent.

@@ -65,8 +65,11 @@ enum StoreHeader {
     /// - Returns: the problems that were found and repaired. Empty if nothing was changed.
     /// - Throws: `busy` when a process has the file open.
     static func mend(_ path: String) throws(StorageError) -> [String] {
-        guard try !damage(of: path).isEmpty else { return [] }
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
+        let isDamaged = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
+            try !damage(of: path).isEmpty
+        }
+        guard isDamaged else { return [] }
         return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
@@ -99,6 +102,7 @@ enum StoreHeader {
         }
     }
 
+    /// Call while this process does not have the file open, see `OpenStores`.
     private static func damage(of path: String) throws(StorageError) -> [Damage] {
         guard let header = try bytes(of: path) else { return [] }
         func number(_ place: Range<Int>) -> UInt32 { header[place].reduce(0) { $0 << 8 | UInt32($1) } }

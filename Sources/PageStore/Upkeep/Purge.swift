@@ -58,8 +58,8 @@ enum Purge {
             guard error.code == .full else { throw error }
             // The queries are gone. Their bytes stay until there is room to merge the log.
             report.mayRemainInLog = true
+            report.isDiskFull = true
         }
-        report.isDiskFull = report.mayRemainInLog && session.merger.isDiskFull
         return report
     }
 

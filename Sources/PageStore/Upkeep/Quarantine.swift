@@ -12,14 +12,16 @@ enum Quarantine {
     /// Renames the store and the files next to it.
     /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
+        let inUse = StorageError(.busy, "\(file) is in use; end the processes that have it open")
         // Nothing is written next to a file of another program.
         do throws(StorageError) {
-            _ = try StoreFile.kind(of: file)
+            _ = try OpenStores.whileClosed(file, otherwise: inUse) { () throws(StorageError) in
+                try StoreFile.kind(of: file)
+            }
         } catch {
             guard error.code == .damaged else { throw error }
         }
         let target = name(for: file, at: now)
-        let inUse = StorageError(.busy, "\(file) is in use; end the processes that have it open")
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
             var status = stat()
             guard lstat(target, &status) != 0 else {

@@ -15,8 +15,11 @@ enum ShortFile {
     /// - Returns: whether the header stated more pages. Otherwise nothing was changed.
     /// - Throws: `busy` when a process has the file open.
     static func admit(_ path: String) throws(StorageError) -> Bool {
-        guard try pagesThatAre(in: path) != nil else { return false }
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
+        let isShort = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
+            try pagesThatAre(in: path) != nil
+        }
+        guard isShort else { return false }
         return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
             guard let pages = try pagesThatAre(in: path) else { return false }
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -34,7 +37,7 @@ enum ShortFile {
     private static let countPlace: off_t = 28
 
     /// Returns the number of pages of the file, if its header states more. Returns `nil` for a file that is not too
-    /// short, or is not a store.
+    /// short, or is not a store. Call while this process does not have the file open, see `OpenStores`.
     private static func pagesThatAre(in path: String) throws(StorageError) -> Int? {
         guard try StoreFile.kind(of: path) == .store else { return nil }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
