@@ -74,6 +74,7 @@ extension HTTPSource {
             draft.description.method = .post
             draft.description.body = body.hasSecret ? nil : String(decoding: body.document.bytes, as: UTF8.self)
         }
+        draft.description.encoding = BodyCharset.shown(by: contact.answer.response)
         // The check of the credential is kept in every case.
         draft.description.credential = check
 

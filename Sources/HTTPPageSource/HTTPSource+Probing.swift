@@ -86,13 +86,18 @@ extension HTTPSource {
                     "not tried: \(HTTPSource.detectionBudget) requests are the most")
                 break
             }
-            switch try await judge(candidate, &draft, contact) {
+            var verdict = try await judge(candidate, &draft, contact)
+            // A single answer without items proves nothing (R20). The second one may have some.
+            let isAskedTwice = draft.evidence.isMoreDenied && isEmpty(verdict, candidate) && left(contact) > 0
+            if isAskedTwice { verdict = try await judge(candidate, &draft, contact) }
+            switch verdict {
             case .proved(let first):
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
-                if draft.evidence.isMoreDenied, case .cursor = candidate, detail == ProbeFinding.nothing.detail {
-                    // The origin states that the list ends, and its token leads to no item.
+                if isAskedTwice, isEmpty(verdict, candidate), draft.namesSamePage {
+                    // The origin states that the list ends, and its token leads to no item and back to itself. An
+                    // answer without items that has no such token shows only that the parameter may be a wrong one.
                     draft.isProvenWhole = true
                     draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
                     return PagingChoice.giveUp(&draft)
@@ -104,6 +109,12 @@ extension HTTPSource {
             }
         }
         PagingChoice.giveUp(&draft)
+    }
+
+    /// Whether the token of page one leads to an answer without items.
+    private func isEmpty(_ verdict: ProbeVerdict, _ candidate: Candidate) -> Bool {
+        guard case .cursor = candidate, case .failed(let detail) = verdict else { return false }
+        return detail == ProbeFinding.nothing.detail
     }
 
     enum ProbeVerdict {

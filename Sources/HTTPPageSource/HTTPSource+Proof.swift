@@ -166,10 +166,12 @@ extension HTTPSource {
                 return .failed(ProbeFinding.unreadable)
             }
             let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
-            if finding == .nothing, let trial, trial.isTokenWeak != true,
-                try leads(answer, on: trial, from: next, contact)
-            {
-                return .proved(first: nil)
+            if finding == .nothing, let trial {
+                let empty = PageReader(
+                    answer: answer, description: trial, base: contact.answer.url, isFirst: false,
+                    limits: configuration.limits)
+                draft.namesSamePage = empty.namesItself
+                if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
             }
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
@@ -184,12 +186,8 @@ extension HTTPSource {
     }
 
     /// Whether an answer without items names a further page, other than the requested one and page one.
-    func leads(
-        _ answer: Answer, on trial: PagingProfile, from url: OriginURL?, _ contact: FirstContact
-    ) throws -> Bool {
-        let reader = PageReader(
-            answer: answer, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
-        guard let next = try reader.next(behind: PageContent()).flatMap({ OriginURL($0.text) }) else { return false }
+    private func leads(_ answer: PageReader, from url: OriginURL?, _ contact: FirstContact) throws -> Bool {
+        guard let next = try answer.next(behind: PageContent()).flatMap({ OriginURL($0.text) }) else { return false }
         return next != url && next != contact.answer.url
     }
 }

@@ -34,6 +34,8 @@ public final class HTTPSource: PageSource, PromptSource {
         var hasAskedTwice = false
         /// The fields of page one that state a limit of requests.
         var rateLimits: [HTTPField] = []
+        /// The encoding that this list has shown; see `BodyCharset.Shown`.
+        var encoding: BodyCharset.Shown?
         /// The answers of probes, which are the next pages if they are requested soon.
         var ready = ReadyAnswers()
     }
@@ -237,6 +239,7 @@ public final class HTTPSource: PageSource, PromptSource {
         }
         let answer = try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
         let isFirst = request.target == .first
+        try confirmEncoding(response, isFirst: isFirst)
         if isFirst {
             let fields = response.headers.filter { EnvelopeMember.plain($0.name).contains("ratelimit") }
             state.withLock { $0.rateLimits = fields }
@@ -255,6 +258,7 @@ public final class HTTPSource: PageSource, PromptSource {
         if isFirst {
             note(answer, description)
             var latest = description
+            latest.encoding = BodyCharset.shown(by: response) ?? description.encoding
             if page.total == .unknown {
                 page.total =
                     description.awaitsHead

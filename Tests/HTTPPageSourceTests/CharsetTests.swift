@@ -69,6 +69,47 @@ struct CharsetTests {
         }
     }
 
+    @Test("A body in UTF-8 with a broken byte is refused, also under a header that names ISO-8859-1")
+    func mixed() async throws {
+        let body =
+            Array(#"{"items":[{"id":1,"name":"Köln"},{"id":2,"name":"caf"#.utf8) + [0xC3]
+            + Array(#""}],"total":2}"#.utf8)
+        await #expect(
+            throws: FetchFailure(
+                .undecodable, "the answer is not UTF-8: it is in iso-8859-1, with characters in UTF-8",
+                isRetryable: false, httpStatus: 200)
+        ) {
+            try await first(body, "application/json; charset=iso-8859-1")
+        }
+    }
+
+    /// Returns a page with one name, under a header that names ISO-8859-1.
+    private static func page(_ name: [UInt8], _ next: String) -> HTTPPageResponse {
+        HTTPPageResponse(
+            status: 200, headers: [HTTPField("Content-Type", "application/json; charset=iso-8859-1")],
+            body: Array(#"{"items":[{"id":1,"name":""#.utf8) + name + Array(#""}],"next":\#(next)}"#.utf8))
+    }
+
+    @Test(
+        "A later page in another encoding than page one is refused, also after a restart",
+        arguments: [
+            (Array("Köln".utf8), [0x63, 0x61, 0x66, 0xC3], "the page is in ISO-8859-1, and the list in UTF-8"),
+            ([0x4B, 0xF6, 0x6C, 0x6E], [0xC3, 0xA9], "the page is in UTF-8, and the list in ISO-8859-1"),
+        ] as [([UInt8], [UInt8], String)])
+    func laterPage(one: [UInt8], two: [UInt8], message: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            url.value(of: "cursor") == nil
+                ? CharsetTests.page(one, #""/api?cursor=x""#) : CharsetTests.page(two, "null")
+        }
+        let source = try scripted("http://h/api", origin)
+        let page = try await source.first()
+        let next = try #require(page.next)
+        let restarted = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        for reader in [source, restarted] {
+            await #expect { try await reader.page(.cursor(next)) } throws: { ($0 as? FetchFailure)?.message == message }
+        }
+    }
+
     @Test("A broken byte without another charset is named by its position")
     func broken() async throws {
         let body = Array(#"["a"#.utf8) + [0xE4] + Array(#""]"#.utf8)

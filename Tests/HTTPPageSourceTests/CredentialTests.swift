@@ -82,6 +82,26 @@ struct CredentialTests {
         #expect(try await again.refresh() == .upToDate)
     }
 
+    @Test("A list whose description a repair has removed is given to no credential, unless the caller rebinds it")
+    func lostDescription() throws {
+        func source(rebinds: Bool) throws -> HTTPSource {
+            var configuration = HTTPSourceConfiguration(url: "http://h/api")
+            configuration.headers = [HTTPField("Authorization", "B")]
+            configuration.rebinds = rebinds
+            return try HTTPSource(configuration, transport: Accounts())
+        }
+        func record(_ key: QueryKey, _ paging: String) -> QueryRecord {
+            QueryRecord(
+                id: QueryID(rawValue: 1), key: key, version: ListVersion(generation: 1, revision: 0), total: .unknown,
+                end: nil, validatedAt: nil, createdAt: clock.now(), allowsDuplicates: false, paging: paging, source: "")
+        }
+        let lost = record("http://h/api", QueryRecord.lostPaging)
+        #expect(throws: FetchFailure.self) { try source(rebinds: false).authorize(lost) }
+        try source(rebinds: true).authorize(lost)
+        try source(rebinds: false).authorize(record("http://h/api", ""))
+        try source(rebinds: false).authorize(record("mine", QueryRecord.lostPaging))
+    }
+
     @Test("A list under the caller's own key is not bound to a credential")
     func ownKey() async throws {
         try await list("A", key: QueryKey("mine")).load()

@@ -79,6 +79,16 @@ struct Answer {
         }
     }
 
+    /// The text at a place, where it counts the items of the page and of the list. Returns nil for every other value.
+    func statedRange(at place: HTTPSourceConfiguration.Place) -> StatedRange? {
+        switch place {
+        case .body(let pointer):
+            document.value(at: pointer).flatMap { document.string($0) }.flatMap { StatedRange($0) }
+        case .header(let name):
+            response.header(name).flatMap { StatedRange($0) }
+        }
+    }
+
     /// Parts the name of a header from a pointer into the JSON object that it holds: `X-Pagination#/TotalCount`.
     static let headerMark = "#"
 

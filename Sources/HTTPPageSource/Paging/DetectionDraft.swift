@@ -12,6 +12,8 @@ struct DetectionDraft {
     var isRestless = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
+    /// Whether the last answer to a token that had no items names the page that was requested, again.
+    var namesSamePage = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
     /// Whether the origin failed at a probe, so that another search may have another result.
@@ -63,6 +65,8 @@ struct Evidence {
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false
+    /// Whether the origin says that its list has at least as many items as it counts.
+    var isLowerBound = false
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
     /// A list inside the first item, where the items may only group the real ones.

@@ -33,18 +33,18 @@ extension Detector {
         if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
         var rival: (pointer: JSONPointer, rank: Int)?
+        var sideList: JSONPointer?
         let keyed = keyedObjects
         for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
             // Four times the rank leaves room for the paging next to an array, which decides among arrays of one rank.
             let plain = rank(of: elements, at: member.pointer, named: member.name)
             // So does the name of the list in the path of the URL.
-            let isNamed =
-                plain == 3
-                && answer.url.path.lowercased().split(separator: "/").contains {
-                    $0 == member.name.lowercased()
-                }
+            let isNamed = plain == 3 && isNamedByPath(member.name)
             let rank = plain > 0 ? 4 * plain + (isNamed ? 2 : 0) + (isBesidePaging(member) ? 1 : 0) : plain
+            if plain == 1, !elements.isEmpty, elements.allSatisfy({ document.kind(of: $0) == .object }) {
+                sideList = sideList ?? member.pointer
+            }
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
@@ -62,14 +62,22 @@ extension Detector {
         }
         if let best, best.rank > 0 {
             let other = best.rank / 4 == 3 ? rival : nil
+            // Plain values that the URL does not name are as doubtful as objects under the name of a side list.
+            let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList : nil
             return ItemsPlace(
-                pointer: best.member.pointer, rival: other?.pointer, isTied: other.map { $0.rank == best.rank } ?? false
-            )
+                pointer: best.member.pointer, rival: other?.pointer ?? side,
+                isTied: side != nil || other.map { $0.rank == best.rank } ?? false)
         }
         for pointer in keyed {
             if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }
         }
         return best.map { ItemsPlace(pointer: $0.member.pointer) }
+    }
+
+    /// Whether the path of the URL has the name of a list: `/v1/filters`.
+    private func isNamedByPath(_ name: String) -> Bool {
+        let plain = EnvelopeMember.plain(name)
+        return answer.url.path.split(separator: "/").contains { EnvelopeMember.plain(String($0)) == plain }
     }
 
     /// Whether a total equals the length of this list, and not that of the other one.
@@ -174,9 +182,14 @@ extension Detector {
             return -1
         }
         let isUsual = Detector.usualNames.contains(name.lowercased())
-        // Lists that usually stand beside the items.
-        if Detector.sideNames.contains(EnvelopeMember.plain(name)) { return elements.isEmpty ? 0 : 1 }
-        if elements.isEmpty { return isUsual ? 4 : 1 }
+        let isNamed = isNamedByPath(name)
+        // Lists that usually stand beside the items, unless the URL requests them.
+        if !isNamed, Detector.sideNames.contains(EnvelopeMember.plain(name)) { return elements.isEmpty ? 0 : 1 }
+        if elements.isEmpty {
+            // The list that the URL ends with is empty, whatever stands beside it.
+            let isRequested = isNamed && answer.url.path.lowercased().hasSuffix("/" + name.lowercased())
+            return isUsual ? 4 : isRequested ? 3 : 1
+        }
         if elements.allSatisfy({ document.kind(of: $0) == .object }) {
             // An array of links tells how the list continues and holds no items.
             if elements.allSatisfy({ relation(of: $0) != nil }) { return -1 }

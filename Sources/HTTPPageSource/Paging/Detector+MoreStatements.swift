@@ -130,7 +130,9 @@ extension Detector {
             // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
             // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
-                draft.evidence.isMoreDenied = draft.evidence.next == nil
+                if draft.evidence.next == nil, MoreStatement.isPlain(member.plainName) {
+                    draft.evidence.isMoreDenied = true
+                }
                 draft.warnings.append(
                     "\(member.pointer) says that the list ends, but the answer names a next page; \(Detector.contradiction)"
                 )

@@ -32,6 +32,7 @@ extension Detector {
         }
         let (total, nonsense) = PageReader.total(of: answer, draft.description)
         draft.evidence.total = total
+        draft.evidence.isLowerBound = PageReader.isLowerBound(answer, draft.description)
         if let nonsense { draft.warnings.append(nonsense) }
         if total != .unknown, total.exactCount == nil { draft.explain("total", "an estimate", .seen) }
         if let pages = draft.evidence.pageCount, let exact = total.exactCount, pages > 1, draft.evidence.count > 0,
@@ -45,8 +46,10 @@ extension Detector {
 
     /// Whether a number that equals the length of the page may count the page: its name leaves both readings open, or
     /// the answer also states its own place in a list of pages (`total: 20, page: 1`), and the page may be a full one.
+    /// A name such as `X-Result-Count` counts the page as often as the list, whatever the size of the page.
     private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
         guard found.number == draft.evidence.count else { return false }
+        if found.rank < 3, found.number > 0 { return true }
         let size = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
         let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
         return found.rank < 4
@@ -124,7 +127,7 @@ extension Detector {
                     isEstimate: Detector.soundsEstimated(member.name),
                     holder: Array(member.pointer.tokens.dropLast(rank == parent && rank != own ? 2 : 1))))
         }
-        return found + Detector.totals(inHeaders: answer)
+        return found + Detector.totals(inHeaders: answer, count: draft.evidence.count)
     }
 
     /// The rank of `size` next to `pagelen`: the first counts the list, the second the page.
@@ -142,11 +145,12 @@ extension Detector {
         return range.count == draft.evidence.count ? 3 : nil
     }
 
-    private static func totals(inHeaders answer: Answer) -> [Candidate] {
+    /// - Parameter count: the number of items of the page. A text that counts another number is no total.
+    private static func totals(inHeaders answer: Answer, count: Int) -> [Candidate] {
         var found: [Candidate] = []
         for field in answer.response.headers {
             found += totals(inJSON: field)
-            guard let rank = rank(field.name) ?? (StatedRange(field.value) == nil ? nil : 3),
+            guard let rank = rank(field.name) ?? (StatedRange(field.value)?.count == count ? 3 : nil),
                 !isOther(field.name, rank),
                 let number = answer.number(at: .header(field.name)), number >= 0
             else { continue }
@@ -181,7 +185,8 @@ extension Detector {
         }
     }
 
-    /// The header that counts the list in an answer to HEAD, which has no body.
+    /// The header that counts the list in an answer to HEAD, which has no body. A number that equals the length of the
+    /// page counts only under the plainest names: under others it may count the page.
     static func totalPlace(inHeaders answer: HTTPPageResponse, atLeast count: Int) -> HTTPSourceConfiguration.Place? {
         var best: (name: String, rank: Int)?
         for field in answer.headers {
@@ -191,7 +196,8 @@ extension Detector {
             guard let rank = field.name.lowercased() == "content-range" ? 4 : rank(field.name),
                 !isOther(field.name, rank),
                 let text,
-                let number = JSONText.wholeNumber(text), number >= count, rank > best?.rank ?? 0
+                let number = JSONText.wholeNumber(text), number >= count, number > count || rank >= 4,
+                rank > best?.rank ?? 0
             else { continue }
             best = (field.name, rank)
         }
@@ -227,7 +233,7 @@ extension Detector {
 
     private static func soundsEstimated(_ name: String) -> Bool {
         let plain = EnvelopeMember.plain(name)
-        return plain.contains("estimat") || plain.contains("approx")
+        return ["estimat", "approx", "atleast", "lowerbound", "minimum"].contains { plain.contains($0) }
     }
 
     /// Whether a number that equals the length of the page may count the page. The place that the caller names is not

@@ -51,6 +51,14 @@ enum MoreStatement {
         return ["hasmore", "hasnext", "havemore"].contains { plain.hasPrefix($0) } ? .more : nil
     }
 
+    /// Whether a name speaks of the list and of nothing else. `truncated: false` or `done: true` may speak of a text or
+    /// of a task.
+    static func isPlain(_ plain: String) -> Bool {
+        guard !plain.contains("truncated") else { return false }
+        return ["has", "have", "is", "nomore", "next", "lastpage", "endof"].contains { plain.hasPrefix($0) }
+            || plain.hasPrefix("more") && plain != "more"
+    }
+
     /// Whether more items follow, by the value of the member. `nil` when the value says nothing about it.
     func hasMore(_ truth: Bool) -> Bool? {
         switch self {

@@ -78,6 +78,9 @@ struct OpenEnd {
                 "the origin counts \(number) items and shows \(evidence.count), and no way to the rest; \(way)"
             )
         }
+        if evidence.isLowerBound, evidence.count > 0, evidence.total.count == evidence.count {
+            return OpenEnd("the origin counts at least \(evidence.count) items, and shows no way to more; \(way)")
+        }
         if evidence.exactTotal != nil { return nil }
         if let pages = evidence.pageCount, pages > 1 {
             return OpenEnd(

@@ -89,6 +89,9 @@ extension PageReader {
         }
     }
 
+    /// Whether the token of the answer leads to the answer itself.
+    var namesItself: Bool { cursor == answer.url }
+
     private func isWhole(_ count: Int) -> Bool {
         PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
     }

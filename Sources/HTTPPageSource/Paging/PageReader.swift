@@ -95,6 +95,7 @@ struct PageReader {
         guard
             description.isEstimate == true || isMarked(answer, description.estimateMark)
                 || PageReader.isPart(answer, description)
+                || (answer.statedRange(at: place)?.precision ?? .exact) != .exact
         else { return (total, nil) }
         return (total.count.map { .estimate($0) } ?? .unknown, nil)
     }
@@ -110,8 +111,10 @@ struct PageReader {
         return answer.document.string(value).map { !["eq", "exact", "equal", ""].contains($0.lowercased()) } ?? false
     }
 
-    /// Whether the origin says that its list has more items than it counts: `relation: "gte"`, `total_is_capped`.
+    /// Whether the origin says that its list has more items than it counts: `relation: "gte"`, `total_is_capped`,
+    /// `1-50 of 10000+`.
     static func isLowerBound(_ answer: Answer, _ description: PagingProfile) -> Bool {
+        if let place = description.total, answer.statedRange(at: place)?.precision == .lowerBound { return true }
         guard let mark = description.estimateMark, let value = answer.document.value(at: mark) else { return false }
         if let text = answer.document.string(value), answer.document.truth(value) == nil {
             return text.lowercased().hasPrefix("gt") || text.hasPrefix(">")

@@ -37,6 +37,8 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var method: HTTPSourceConfiguration.Method?
     /// The body of POST requests. `nil` with GET, and where it holds a secret.
     var body: String?
+    /// The encoding of the list, where the header leaves it open.
+    var encoding: BodyCharset.Shown?
     var items: JSONPointer
     /// Whether an object holds the items by their keys, instead of an array.
     var isKeyed: Bool?

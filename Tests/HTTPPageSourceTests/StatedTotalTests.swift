@@ -1,0 +1,95 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: totals that are a lower bound, or that count the page")
+struct StatedTotalTests {
+    @Test(
+        "A text counts the list exactly, about, or with a lower bound",
+        arguments: [
+            ("1-18 of 95", .exact), ("1-18 of 95.", .exact), ("Showing 1 to 18 of 95 results", .exact),
+            ("(1-18 of 95)", .exact), ("1-18 of 95 films", .exact), ("1-18 of 95 search results", .exact),
+            ("1-18 of 95 results found", .exact), ("1-18 of 95+", .lowerBound), ("1-18 of 95+ results", .lowerBound),
+            ("1-18 of 95 +", .lowerBound), ("0-17/95+", .lowerBound), ("1-18 of 95 or more", .lowerBound),
+            ("1-18 of 95 at least", .lowerBound), ("1-18 of 95, more available", .lowerBound),
+            ("1-18 of 95 (estimated)", .estimate), ("1-18 of 95 approx.", .estimate), ("About 1-18 of 95", .estimate),
+            ("1-18 of 95 so far", .estimate), ("1-18 of 95 and counting", .estimate), ("1-18 of 95 shown", .estimate),
+        ] as [(String, StatedRange.Precision)])
+    func precision(text: String, expected: StatedRange.Precision) throws {
+        let range = try #require(StatedRange(text))
+        #expect(range.total == 95)
+        #expect(range.precision == expected)
+    }
+
+    @Test(
+        "A text whose last number is not a whole number of items counts nothing",
+        arguments: [
+            "1-18 of 95K", "1-18 of 95 k", "1-18 of 95.5", "1-18 of 95 thousand", "1-18 of 9,500", "1-18 of 9,500+",
+            "1-18 of 9 500", "1-18 of about 95", "1-18 of >95", "1-18 of many", "1-18 of 95...", "1-18 of 95%",
+            "1-18 of 95 pages",
+        ])
+    func noRange(text: String) { #expect(StatedRange(text) == nil) }
+
+    @Test("A list is read behind a lower bound of its total")
+    func lowerBound() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 230), end = min(start + 50, 230)
+            return .json(
+                #"{"items":[\#(objects(start..<end))],"summary":"Showing \#(start + 1)-\#(end) of \#(max(end, 100))+"}"#
+            )
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await source.first().total == .estimate(100))
+        #expect(try await walk(source) == (0..<230).map { String($0) })
+    }
+
+    @Test(
+        "A page as long as the lower bound of its total is no whole list",
+        arguments: [#""summary":"1-23 of 23+""#, #""total":{"value":23,"relation":"gte"}"#])
+    func boundOfPage(member: String) async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<23))],\#(member)}"#) }
+        #expect(try await scripted("http://h/api", origin).first().hasMore == true)
+    }
+
+    @Test(
+        "A text in a header counts the list when it counts the items of the page",
+        arguments: [
+            ("X-Range", "1-20 of 45", .exact(45)), ("X-Range", "1-20 of 45+", .estimate(45)),
+            ("X-Load", "1-2/45", .unknown),
+        ] as [(String, String, ListTotal)])
+    func header(name: String, value: String, total: ListTotal) async throws {
+        let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<20))]", [HTTPField(name, value)]) }
+        #expect(try await scripted("http://h/api", origin).first().total == total)
+    }
+
+    @Test("A header of HEAD that equals a full page counts the page")
+    func head() async throws {
+        let items = (0..<50).map { #"{"n":\#($0)}"# }.joined(separator: ",")
+        let origin = ScriptedOrigin { _, request in
+            request.method == "HEAD"
+                ? HTTPPageResponse(status: 200, headers: [HTTPField("X-Result-Count", "50")]) : .json("[\(items)]")
+        }
+        let page = try await scripted("http://h/api", origin).first()
+        #expect(origin.requests.contains { $0.method == "HEAD" })
+        #expect(page.hasMore == true)
+        #expect(page.total == .unknown)
+    }
+
+    @Test(
+        "A count that equals the page is no proof of the end, whatever the size of the page",
+        arguments: ["X-Result-Count", "X-Item-Count", "X-Record-Count", "result_count"])
+    func pageCount(name: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(((url.number("page") ?? 1) - 1) * 23, 46), end = min(start + 23, 46)
+            let items = objects(max(start, 0)..<end)
+            return name.hasPrefix("X")
+                ? .json("[\(items)]", [HTTPField(name, "\(end - start)")])
+                : .json(#"{"items":[\#(items)],"\#(name)":\#(end - start)}"#)
+        }
+        #expect(try await walk(scripted("http://h/api", origin)) == (0..<46).map { String($0) })
+    }
+}
+#endif
