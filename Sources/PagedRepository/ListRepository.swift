@@ -243,13 +243,17 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     private func forget(_ isMeant: @escaping @Sendable (QueryKey) -> Bool) async throws(StorageError) {
         let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
-        for list in used { await list.supersede(forGood: true) }
+        var removals: [(list: ListController<Value>, number: Int)] = []
+        for list in used {
+            let number = await list.supersede(forGood: true)
+            removals.append((list, number))
+        }
         await world.runs.revoke(where: isMeant)
         do {
             let records = try await world.storage.records().filter { isMeant($0.key) }
             if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
         } catch {
-            for list in used { await list.wasNotRemoved() }
+            for removal in removals { await removal.list.wasNotRemoved(removal.number) }
             throw error
         }
         lists.withLock { lists in lists.own = lists.own.filter { !isMeant($0.key) } }

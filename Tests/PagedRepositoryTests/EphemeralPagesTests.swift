@@ -97,4 +97,15 @@ struct EphemeralPagesTests {
         equal(pages.take(page([], total: .exact(4))), .news(PageContent()))
         #expect(pages.isAtEnd && pages.total == .estimate(4) && pages.pages == 1)
     }
+
+    @Test("A last page that is repeated where an exact total ends is the end, although answers have left items out")
+    func repeatedAtTotal() {
+        var pages = EphemeralPages(
+            behind: 0, access: .grid(size: 3), loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
+        _ = pages.take(page(["a", "b"], total: .exact(6)))
+        _ = pages.take(page(["d", "e"], total: .exact(6)))
+        #expect(pages.next == .offset(6))
+        equal(pages.take(page(["d", "e"], total: .exact(6))), .news(PageContent()))
+        #expect(pages.isAtEnd && pages.total == .estimate(6))
+    }
 }

@@ -203,6 +203,24 @@ struct NoStoreListTests {
         #expect(cached.items.isEmpty)
     }
 
+    @Test(
+        "A page that is repeated at a position below an exact total is a loop, and no end of the list (R24)",
+        arguments: [95, 50], [0, 30])
+    func repetition(total: Int, start: Int) async throws {
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            let first = offset < 40 ? offset : start
+            return ItemPage(items: Row.list(first..<first + size), total: total)
+        }
+        let list = list(source) { $0.isEphemeral = true }
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadAll() }
+        #expect(failure?.failure.failureClass == .loop && failure?.kind == .next)
+        #expect(list.current.failure == failure)
+        #expect(numbers(list) == Array(0..<40) && list.current.hasMore)
+        await #expect(throws: ListFailure.self) { try await list.retry() }
+        #expect(numbers(list) == Array(0..<40) && list.current.hasMore)
+    }
+
     // MARK: Refreshes and windows
 
     @Test(

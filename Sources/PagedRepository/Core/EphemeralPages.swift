@@ -125,6 +125,7 @@ struct EphemeralPages: Equatable {
         let full = answers == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: begin, full: full, access: access)
         var hasEnded = ending != .more || access == .single
+        var isRepetition = news.isEmpty && arrival.isRepetition && page.hasMore != false
         if news.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
             // Behind the end, some origins return their last or their first page again (R24).
             guard pages > 1 else {
@@ -132,7 +133,7 @@ struct EphemeralPages: Equatable {
                     FetchFailure(
                         .loop, "the origin answers different positions with the same items", isRetryable: false))
             }
-            hasEnded = true
+            (hasEnded, isRepetition) = (true, true)
         }
         // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
@@ -148,6 +149,12 @@ struct EphemeralPages: Equatable {
         if hasEnded, reached > 0, let exact = known.exactCount, exact > reached {
             // The origin counts items that it has not returned. A second walk shows whether the list has changed.
             if answers > 0, let surprise, pushed + moved + reached < exact { return .moved(surprise) }
+            // A second walk has received held items again, at a position before the exact total (R24).
+            if isRepetition, surprise == nil, position < exact {
+                return .failed(
+                    FetchFailure(
+                        .loop, "the origin answers another position with the same items", isRetryable: false))
+            }
             isMiscounted = true
         }
         withoutNews = news.isEmpty ? withoutNews + 1 : 0
@@ -201,6 +208,8 @@ extension EphemeralPages {
         var end: Int?
         /// Whether it is the origin's last page, moved so that it is full: its exact total ends with it.
         var isClamped = false
+        /// Whether it is the held page before it again, or the first one.
+        var isRepetition = false
         var total: ListTotal
 
         init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
@@ -227,6 +236,7 @@ extension EphemeralPages {
                 known = []
             }
             hasKnown = !known.isEmpty
+            isRepetition = count > expected && (repeated == count || pages.keys.starts(with: keys))
         }
 
         /// Whether the answer shows that the list has changed, or that the origin does not keep to its positions.

@@ -98,7 +98,8 @@ extension ListController {
         publish(snapshot, telling: range)
         // Unstored pages are shown over the stored ones. Such a snapshot has no basis, because it also changes without
         // a change to the storage.
-        if unkept == nil { settle(seen?.basis) }
+        // The snapshot of a forgotten list has none, because the next `load` shows whether the list has more.
+        if unkept == nil, !isForgotten { settle(seen?.basis) }
         // A listener that arrived during the read has missed the notices of that time, so the list is read again.
         guard observe(), settledFreshness() == nil else { return }
         // The published snapshot remains if this read fails. The next listener tries again.
@@ -153,9 +154,10 @@ extension ListController {
         let isNewEnd = machine.saw(
             ListMachine.Content(
                 isLoaded: content.isLoaded,
-                isAtEnd: content.isAtEnd && (content.unusable.isEmpty || !content.items.isEmpty)))
+                isAtEnd: content.isAtEnd && !isForgotten && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
-        if isForgotten { snapshot.hasMore = false }
+        // A removal under way may fail. The list then is what it was.
+        if isForgotten, removals == 0 { snapshot.hasMore = false }
         snapshot.activity =
             switch machine.work {
             case nil: .idle

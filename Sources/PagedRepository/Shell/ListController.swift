@@ -33,8 +33,12 @@ actor ListController<Value: Sendable> {
     private nonisolated let prefetches = Mutex(0)
     /// The removals of this list that its own holders have begun. Each of them reports itself.
     private(set) var removals = 0
+    /// The number of the last removal.
+    private var lastRemoval = 0
+    /// The removals for good that have begun since the last explicit `load`, without those that failed.
+    private var removalsForGood: Set<Int> = []
     /// Whether the list was removed for good, so that it is loaded only by an explicit `load`.
-    private(set) var isForgotten = false
+    var isForgotten: Bool { !removalsForGood.isEmpty }
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
@@ -83,11 +87,12 @@ actor ListController<Value: Sendable> {
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
-        if policy != .cacheOnly { isForgotten = false }
+        if policy != .cacheOnly { removalsForGood = [] }
         do { try await renew() } catch { throw storageFailed(error) }
         machine.storageWasRead()
         world.reads.asked(Metric.Cached(current.freshness))
-        if let outcome = current.outcome(under: policy) { return outcome }
+        // The snapshot of a forgotten list has no further items, which is no end of the list.
+        if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
             return try await refresh()
         } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
@@ -108,6 +113,8 @@ actor ListController<Value: Sendable> {
         try call.refuseWithin(.next)
         if isForgotten { return .superseded }
         do { try await knowContent() } catch { throw storageFailed(error) }
+        // The list may have been removed for good during the read.
+        if isForgotten { return .superseded }
         // Further items could not be shown.
         if current.isAtItemLimit, machine.work == nil { return .itemLimitReached }
         // Only page one can show the items that the origin counts and has not returned.
@@ -141,7 +148,7 @@ actor ListController<Value: Sendable> {
     func appeared(_ position: Int) async {
         if isForgotten { return }
         prefetch.looked(at: position)
-        while prefetch.wantsMore(of: current.extent) {
+        while !isForgotten, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
             let answer = machine.nextByItself(now: world.clock.now())
             if case .join = answer { return }
@@ -194,12 +201,15 @@ actor ListController<Value: Sendable> {
 
     /// Supersedes all work under way, before the list is removed. `wasRemoved` or `wasNotRemoved` must follow.
     /// - Parameter forGood: whether only an explicit `load` may fetch the list again. Defaults to false.
-    func supersede(forGood: Bool = false) {
+    /// - Returns: the number of the removal.
+    func supersede(forGood: Bool = false) -> Int {
         removals += 1
-        if forGood { isForgotten = true }
+        lastRemoval += 1
+        if forGood { removalsForGood.insert(lastRemoval) }
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()
         tellSettled()
+        return lastRemoval
     }
 
     /// Shows that the list was removed.
@@ -211,25 +221,31 @@ actor ListController<Value: Sendable> {
         events.send(.reset)
     }
 
-    /// Ends a removal that failed. The list is observed again, and its items stay as they are.
-    func wasNotRemoved() {
+    /// Ends a removal that failed. The list is observed again, and its items stay as they are. Only this removal is
+    /// undone: a list that another call has removed for good stays forgotten.
+    func wasNotRemoved(_ removal: Int) {
         removals -= 1
-        isForgotten = false
+        removalsForGood.remove(removal)
         observe()
+        // The superseded work is no longer shown.
+        publish(current)
     }
 
     /// Removes the list from this object and from the storage.
     func reset() async throws {
-        supersede()
+        let removal = supersede()
+        // A removal for good waits for this one, whose pin would otherwise return after it.
+        let entry = world.runs.enter(key)
+        defer { world.runs.leave(entry) }
         do {
             try await world.runs.duringReset(of: key) {
                 guard let known = try await world.storage.query(key) else { return }
                 _ = try await world.storage.purge([known.id])
                 // The pin belongs to the list and not to its items.
-                if known.isPinned { try await world.storage.pin(key) }
+                if known.isPinned, !isForgotten { try await world.storage.pin(key) }
             }
         } catch {
-            wasNotRemoved()
+            wasNotRemoved(removal)
             throw (error as? StorageError).map { storageFailed($0) } ?? error
         }
         wasRemoved()
@@ -237,29 +253,13 @@ actor ListController<Value: Sendable> {
         if observe(), machine.work == nil { try? await rebuild() }
     }
 
-    /// Marks the stored list as stale for all processes, until page one is fetched. A list that is not stored, or that
-    /// belongs to another owner (R45), needs no mark.
-    func invalidate() async throws(StorageError) {
-        // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
-        for _ in 0..<8 {
-            guard let record = try await world.storage.query(key), source.mayServe(record) else { return }
-            let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
-            if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
-        }
-        throw StorageError(.busy, "other processes keep changing this list; try again")
-    }
-
-    /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
-    /// that belongs to another owner (R45).
-    func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
-        guard let record = try await world.storage.query(key), source.mayServe(record) else { return nil }
-        guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }
-        return try await world.storage.changes(of: record.id, since: version, limit: max(1, limit))
-    }
-
     /// Reads the list if no content is known yet. Items stored before this process began count as content.
     private func knowContent() async throws(StorageError) {
-        if !machine.content.isLoaded { try await rebuild() }
+        guard !machine.content.isLoaded else { return }
+        try await rebuild()
+        machine.storageWasRead()
+        // The failure of an earlier read is no longer shown (R37).
+        if current.failure != machine.shownFailure { publish(current) }
     }
 }
 

@@ -1,0 +1,24 @@
+import PageModel
+
+// The mark and the journal of the stored list.
+extension ListController {
+    /// Marks the stored list as stale for all processes, until page one is fetched. A list that is not stored, or that
+    /// belongs to another owner (R45), needs no mark.
+    func invalidate() async throws(StorageError) {
+        // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
+        for _ in 0..<8 {
+            guard let record = try await world.storage.query(key), source.mayServe(record) else { return }
+            let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
+            if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
+        }
+        throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
+    /// that belongs to another owner (R45).
+    func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
+        guard let record = try await world.storage.query(key), source.mayServe(record) else { return nil }
+        guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }
+        return try await world.storage.changes(of: record.id, since: version, limit: max(1, limit))
+    }
+}
