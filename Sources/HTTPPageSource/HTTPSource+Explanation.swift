@@ -2,7 +2,7 @@ import Synchronization
 
 extension HTTPSource {
     /// Every decision about how the origin pages, with its reason, in the order of the findings. Failed attempts are
-    /// included. Empty before the first answer, unless a stored description was taken up.
+    /// included. Empty before the first answer, unless a stored paging profile was restored.
     public var explanation: [Explained] {
         state.withLock { ($0.description ?? $0.earlier)?.reasons ?? [] }
     }

@@ -84,7 +84,8 @@ extension HTTPSource {
         }
     }
 
-    /// Restores the stored description of a list, with the check of its credential and its end.
+    /// Restores the stored paging profile of a list, its end, and the salted check of its credential. Does nothing when
+    /// the record has no profile of `HTTPSource`.
     public func restore(from list: QueryRecord) {
         guard let known = PagingProfile(json: list.source) else { return }
         state.withLock { state in

@@ -90,7 +90,9 @@ extension HTTPSource {
         if var lesson = page.lesson {
             guard !words.isIn(lesson.source) else {
                 state.withLock { $0.description = nil }
-                throw FetchFailure(.limitExceeded, "the answer has a credential for a name", isRetryable: false)
+                throw FetchFailure(
+                    .limitExceeded, "a member of the answer is named like a credential of the request",
+                    isRetryable: false)
             }
             lesson.warnings = lesson.warnings.map { words.hidden($0) }
             page.lesson = lesson

@@ -107,7 +107,7 @@ extension HTTPSource {
     }
 
     /// Tries the parameters that the caller names. The first that proves itself is used.
-    /// - Throws: `FetchFailure` with class `refused` when the answers speak against all of them.
+    /// - Throws: `FetchFailure` with class `rejected` when the answers speak against all of them.
     func proveSaid(
         _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact
     ) async throws {

@@ -68,8 +68,8 @@ public final class HTTPSource: PageSource, PromptSource {
     ///     to nil, no stored profile.
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
-    /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL, and when the body
-    ///   of POST requests is no JSON object.
+    /// - Throws: `FetchFailure` with class `rejected` when the URL is not an absolute http or https URL, and when the
+    ///   body of POST requests is no JSON object.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
         clock: any SyncClock = SystemClock()
@@ -114,13 +114,13 @@ public final class HTTPSource: PageSource, PromptSource {
         if let known { use(known) }
     }
 
-    /// How the origin pages, in one line. `nil` before its first answer, unless a stored description was taken up.
+    /// How the origin pages, in one line. `nil` before its first answer, unless a stored paging profile was restored.
     public var summary: String? { state.withLock { $0.description?.summary } }
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
 
-    /// The time for all requests that one page may need. A transport of your own that never answers is given up after
-    /// it.
+    /// The time limit of one `fetch`: ten times `HTTPLimits.requestTimeout`. After it, the caller abandons a transport
+    /// that never answers.
     public var timeLimit: Duration? {
         min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2)
     }
@@ -162,9 +162,10 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
-    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer passed a
-    ///   limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
-    ///   `undecodable` means the answer is not JSON, or has no items. Also throws `CancellationError`.
+    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer passed
+    ///   a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
+    ///   `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also throws
+    ///   `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var lesson: DetectedPaging?
         if request.target != .first, state.withLock({ $0.description }) == nil {

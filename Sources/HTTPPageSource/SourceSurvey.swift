@@ -10,7 +10,7 @@ public struct SourceSurvey: Sendable {
     public var summary: String
     /// Whether the answers prove the style, or that page one is the whole list.
     public var isProven: Bool
-    /// The items of page one.
+    /// The number of items in page one.
     public var pageItems: Int
     /// Whether each item of page one has an id.
     public var hasIDs: Bool
@@ -22,11 +22,12 @@ public struct SourceSurvey: Sendable {
     public var hasLastModified: Bool
     /// How long the origin calls page one fresh. `nil` means that it does not say.
     public var freshFor: Duration?
-    /// The fields of the answer that state a limit of requests, as `Name: value`.
+    /// The fields of the answer that state a rate limit, as `Name: value`.
     public var rateLimits: [String]
-    /// The requests that the first contact has sent.
+    /// The number of requests sent by this call, with a request for page two where page one does not prove it.
     public var requests: Int
-    /// The requests of a first sync, the ones already sent included. `nil` where the length is unknown.
+    /// The estimated number of requests of a first sync, those already sent included. `nil` where the length is
+    /// unknown.
     public var estimatedRequests: Int?
     /// The time of a first sync at the pace of the first contact, with four requests at a time where the style allows
     /// them. `nil` where the length is unknown.
@@ -40,7 +41,8 @@ public struct SourceSurvey: Sendable {
 extension HTTPSource {
     /// Fetches page one, detects how the origin pages, and returns what a sync would do. Stores nothing.
     /// - Parameter size: the number of items to request in a page. Defaults to nil: the origin's choice.
-    /// - Throws: what `fetch(_:)` throws.
+    /// - Throws: `FetchFailure` as `fetch(_:)` does; with class `rejected` when the origin has no page one.
+    ///   `CancellationError` when the task is cancelled.
     public func survey(size: Int? = nil) async throws -> SourceSurvey {
         let begun = clock.now()
         guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else {

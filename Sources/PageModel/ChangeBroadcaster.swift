@@ -37,7 +37,7 @@ public final class ChangeBroadcaster: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// A hub without observers.
+    /// A broadcaster without observers.
     /// - Parameter capacity: the number of notices kept for a slow observer. More are merged into one. Defaults to 256.
     public init(capacity: Int = 256) {
         self.capacity = capacity
@@ -45,14 +45,14 @@ public final class ChangeBroadcaster: Sendable {
 
     deinit { close() }
 
-    /// Returns a stream of notices from now on. It ends when the hub closes or the stream is dropped.
+    /// Returns a stream of notices from now on. It ends when the broadcaster closes or the stream is dropped.
     /// - Parameter query: the query to observe; `nil` means every query.
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
         notices(enter(.only(query)))
     }
 
-    /// Returns a stream of notices for a set of queries that changes over time. It ends when the hub closes or the
-    /// stream is dropped.
+    /// Returns a stream of notices for a set of queries that changes over time. It ends when the broadcaster closes or
+    /// the stream is dropped.
     public func watch() -> StorageWatch {
         let registration = enter(.several)
         let number = registration.number
@@ -117,7 +117,7 @@ public final class ChangeBroadcaster: Sendable {
         state.withLock { Set($0.audience.queries) }
     }
 
-    /// Whether the hub has any observer.
+    /// Whether the broadcaster has any observer.
     public var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
 
     /// Ends every stream, including streams that are requested later.

@@ -8,8 +8,8 @@ public struct EvictionBudget: Hashable, Sendable {
     /// The most pages of one query; 0 or more. Defaults to `nil`, no limit.
     public var pagesPerQuery: Int?
 
-    /// A budget. Each parameter defaults to `nil`, no limit. Negative numbers are not rejected: no page fits such a
-    /// budget.
+    /// A budget. Each parameter defaults to `nil`, no limit. A negative `bytes` or `pagesPerQuery` evicts every page
+    /// that is not exempt.
     public init(bytes: Int? = nil, age: Duration? = nil, pagesPerQuery: Int? = nil) {
         self.bytes = bytes
         self.age = age

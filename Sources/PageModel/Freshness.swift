@@ -47,7 +47,7 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// Returns the freshness of data that the origin confirmed at `validatedAt`. Data from the future is stale (R29). A
     /// clock that jumped back then costs one request, and does not freeze the page.
     /// - Parameters:
-    ///   - validatedAt: the time when the origin last confirmed the data.
+    ///   - validatedAt: the time when the data was last validated.
     ///   - freshFor: the lifetime that the origin reported; `nil` when it reported none. Defaults to `nil`.
     ///   - isInvalidated: whether the data was invalidated since. Defaults to false.
     ///   - now: the current time.

@@ -167,11 +167,12 @@ public enum ListChanges: Hashable, Sendable {
 
 /// The limit on the size of a list's journal.
 ///
-/// Changes of the last ten minutes always stay, and so does the version before them. When the journal of a list exceeds
-/// `bytes`, older entries are removed, oldest first. Removal stops at three quarters of `bytes`, so that most commits
-/// remove no entry. A single commit that exceeds `bytes` is not recorded, and readers have to read the list again.
+/// Changes of the last ten minutes stay, and so does the version before them, unless a single commit exceeds `bytes`.
+/// Such a commit is not recorded, and readers have to read the list again. When the journal of a list exceeds `bytes`,
+/// older entries are removed, oldest first. Removal stops at three quarters of `bytes`, so that most commits remove no
+/// entry.
 public struct JournalBound: Hashable, Sendable {
-    /// The time for which an entry always stays: 10 minutes.
+    /// The time for which an entry stays: 10 minutes.
     public static let age = Duration.seconds(600)
 
     /// The most bytes of one list's journal; 0 or more. Ids, the bytes of deleted and edited items, and about 64 bytes

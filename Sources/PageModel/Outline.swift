@@ -133,7 +133,7 @@ public struct ListWindow: Hashable, Sendable {
         public var content: PageContent
         /// Whether the part belongs to the list's current generation; otherwise it is left from an older one (R19).
         public var isHeld: Bool
-        /// The time when the origin last confirmed the page.
+        /// The time when the page was last validated.
         public var validatedAt: Timestamp
 
         /// Creates a part.

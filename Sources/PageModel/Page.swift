@@ -71,7 +71,7 @@ public struct PageSummary: Hashable, Sendable {
     public var innerInferredSeams: [InnerSeam]
     /// The time when its items were fetched.
     public var fetchedAt: Timestamp
-    /// The time when the origin last confirmed the page. Its age counts from here.
+    /// The time when the page was last validated. Its age counts from here.
     public var validatedAt: Timestamp
     /// A hash of its items and their ids. Equal hashes mean an unchanged page (R6). See `PageContent.fingerprint`.
     public var fingerprint: UInt64

@@ -1,15 +1,16 @@
 /// The port to the place where pages are stored. It is small on purpose: all other code depends on this protocol alone,
 /// so that an in-memory or remote store can replace the SQLite file.
 ///
-/// Every method is one transaction. No method waits for a network (R3).
+/// Every read and every write is one transaction, except `evict`, which uses one for each portion. No transaction is
+/// open during a request to an origin (R3). A storage on a server waits for that server.
 ///
 /// Every stored time is the storage's own (R52). Callers pass durations. Each read that returns times also returns the
 /// storage's time of the read, for comparison.
 ///
 /// Every read can throw `damaged`, `inputOutput`, `tookTooLong` and `closed`, and rarely `busy` and `internal`. Every
 /// write can also throw `busy` after the busy budget (R42), `full`, and `permission` for a store that is open for
-/// reading only. A call that throws stores no change. Only an eviction is different: it removes pages in portions, each
-/// in its own transaction.
+/// reading only. A storage on a server also throws `unavailable`. A call that throws stores no change. An eviction keeps
+/// the portions that it has removed.
 public protocol PageStorage: Sendable {
     /// Returns the query with this key, and registers it when it is new.
     /// - Throws: `StorageError`, as every write does; `tooLarge` for a key that exceeds the storage's limit.
@@ -32,7 +33,7 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every read does.
     func records() async throws(StorageError) -> [QueryRecord]
 
-    /// Returns every query with its outline and size, by id.
+    /// Returns every undamaged query with its outline and size, by id.
     /// - Throws: `StorageError`, as every read does.
     func summaries() async throws(StorageError) -> [QuerySummary]
 

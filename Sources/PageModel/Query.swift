@@ -116,7 +116,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var total: ListTotal
     /// The end of the list, once the origin has reported it (R24). Growth of the list removes it.
     public var end: Int?
-    /// The time when the origin last confirmed page one; `nil` before its first answer.
+    /// The time when page one was last validated; `nil` before its first answer.
     public var validatedAt: Timestamp?
     /// The time when the list was invalidated. `nil` once an answer to page one was stored that was requested after
     /// that time. Until then, every held item is stale for all callers, regardless of its age.

@@ -9,11 +9,11 @@ public struct RunTally: Hashable, Sendable {
     public var runs: Int
     /// The number of requests sent: pages, probes and retries.
     public var requests: Int
-    /// The number of answers whose items were stored.
+    /// The number of answers whose items the runs used.
     public var pagesFetched: Int
     /// The number of answers that were "not modified" or had the same content.
     public var pagesUnchanged: Int
-    /// The number of pages that needed no request, because they were up to date or confirmed by inference.
+    /// The number of held pages that the runs neither fetched nor validated.
     public var pagesKept: Int
     /// The number of body bytes received over the wire.
     public var bytesReceived: Int
@@ -41,7 +41,7 @@ public struct RunTally: Hashable, Sendable {
     /// Never below 0: failing requests can outnumber the pages.
     public var requestsSaved: Int { max(0, pagesFetched + pagesUnchanged + pagesKept - requests) }
 
-    /// The share of pages that needed no body, from 0 to 1. `nil` when no page was counted.
+    /// The share of pages that were unchanged or needed no request, from 0 to 1. `nil` when no page was counted.
     public var hitRate: Double? {
         let all = pagesFetched + pagesUnchanged + pagesKept
         return all > 0 ? Double(pagesUnchanged + pagesKept) / Double(all) : nil

@@ -5,7 +5,7 @@ public struct StorageError: Error, Sendable {
         /// The printed name of the code, which never changes.
         public let description: String
 
-        /// No store exists at the path.
+        /// No store exists at the path, or in the schema of the server.
         public static let notFound = Code(description: "not_found")
         /// The store or its directory cannot be created.
         public static let cannotCreate = Code(description: "cannot_create")
@@ -47,7 +47,7 @@ public struct StorageError: Error, Sendable {
 
     /// The code for decisions.
     public var code: Code
-    /// A message of one line. It names the file and contains no user data.
+    /// A message of one line. It names the file or the server, and contains no user data.
     public var message: String
     /// The underlying error; `nil` when there was none.
     public var cause: (any Error)?

@@ -20,7 +20,7 @@ extension SQLitePageStore {
     /// - Parameters:
     ///   - tally: the figures of the run. `beganAt` counts only for the first tally of the query.
     ///   - query: the list that the run updated.
-    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; otherwise `StorageError`, as every writing does.
+    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; otherwise `StorageError`, as every write does.
     public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try await withWriter { session throws(StorageError) in
             try session.write { moment throws(StorageError) in

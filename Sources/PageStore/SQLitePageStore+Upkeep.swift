@@ -29,7 +29,7 @@ extension SQLitePageStore {
     /// twice the space of the old one, and no other process may have the store open. A process that is killed during
     /// the repair leaves either the old store or the new one.
     /// - Returns: the findings, the repairs, and the damage that remains. If any remains, set the store aside.
-    /// - Throws: `StorageError`, as every writing does. Throws `busy` when a new file is needed and another process has
+    /// - Throws: `StorageError`, as every write does. Throws `busy` when a new file is needed and another process has
     ///   the store open; this store is then closed.
     public func repair() async throws(StorageError) -> RepairReport {
         let ending = try await withWriter { session throws(StorageError) in

@@ -75,7 +75,7 @@ extension SQLitePageStore {
     /// too, unless it has a query that was registered after the deletion.
     /// - Returns: the removed queries and pages. After emptying the file, `pages` is 0 and `bytes` is the size of the
     ///   files.
-    /// - Throws: `StorageError`, as every writing does. Throws `full` or `damaged` when another process has the store
+    /// - Throws: `StorageError`, as every write does. Throws `full` or `damaged` when another process has the store
     ///   open; this store is then closed, too.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
@@ -105,7 +105,7 @@ extension SQLitePageStore {
     /// On a full disk smaller portions are removed, and the log is merged in between. Where not even one page can be
     /// deleted, the remaining rows are held in memory while the file is recreated. That closes this store, and no other
     /// process may have it open. A process that is killed at that moment leaves a sound store that may be empty.
-    /// - Throws: `StorageError`, as every writing does. Throws `full` when the disk is full and another process has the
+    /// - Throws: `StorageError`, as every write does. Throws `full` when the disk is full and another process has the
     ///   store open, or more than 256 MiB of items would remain.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)

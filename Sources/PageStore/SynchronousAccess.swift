@@ -56,34 +56,34 @@ public struct SynchronousAccess: Sendable {
     }
 
     /// Applies all edits of a plan or none (R1, R4). Waits for commits under way, in this process and in others.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {
         try commit(plan, claiming: nil).outcome
     }
 
     /// Applies all edits of a plan or none, and then takes leases (R1, R4, R30). See `PageStorage.commit(_:claiming:)`.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow, or an
     ///   impossible offset.
     public func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) throws(StorageError) -> CommitReceipt {
         try write { session throws(StorageError) in try CommitTransaction.apply(plan, claiming: request, in: session) }
     }
 
     /// Takes leases on pages that the caller is about to fetch (R30). See `PageStorage.claim`.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an impossible offset.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for an impossible offset.
     public func claim(_ request: LeaseRequest, of query: QueryID) throws(StorageError) -> LeaseGrant {
         try write { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session) }
     }
 
     /// Applies changes to the ledger in one transaction. Ignored for a query that is gone.
     /// - Returns: the tokens among the edits whose lease was lost (R30). See `PageStorage.record`.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an impossible offset.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for an impossible offset.
     @discardableResult
     public func record(_ edits: [LedgerEdit], for query: QueryID) throws(StorageError) -> Set<LeaseToken> {
         try write { session throws(StorageError) in try LedgerWriting.record(edits, for: query, in: session) }
     }
 
     /// Renews the leases of an owner (R30). See `PageStorage.heartbeat`.
-    /// - Throws: `StorageError`, as every writing does.
+    /// - Throws: `StorageError`, as every write does.
     public func heartbeat(_ owner: LeaseOwner, for duration: Duration) throws(StorageError) -> Set<LeaseToken> {
         try write { session throws(StorageError) in try LedgerWriting.heartbeat(owner, for: duration, in: session) }
     }

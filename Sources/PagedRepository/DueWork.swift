@@ -1,7 +1,7 @@
 public import PageModel
 
-/// The work that is due for one list, for programs that run now and then (cron). It is what a `SyncEngine` would start
-/// by now.
+/// The work that is due for one list, for programs that run now and then (cron). A running `SyncEngine` would start the
+/// same work, except that it also applies minimum ages (`EngineOptions.freshness`).
 ///
 /// ```swift
 /// for due in try await DueWork.all(in: store) {
@@ -75,6 +75,6 @@ public struct DueWork: Hashable, Sendable {
 
     private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DueRuns {
         // No minimum age: a caller looks once per run, so the caller sets the pause between two requests.
-        DueRuns(agenda: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
+        DueRuns(scheduler: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

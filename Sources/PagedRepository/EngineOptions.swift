@@ -2,7 +2,8 @@ public import PageModel
 
 /// Options of background work. Each property states its default.
 public struct EngineOptions: Hashable, Sendable {
-    /// How pages are fetched. `work` is set for each list.
+    /// How pages are fetched. `work` is set for each list. Defaults to the defaults of `SyncOptions`, with
+    /// `retryWaitBudget` 0 and `honorsLedger` true.
     public var sync: SyncOptions = {
         var options = SyncOptions()
         // The engine waits for retries itself, so its runs do not wait.

@@ -1,8 +1,10 @@
 public import PageModel
 
-/// The options of one synchronisation. Each property states its default.
+/// The options of one synchronisation. Each property states its default. A count out of range counts as the nearest
+/// valid one, except for `pageSize`.
 public struct SyncOptions: Hashable, Sendable {
-    /// The number of concurrent fetches, in 1...64, when the origin allows pages out of order. Defaults to 4.
+    /// The number of concurrent fetches, 1 to 64; other numbers are clamped. It applies where the origin allows pages
+    /// out of order. Defaults to 4.
     public var concurrency = 4
     /// The number of items to request per page, at least 1. A repository or a run with a smaller number traps when it
     /// is made. `nil` means the origin's own page size. Defaults to nil.
@@ -82,7 +84,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// The time in which a run with `everything` checks each held page again (R54). `nil` means never. Defaults to 7
     /// days.
     ///
-    /// Each run requests a share of the pages again. So changes are found that leave page one and the total as they were. A run with `maxPages` checks none.
+    /// Each run requests a share of the pages again, and finds changes that leave page one and the total unchanged. A
+    /// run with `maxPages` checks no page.
     public var recheckEvery: Duration? = .seconds(7 * 24 * 3_600)
 
     /// Options with all defaults.
@@ -115,7 +118,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// background work.
     var updatesOnly = false
 
-    /// A run with `everything` ends once more than this number of items are held from position 0 on. `nil` means no limit.
+    /// A run with `everything` ends once more than this number of items are held from position 0 on. `nil` means no
+    /// limit.
     var mostItems: Int?
 
     /// The work of a synchronisation.

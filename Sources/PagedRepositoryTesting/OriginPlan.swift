@@ -22,7 +22,7 @@ public struct OriginPlan: Hashable, Sendable {
         case keyset
     }
 
-    /// The origin's statement about the length of its list. Wrong numbers are reported as exact.
+    /// The origin's statement about the length of its list. Wrong numbers are reported as exact, except by `estimated`.
     public enum Totals: Hashable, Sendable {
         /// The true length.
         case exact
@@ -62,7 +62,7 @@ public struct OriginPlan: Hashable, Sendable {
     public enum PastEnd: String, Hashable, Sendable, CaseIterable {
         /// A page without items.
         case emptyPage
-        /// `PageAnswer.pastEnd`, as for a 404.
+        /// `PageAnswer.pastEnd`, as for a 400 or 416.
         case refused
     }
 

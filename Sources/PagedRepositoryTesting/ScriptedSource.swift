@@ -94,7 +94,7 @@ public final class ScriptedSource: PageSource, PromptSource {
     }
 
     /// Returns the scripted answer.
-    /// - Throws: the `FetchFailure` of the step; one of class `refused` for a request that is not in the script.
+    /// - Throws: the `FetchFailure` of the step; one of class `rejected` for a request that is not in the script.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard let outcome = state.withLock({ $0.answer(request, order) }) else {
             onUnscripted(request)

@@ -251,7 +251,7 @@ extension PostgreSQLPageStore {
 
     /// Removes all queries.
     /// - Returns: the removed queries and pages.
-    /// - Throws: `StorageError`, as every writing does.
+    /// - Throws: `StorageError`, as every write does.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         try await purge(
             try await server.read((PostgreSQLPageStore.everyID, []), .long).all.map {

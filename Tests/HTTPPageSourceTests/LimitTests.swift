@@ -25,7 +25,7 @@ struct LimitTests {
         #expect(tally.receive(4) == nil)
         #expect(tally.receive(6) == nil)
         let failure = tally.receive(1)
-        #expect(failure?.message == "the body is larger than 10 bytes; request smaller pages with --page-size")
+        #expect(failure?.message == "the body is larger than 10 bytes; request smaller pages")
         #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false)
     }
 

@@ -38,10 +38,10 @@ struct MisbehaviourTests {
     func pointers() async {
         #expect(
             await fetch(.json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message
-                == "the answer has nothing at /b; --items names another place")
+                == "the answer has nothing at /b")
         #expect(
             await fetch(.json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message
-                == "what the answer has at /b is not an array; --items names another place")
+                == "the value at /b is not an array")
         #expect(await fetch(.json(#"{"a":1}"#))?.message.contains("--items") == true)
         #expect(
             await fetch(.json(#"{"total":0}"#)) {

@@ -110,7 +110,7 @@ struct ProbingTests {
         let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .offsets)
-        #expect(source.summary?.hasPrefix("offset (skip") == true)
+        #expect(source.summary?.hasPrefix("offset, parameter skip") == true)
     }
 
     @Test("Items without ids that change with every call do not prove a page number")
@@ -285,7 +285,7 @@ struct ProbingTests {
         }
         let source = try scripted("http://h/api", origin) { $0.paging = style }
         _ = try await source.first()
-        #expect(source.summary?.hasPrefix("\(style.rawValue) (") == true)
+        #expect(source.summary?.hasPrefix(style.rawValue + (style == .keyset ? " (" : ", ")) == true)
         #expect(source.summary?.contains(parameter) == true)
         #expect(!origin.requests.contains { $0.method == "HEAD" })
     }

@@ -49,6 +49,23 @@ extension LocalPageCopyTests {
         #expect(try filesOfCopy() == before)
     }
 
+    @Test("A short file that takes the place of a copy stays, although the log of the copy lies next to it")
+    func replacedBeforeOpening() async throws {
+        var copy: LocalPageCopy? = open()
+        await store([page(1)], in: try #require(copy))
+        let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        await copy?.close()
+        copy = nil
+        for suffix in ["", "-wal"] { unlink(path + suffix) }
+        folder.createFile(path, "somebody's notes")
+        try log.write(to: URL(fileURLWithPath: path + "-wal"))
+        let other = open()
+        await store([page(1)], in: other)
+        #expect(await other.status().problem?.code == .notAStore)
+        await other.close()
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "somebody's notes")
+    }
+
     @Test("A file that has just taken the place of a copy is not removed with it")
     func replaced() async throws {
         let faulty = FaultyFolder()

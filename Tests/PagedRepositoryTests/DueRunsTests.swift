@@ -11,7 +11,8 @@ import Testing
 struct DueRunsTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let plan = DueRuns(
-        agenda: SyncScheduler(rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
+        scheduler: SyncScheduler(
+            rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
 
     /// A list with pages of ten items and a ledger.
     private func list(
@@ -110,7 +111,7 @@ struct DueRunsTests {
     ) -> Bool {
         let rules = SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600), shortestAge: shortestAge)
         let list = list(held: whole, validated: age, isPinned: isPinned, freshFor: freshFor, invalidated: invalidated)
-        let runs = DueRuns(agenda: SyncScheduler(rules: rules)).runs(for: list, now: noon)
+        let runs = DueRuns(scheduler: SyncScheduler(rules: rules)).runs(for: list, now: noon)
         #expect(runs.isEmpty || runs == [.everything])
         return !runs.isEmpty
     }

@@ -23,7 +23,7 @@ struct ExplanationTests {
         #expect(
             sentences(list) == [
                 "All 100 items are held.",
-                "The list is fresh: page one was confirmed 5 s ago, and it counts as fresh for 60 s.",
+                "The list is fresh: page one was validated 5 s ago, and it counts as fresh for 60 s.",
                 "No action is needed.",
             ])
     }
@@ -43,7 +43,7 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<10, age: .seconds(300))], end: 10, validated: .seconds(300))
         #expect(
             sentences(list, .freshness) == [
-                "The list is stale: page one was last confirmed 5 min ago, at 2027-01-15T07:55:00.000Z, and it counts as fresh for 60 s."
+                "The list is stale: page one was last validated 5 min ago, at 2027-01-15T07:55:00.000Z, and it counts as fresh for 60 s."
             ])
         #expect(
             sentences(list, .next) == [
@@ -68,11 +68,11 @@ struct ExplanationTests {
     func originsWord() {
         #expect(
             sentences(aged(.seconds(300), freshFor: .seconds(600)), .freshness) == [
-                "The list is fresh: page one was confirmed 5 min ago, and the origin calls it fresh for 10 min."
+                "The list is fresh: page one was validated 5 min ago, and the origin calls it fresh for 10 min."
             ])
         #expect(
             sentences(aged(.seconds(30), freshFor: .seconds(20)), .freshness) == [
-                "The list is stale: page one was last confirmed 30 s ago, at 2027-01-15T07:59:30.000Z, and the origin calls it fresh for 20 s."
+                "The list is stale: page one was last validated 30 s ago, at 2027-01-15T07:59:30.000Z, and the origin calls it fresh for 20 s."
             ])
         #expect(
             sentences(aged(.zero, freshFor: .zero), .freshness).first?.hasSuffix(
@@ -99,7 +99,7 @@ struct ExplanationTests {
         )
         #expect(
             said(aged(.seconds(5)))[1]
-                == "The list is fresh: page one was confirmed 5 s ago, and it counts as fresh for 90 s.")
+                == "The list is fresh: page one was validated 5 s ago, and it counts as fresh for 90 s.")
         #expect(FreshnessPolicy(operatorSays: nil) == FreshnessPolicy())
     }
 
@@ -110,14 +110,14 @@ struct ExplanationTests {
         let said = sentences(list, .freshness)
         #expect(
             said == [
-                "The list is stale: page one was last confirmed 5 s ago, at 2027-01-15T07:59:55.000Z, and the list was invalidated after that.",
+                "The list is stale: page one was last validated 5 s ago, at 2027-01-15T07:59:55.000Z, and the list was invalidated after that.",
                 "A program that uses the store invalidated the list 4 min ago, at 2027-01-15T07:56:00.000Z. Every position counts as stale until page one has been fetched again.",
             ])
         #expect(
             sentences(list, .next) == [
                 "The list is not pinned, so nothing refreshes it automatically; 'pagecache sync \(id)' does."
             ])
-        #expect(sentences(list, at: 3).contains("The page is stale: it was last confirmed 5 s ago"))
+        #expect(sentences(list, at: 3).contains("The page is stale: it was last validated 5 s ago"))
         #expect(sentences(list, at: 3).contains("invalidated the list"))
     }
 
@@ -132,7 +132,7 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
         #expect(sentences(list, .freshness).count == 2)
         #expect(
-            sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last confirmed 3 d ago")
+            sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last validated 3 d ago")
                 == true)
     }
 
@@ -174,11 +174,11 @@ struct ExplanationTests {
             ])
         #expect(
             sentences(list, .next) == [
-                "Page one has used all attempts. Background work of a service retries a pinned list every five minutes; 'pagecache retry \(id)' tries now."
+                "Page one has used all attempts. A pinned list is tried again five minutes after its last attempt, by 'pagecache sync --due' or a service; 'pagecache retry \(id)' tries now."
             ])
     }
 
-    @Test("A failure recorded at page one is that of the check for changes when page one was confirmed after it began")
+    @Test("A failure recorded at page one is that of the check for changes when page one was validated after it began")
     func checkFails() {
         var list = Sample.list([Sample.page(0..<100)], end: 100, ledger: [Sample.failing(0)])
         #expect(sentences(list, .failure).first?.hasPrefix("The check for changes fails: the origin answered") == true)
@@ -269,8 +269,8 @@ struct ExplanationTests {
         let list = Sample.list(
             [Sample.page(0..<10), Sample.page(10..<20, age: .seconds(90), evidence: .inferred)], end: 20)
         let said = sentences(list, at: 12)
-        #expect(said.hasPrefix("Position 12 is held, in the page at 10–19, which was fetched 90 s ago"))
-        #expect(said.contains("The page is stale: it was last confirmed 90 s ago"))
+        #expect(said.hasPrefix("Position 12 is stored, in the page at 10–19, which was fetched 90 s ago"))
+        #expect(said.contains("The page is stale: it was last validated 90 s ago"))
         #expect(said.contains("this is assumed since"))
         #expect(!sentences(list, at: 3).contains("follows"), "page one has no page before it")
     }

@@ -17,7 +17,7 @@ struct NextStepTests {
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
         #expect(
             sentences(list, .failure).last
-                == "The origin asks for no request before 2027-01-15T10:00:00.000Z (Retry-After). That is longer than the store waits, so the next attempt is earlier."
+                == "The origin asks for no request before 2027-01-15T10:00:00.000Z (Retry-After). That exceeds the longest pause, so the next attempt is earlier."
         )
         #expect(sentences(list, .next).first?.contains("at 2027-01-15T09:00:00.000Z") == true)
     }
@@ -57,7 +57,7 @@ struct NextStepTests {
         let list = Sample.list([], total: .exact(203))
         #expect(
             sentences(list, .freshness) == [
-                "The list is stale: page one was confirmed 5 s ago, but no item is held any more."
+                "The list is stale: page one was validated 5 s ago, but no item is held any more."
             ])
         #expect(list.freshnessText(now: Sample.now) == "stale (nothing held)")
         #expect(Sample.list([], total: .exact(0)).freshnessText(now: Sample.now) == "fresh (5 s)")

@@ -11,7 +11,7 @@ enum TestingSnippets {
         let sync = ListSync(
             storage: MemoryStorage(clock: clock), source: origin, key: "events", clock: clock, jitter: { 0.5 })
         let report = try await sync.run()
-        let waited = clock.slept  // the total time that the code would have slept
+        let waited = clock.slept  // the sleeps of the code under test, in order
         // end
         return report.outcome == .complete && !waited.isEmpty
     }

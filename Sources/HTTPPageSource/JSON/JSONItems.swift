@@ -40,7 +40,7 @@ public enum JSONItems {
         case .null: return PageContent()
         case .object, .string, .number, .boolean:
             throw FetchFailure(
-                .undecodable, "what the body has at \(described(items)) is not an array", isRetryable: false)
+                .undecodable, "the value at \(described(items)) is not an array", isRetryable: false)
         }
     }
 

@@ -50,14 +50,14 @@ struct PageReader {
                 return PageContent()
             }
             throw FetchFailure(
-                .undecodable, "the answer has nothing at \(described(description.items)); --items names another place",
+                .undecodable, "the answer has nothing at \(described(description.items))",
                 isRetryable: false, httpStatus: answer.response.status)
         }
         if document.kind(of: list) == .null { return PageContent() }
         guard document.kind(of: list) == .array || isKeyed(list) else {
             throw FetchFailure(
                 .undecodable,
-                "what the answer has at \(described(description.items)) is not an array; --items names another place",
+                "the value at \(described(description.items)) is not an array",
                 isRetryable: false,
                 httpStatus: answer.response.status)
         }

@@ -1,14 +1,19 @@
 extension PagingProfile {
     /// The decisions in one line for people.
     var summary: String {
-        var parts = [style.rawValue]
+        var parts: [String]
         switch style {
-        case .offset: parts.append("(\(offsetParameter ?? "offset")\(limitParameter.map { ", \($0)" } ?? ""))")
-        case .page: parts.append("(\(pageParameter ?? "page"), \(gridSize ?? 0) a page)")
-        case .cursor: parts.append("(\(next?.description ?? "?")\(cursorParameter.map { " into \($0)" } ?? ""))")
-        case .keyset: parts.append("(\(key.map(PagingProfile.named) ?? "?") into \(cursorParameter ?? "?"))")
-        case .link, .nextURL: parts.append("(\(next?.description ?? "?"))")
-        case .none: break
+        case .offset:
+            let size = limitParameter.map { ", size parameter \($0)" } ?? ""
+            parts = ["\(style.rawValue), parameter \(offsetParameter ?? "offset")\(size)"]
+        case .page: parts = ["\(style.rawValue), parameter \(pageParameter ?? "page"), \(gridSize ?? 0) items a page"]
+        case .cursor:
+            let parameter = cursorParameter.map { " into \($0)" } ?? ""
+            parts = ["\(style.rawValue) (\(next?.description ?? "?")\(parameter))"]
+        case .keyset:
+            parts = ["\(style.rawValue) (\(key.map(PagingProfile.named) ?? "?") into \(cursorParameter ?? "?"))"]
+        case .link, .nextURL: parts = ["\(style.rawValue) (\(next?.description ?? "?"))"]
+        case .none: parts = [style.rawValue]
         }
         parts.append("· items \(items.tokens.isEmpty ? "at the top" : items.description)")
         parts.append("· id \(id.map(PagingProfile.named) ?? "none")")

@@ -7,7 +7,7 @@ import PageModel
 struct RequestBody: Sendable {
     let document: JSONDocument
 
-    /// - Throws: `FetchFailure` with class `refused` when the body is no JSON object.
+    /// - Throws: `FetchFailure` with class `rejected` when the body is no JSON object.
     init(_ bytes: [UInt8], limits: HTTPLimits) throws(FetchFailure) {
         guard let document = try? JSONDocument(bytes, depthLimit: limits.depth),
             document.kind(of: document.root) == .object

@@ -35,7 +35,7 @@ enum AnswerStatus: Equatable {
             self =
                 range.map { !$0.hasPrefix("bytes") } ?? false
                 ? .page
-                : refusal(.undecodable, "the origin answered with a part (206), and not with a part of the list")
+                : refusal(.undecodable, "the origin sent a byte range of its answer (206) without a request for one")
         case 304:
             self =
                 isConditional
@@ -45,11 +45,10 @@ enum AnswerStatus: Equatable {
         case 404 where isBeyondFirst:
             self = .notFound
         case ..<200:
-            self = refusal(.limitExceeded, "the origin answered \(response.status), and nothing after it")
-        case 406:
             self = refusal(
-                .rejected, "the origin has no answer of an accepted type (406); name its type with --header 'Accept: …'"
-            )
+                .limitExceeded, "the origin sent the interim status \(response.status) and no final answer")
+        case 406:
+            self = refusal(.rejected, "the origin returns no media type that the Accept header names (406)")
         case 407:
             self = refusal(.forbidden, "a proxy requires authentication (407)")
         default:

@@ -44,14 +44,14 @@ extension FetchFailure {
 
     static func bodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
-            .limitExceeded, "the body is larger than \(limits.body) bytes; request smaller pages with --page-size",
+            .limitExceeded, "the body is larger than \(limits.body) bytes; request smaller pages",
             isRetryable: false)
     }
 
     static func decompressedBodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
         FetchFailure(
             .limitExceeded,
-            "the decompressed body is larger than \(limits.decompressedBody) bytes; request smaller pages with --page-size",
+            "the decompressed body is larger than \(limits.decompressedBody) bytes; request smaller pages",
             isRetryable: false)
     }
 }

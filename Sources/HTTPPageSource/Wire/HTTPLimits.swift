@@ -19,7 +19,7 @@ public struct HTTPLimits: Hashable, Sendable {
     public var itemsPerPage = 10_000
     /// Bytes of one item. At least 0. Defaults to 8 MiB.
     public var item = 8 << 20
-    /// The deepest nesting of arrays and objects. Defaults to 64.
+    /// The deepest nesting of arrays and objects. With 0, no array of items is accepted. Defaults to 64.
     public var depth = 64
     /// Redirects that are followed for one request. At least 0. Defaults to 5.
     public var redirects = 5

@@ -19,7 +19,7 @@ public struct HTTPNetwork: Hashable, Sendable {
 
         /// Parses `http://user:password@host:port`. Scheme, credential and port may be left out; the port defaults to
         /// 80.
-        /// - Throws: `FetchFailure` with class `refused` for another scheme, and for a text that is no URL.
+        /// - Throws: `FetchFailure` with class `rejected` for another scheme, and for a text that is no URL.
         public init(_ text: String) throws(FetchFailure) {
             let text = text.contains("://") ? text : "http://" + text
             guard text.lowercased().hasPrefix("http://"), let url = OriginURL(text) else {
@@ -51,7 +51,8 @@ public struct HTTPNetwork: Hashable, Sendable {
 
     /// Reads the usual variables: `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. Names in lower case come
     /// first. An empty value counts as unset.
-    /// - Throws: `FetchFailure` with class `refused` for a proxy that is not an http URL. The message names the variable.
+    /// - Throws: `FetchFailure` with class `rejected` for a proxy that is not an http URL. The message names the
+    ///   variable.
     public init(environment: [String: String]) throws(FetchFailure) {
         func value(_ name: String) -> String? {
             [name.lowercased(), name].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }

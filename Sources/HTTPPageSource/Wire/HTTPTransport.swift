@@ -16,7 +16,7 @@ public struct HTTPPageRequest: Sendable {
     /// The body of a POST request. `nil` sends none.
     public var body: [UInt8]?
 
-    /// Makes a request. Each parameter sets the property of its name.
+    /// Makes a request.
     public init(method: String = "GET", url: String, headers: [HTTPField] = [], body: [UInt8]? = nil) {
         self.method = method
         self.url = url
@@ -37,7 +37,7 @@ public struct HTTPPageResponse: Sendable {
     /// 3986, 5.1.3).
     var redirectedTo: OriginURL?
 
-    /// Makes an answer. Each parameter sets the property of its name.
+    /// Makes an answer.
     public init(status: Int, headers: [HTTPField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

@@ -88,9 +88,10 @@ final class LocalCopyFile {
     /// removed.
     private static func makeOrCheck(_ connection: Connection) throws(StorageError) {
         let isForeign = StorageError(.notAStore, "\(connection.path) is not a local copy of a store")
-        // The word begins with the application id. A file that is too short for a header has none.
+        // The word begins with the application id. A log next to a file that is too short for a header may be that of the
+        // copy whose place the file has taken.
         let isMarked = connection.bytesOfFile(at: 68).map { $0 >> 32 == UInt64(applicationID) }
-        guard isMarked != false else { throw isForeign }
+        guard isMarked ?? (connection.sizeOfFile == 0) else { throw isForeign }
         do throws(StorageError) {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             let mark = try connection.pragma("application_id")

@@ -21,6 +21,16 @@ extension Connection {
         return UInt64(bigEndian: word)
     }
 
+    /// The size of the database file in bytes, without its log. Returns nil when it cannot be read.
+    var sizeOfFile: Int64? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var size: sqlite3_int64 = 0
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+            let methods = file.pointee.pMethods, methods.pointee.xFileSize(file, &size) == SQLITE_OK
+        else { return nil }
+        return size
+    }
+
     /// Whether the path of this database leads to a file other than the open one, or to no file.
     var hasMoved: Bool {
         var answer: Int32 = 0

@@ -79,7 +79,7 @@ enum StoreOpening {
             switch try Migrator.version(of: connection) {
             case Migration.newest: break
             // The process that was creating the store ended before it wrote anything.
-            case 0: throw StorageError(.notFound, "there is nothing in \(path) yet")
+            case 0: throw StorageError(.notFound, "\(path) is empty: no process has created a store in it")
             default:
                 throw StorageError(
                     .permission, "\(path) has an older schema; open it once for writing to bring it up to date")

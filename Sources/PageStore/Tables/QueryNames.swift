@@ -65,7 +65,7 @@ enum QueryNames {
         if let missing = try connection.number(unindexed) {
             throw StorageError(
                 .damaged,
-                "the index of names in \(connection.path) lacks query \(missing); 'pagecache verify --repair' repairs it"
+                "the index of names in \(connection.path) lacks query \(missing); a repair restores it"
             )
         }
         connection.hasSoundNames = true

@@ -52,7 +52,7 @@ struct Verification {
         verification.checkTrees()
         verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries()
         }
-        verification.reading("tallies and notes of reading") { (this: inout Verification) throws(StorageError) in
+        verification.reading("tallies and read times") { (this: inout Verification) throws(StorageError) in
             try this.checkNotes()
         }
         verification.reading("orphans") { (this: inout Verification) throws(StorageError) in try this.checkOrphans() }
@@ -91,7 +91,7 @@ struct Verification {
                     || stored.map({ !StoredBounds.contains($0.appliedAt) }) ?? true
                 {
                     this.report.findings.append(
-                        Finding(.file, "the record of migration \(migration.version) is not what it was"))
+                        Finding(.file, "the record of migration \(migration.version): checksum mismatch"))
                     this.damage.hasLostNotes = true
                 }
             }
@@ -189,7 +189,7 @@ struct Verification {
         for offset in broken {
             damage.rows.append(.init(query: record.id, offset: offset))
             report.findings.append(
-                Finding(.page, query: record.id, "the record of a page, at or near position \(offset), is damaged"))
+                Finding(.page, query: record.id, "page record at or near position \(offset): checksum mismatch"))
         }
         if try PageTable.isTreeDamaged(of: record.id, in: connection) {
             damage.isTreeDamaged = true
@@ -221,7 +221,7 @@ struct Verification {
             }
             let identities = content.identities
             guard PageContent.fingerprint(of: identities) == page.fingerprint else {
-                drop(place, .items, page.range, "the items do not match the page's record")
+                drop(place, .items, page.range, "items: checksum mismatch")
                 continue
             }
             if try !IdentityTable.holds(identities, for: row.body, query: record.id, connection) {
@@ -232,7 +232,7 @@ struct Verification {
             guard isWhole, !record.allowsDuplicates, page.generation == record.version.generation else { continue }
             let own = Set(identities.map(\.key))
             guard own.count == identities.count, keys.isDisjoint(with: own) else {
-                drop(place, .duplicate, page.range, "the page has an item that an earlier page has, too")
+                drop(place, .duplicate, page.range, "an item of the page occurs twice in the list")
                 continue
             }
             keys.formUnion(own)

@@ -73,11 +73,11 @@ enum StoreTrees {
         } + [
             ("the index of names", SQL("SELECT count(*) FROM query INDEXED BY sqlite_autoindex_query_1")),
             (
-                "the index of what is due",
+                "the index of due pages",
                 SQL("SELECT count(*) FROM ledger INDEXED BY ledger_due WHERE next_attempt_at IS NOT NULL")
             ),
             (
-                "the index of what is failing",
+                "the index of failing pages",
                 SQL(
                     """
                     SELECT count(*) FROM ledger INDEXED BY ledger_failing

@@ -2,9 +2,9 @@ import PageModel
 
 /// Plans all runs that are due for one list at one moment, in order. A pure decision (R29, R33).
 ///
-/// The agenda computes due times, one job at a time. This plan is for callers that look once and do all due work.
+/// The scheduler computes due times, one job at a time. This plan is for callers that look once and do all due work.
 struct DueRuns {
-    let agenda: SyncScheduler
+    let scheduler: SyncScheduler
 
     /// Returns all due runs: scheduled retries, page one of a stale or invalidated pinned list, missing pages of a
     /// pinned list, and an interrupted sweep.
@@ -12,18 +12,18 @@ struct DueRuns {
         let record = list.record
         guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
         let state = SyncScheduler.List(list)
-        if let job = agenda.job(for: state, now: now), job.dueAt <= now {
+        if let job = scheduler.job(for: state, now: now), job.dueAt <= now {
             // A sweep and `everything` also fetch the pages that the ledger has due.
             return [job.work]
         }
-        if let job = agenda.completion(of: state), job.dueAt <= now { return [job.work] }
+        if let job = scheduler.completion(of: state), job.dueAt <= now { return [job.work] }
         return retries(of: list, now: now)
     }
 
     /// Returns the due retries of the ledger, and no other work.
     func retries(of list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let offsets = list.ledger.filter { entry in
-            agenda.job(for: DueFetch(query: list.record.id, entry: entry), now: now).map { $0.dueAt <= now } ?? false
+            scheduler.job(for: DueFetch(query: list.record.id, entry: entry), now: now).map { $0.dueAt <= now } ?? false
         }.map(\.offset)
         guard !offsets.isEmpty else { return [] }
         // If page one never arrived, the whole list is wanted.

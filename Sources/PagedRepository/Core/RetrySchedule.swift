@@ -5,7 +5,8 @@ public import PageModel
 public struct RetrySchedule: Hashable, Sendable {
     /// The number of attempts before automatic triggers give up. At least 1. Defaults to 8.
     public var attempts: Int
-    /// The longest first pause. It doubles with each attempt. At least 0. Defaults to 0.5 seconds.
+    /// The upper bound of the first pause, which doubles with each attempt up to `cap`. The pause is a random share of
+    /// the bound (full jitter). At least 0. Defaults to 0.5 seconds.
     public var base: Duration
     /// The longest pause that is not requested by the origin. At least 0. Defaults to 5 minutes.
     public var cap: Duration

@@ -92,8 +92,8 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
     public var usage: SourceUsage { meter.usage }
 
     /// - Throws: The error of the closure; a `DecodingError` counts as a permanent failure of class `undecodable`.
-    ///   `FetchFailure` with class `refused` for a cursor of another source, and with class `undecodable` for a value that
-    ///   cannot be encoded.
+    ///   `FetchFailure` with class `rejected` for a cursor of another source, and with class `undecodable` for a value
+    ///   that cannot be encoded.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {

@@ -19,7 +19,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var end: Int?
     /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?
-    /// When the origin last confirmed page one, from which the list's age counts (R12). `nil` means that page one was
+    /// When page one was last validated, from which the list's age counts (R12). `nil` means that page one was
     /// never fetched.
     public var validatedAt: Timestamp?
     /// How long the origin calls the list fresh. `nil` means that the origin does not say. `FreshnessPolicy` decides

@@ -50,7 +50,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var pagesLoaded: Int
     /// Whether more items follow, or may follow, after `items`.
     public var hasMore: Bool
-    /// When the origin last confirmed page one. `nil` means that page one was never fetched (R11).
+    /// When page one was last validated. `nil` means that page one was never fetched (R11).
     public var validatedAt: Timestamp?
     /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?

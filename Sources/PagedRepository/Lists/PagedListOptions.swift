@@ -9,7 +9,8 @@ public struct PagedListOptions: Hashable, Sendable {
         options.retryWaitBudget = .zero
         return options
     }()
-    /// When cached items count as stale, and as expired.
+    /// When cached items count as stale, and as expired. Defaults to the defaults of `FreshnessPolicy`: stale after the
+    /// origin's `max-age`, up to 1 hour, else after 60 seconds.
     public var freshness = FreshnessPolicy()
     /// How many pages before the end of the loaded items the next page is prefetched. 0 waits for the last item to
     /// appear; 1 for an item of the last page, or the one before them. At least 0. Defaults to 1.

@@ -34,7 +34,7 @@ extension SyncRun {
     private func noteStaleTail() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), !list.isExplained else { return }
         reconciled(.staleTail, list)
-        warn("the list changed after page one; run sync without --refresh to update it")
+        warn("the list changed after page one; a refresh alone does not find these changes")
     }
 
     /// Handles the answer for the cursor of the page before `offset`.

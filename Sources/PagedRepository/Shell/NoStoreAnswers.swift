@@ -46,7 +46,7 @@ extension SyncRun {
         guard reconciliation != nil else { return }
         questionFailed(
             FetchFailure(
-                .rejected, "what has changed cannot be found out: the origin forbids storing its answers",
+                .rejected, "the changes cannot be determined, because the origin forbids storing its answers",
                 isRetryable: false))
         guard leases.keepsHead, let query else { return }
         leases.keepsHead = false

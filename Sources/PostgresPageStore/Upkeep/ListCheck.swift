@@ -22,7 +22,7 @@ struct ListCheck {
     private(set) var areHoldingsWrong = false
     private(set) var highestGeneration = 1
     private var end = 0
-    private var keys: [UInt64: Int] = [:]
+    private var keys: Set<UInt64> = []
     private var intact: [PageSummary] = []
     /// The pages that a repair leaves.
     var remaining: [PageSummary] { intact }
@@ -67,40 +67,42 @@ struct ListCheck {
         counted = ListHoldings(intact, generation: list.record.version.generation)
         if let held = list.holdings, held != counted {
             areHoldingsWrong = true
-            find(.journal, nil, "the stored holdings differ from the pages")
+            find(.journal, nil, "holdings do not match the stored pages")
         }
     }
 
     private mutating func check(_ row: Row, _ record: QueryRecord?) {
         guard let page = PageRow(row, of: query) else {
             brokenRows.append(row.int(0))
-            return find(.page, row.int(0)..<row.int(0), "the record of a page differs from what was stored")
+            let position = row.int(0)
+            return find(
+                .page, position..<position, "page record at or near position \(position): checksum mismatch")
         }
         let range = page.summary.range
         guard page.summary.offset >= end else {
             lostPages.append(page)
-            return find(.overlap, range, "a page holds positions of the page before it")
+            return find(.overlap, range, "pages overlap here")
         }
         pages += 1
         bytes += page.bytes
         highestGeneration = max(highestGeneration, page.summary.generation)
         guard let content = BodyRow.content(of: page, row, at: PageRow.columnCount) else {
             lostPages.append(page)
-            return find(.items, range, "the items of a page differ from what was stored")
+            return find(.items, range, "items: checksum mismatch")
         }
         items += content.count
         let identities = content.identities
         let isHeld = record.map { page.summary.generation == $0.version.generation } ?? true
         if isHeld, record?.allowsDuplicates == false {
-            if let repeated = identities.first(where: { keys[$0.key] != nil }), let first = keys[repeated.key] {
+            guard identities.allSatisfy({ !keys.contains($0.key) }) else {
                 lostPages.append(page)
-                return find(.duplicate, range, "the page repeats an item of the page at position \(first)")
+                return find(.duplicate, range, "an item of the page occurs twice in the list")
             }
-            for identity in identities { keys[identity.key] = page.summary.offset }
+            keys.formUnion(identities.map(\.key))
         }
         if BodyRow.identities(row, in: query, from: PageRow.columnCount + 2) != identities {
             staleHashes.append((page, identities))
-            find(.identity, range, "the item hashes of a page differ from what was stored")
+            find(.identity, range, "item hashes: checksum mismatch")
         }
         end = range.upperBound
         intact.append(page.summary)
@@ -117,7 +119,7 @@ struct ListCheck {
             last = entry.version
         }
         if !isJournalDamaged, last != version { isJournalDamaged = true }
-        if isJournalDamaged { find(.journal, nil, "the journal of changes differs from what was stored") }
+        if isJournalDamaged { find(.journal, nil, "journal: checksum mismatch") }
     }
 }
 #endif

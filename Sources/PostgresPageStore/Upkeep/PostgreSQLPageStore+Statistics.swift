@@ -67,7 +67,7 @@ extension PostgreSQLPageStore {
     /// - Parameters:
     ///   - tally: the figures of the run. `beganAt` counts only for the first tally of the query.
     ///   - query: the list that the run updated.
-    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; otherwise `StorageError`, as every writing does.
+    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; otherwise `StorageError`, as every write does.
     public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try checkWritable()
         guard tally.numbers.allSatisfy(StoredBounds.sizes.contains) else {

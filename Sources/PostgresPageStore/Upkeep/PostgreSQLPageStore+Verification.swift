@@ -26,7 +26,7 @@ extension PostgreSQLPageStore {
                 let query = read.row.record.id
                 if !read.isWhole {
                     report.findings.append(
-                        Finding(.query, query: query, "the record of the query differs from what was stored"))
+                        Finding(.query, query: query, "the record of query \(query.rawValue) is damaged"))
                 }
                 var check = ListCheck(query)
                 try await check.run(read.isWhole ? read.row : nil, work)
@@ -47,7 +47,7 @@ extension PostgreSQLPageStore {
     /// Drops damaged rows, rebuilds rows that intact ones determine, and queues the missing pages to be fetched. Each list
     /// is repaired in a transaction of its own.
     /// - Returns: the findings, the repairs, and the damage that remains.
-    /// - Throws: `StorageError`, as every writing does.
+    /// - Throws: `StorageError`, as every write does.
     public func repair() async throws(StorageError) -> RepairReport {
         try checkWritable()
         let found = try await verify()

@@ -11,12 +11,13 @@ struct Diff: AsyncParsableCommand {
         abstract: "Show inserted, deleted, moved and edited items of a query, without the network.",
         discussion: """
             One line for each change: a sign, the position, the id, and the item. The
-            signs are '+' inserted, '-' deleted, '>' moved, '~' edited. The position and
-            the item are those right after the change. For a deleted item they are those
-            before it. The exit code is 0 without changes, and 1 with changes. Evicted
-            positions are shown, and are no change. The store keeps the changes of the
-            last ten minutes, and older ones up to 1 MiB for each query. When they do not
-            reach back far enough, the exit code is 66. 'last' means: since the start of
+            signs are '+' inserted or loaded, '-' deleted or no longer stored, '>' moved,
+            '~' edited, '!' replaced. The position and the item are those right after the
+            change. For a deleted item they are those before it. The exit code is 1 when an
+            item changed, positions were loaded or the list was replaced, and otherwise 0.
+            Positions that are no longer stored are no change. The store keeps the changes
+            of the last ten minutes, and older ones up to 1 MiB for each query. When they do
+            not reach back far enough, the exit code is 66. 'last' means: since the start of
             the most recent sync that changed an item. For the changes of one sync, store
             the version before it.
 

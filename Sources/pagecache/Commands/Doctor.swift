@@ -17,7 +17,8 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Check the store, its permissions, certificates, proxies, the clock and pinned queries.",
         discussion: """
             Sends no request and changes nothing. A warning leaves the exit code at 0. An
-            error sets it to 65, 73, 77 or 78. 'pagecache verify' checks every byte.
+            error sets it to the exit code of its cause: 'pagecache help exit-codes'.
+            'pagecache verify' checks every byte.
 
             EXAMPLES
               pagecache doctor

@@ -203,10 +203,11 @@ struct DoctorChecks {
         let newest = lists.flatMap { [$0.record.validatedAt, $0.record.createdAt] }.compactMap { $0 }.max()
         if let newest, newest - now > .seconds(60) {
             note(
-                "clock", .error, "the store was written \(TimeText.age(newest - now)) in the future",
+                "clock", .error,
+                "the newest time in the store is \(TimeText.age(newest - now)) ahead of this machine's clock",
                 hint: "set the clock of this machine", exit: .inputOutput)
         } else {
-            note("clock", .ok, "\(TimeText.rfc3339(now)), not before the last write")
+            note("clock", .ok, "\(TimeText.rfc3339(now)); no time in the store is more than 60 s later")
         }
     }
 
@@ -222,7 +223,7 @@ struct DoctorChecks {
         } else {
             note(
                 "pinned", .warning,
-                "\(SizeText.count(stale.count)) of \(SizeText.count(pinned.count, "pinned query", "pinned queries")) \(stale.count == 1 ? "is" : "are") stale\(last)",
+                "\(SizeText.count(stale.count)) of \(SizeText.count(pinned.count, "pinned query", "pinned queries")) \(stale.count == 1 ? "is" : "are") not fresh\(last)",
                 hint: "run 'pagecache sync --due' from cron or a timer")
         }
     }
@@ -245,11 +246,14 @@ struct DoctorChecks {
                 "certificates", .warning, "no certificates were found; https requests will fail",
                 hint: "install the package ca-certificates")
         }
-        let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
         let proxies = names.filter { !(environment[$0] ?? "").isEmpty }
         note(
             "proxy", .ok,
             proxies.isEmpty ? "none" : "\(proxies.joined(separator: ", ")) \(proxies.count == 1 ? "is" : "are") set")
+        if let unused = ["all_proxy", "ALL_PROXY"].first(where: { !(environment[$0] ?? "").isEmpty }) {
+            note("proxy", .warning, "\(unused) is set, and is not used", hint: "set HTTP_PROXY and HTTPS_PROXY")
+        }
     }
 }
 #endif

@@ -15,8 +15,8 @@ struct Errors: AsyncParsableCommand {
 
             STATES
               retrying   a retry is scheduled; 'pagecache sync --due' runs it
-              given up   all attempts are used; 'pagecache retry', or the background work
-                         of a service, tries again
+              given up   all attempts are used; 'pagecache retry' tries again, and for a
+                         pinned query 'sync --due' or a service, after 5 minutes
               failed     a retry would not help; 'pagecache retry --permanent' tries
 
             EXAMPLES

@@ -118,7 +118,7 @@ struct InfoReport {
             LabelledLine(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
             LabelledLine(
                 name: "Stale after",
-                text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age"))"),
+                text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age, at most 1 h"))"),
             LabelledLine(name: "Pinned", text: record.isPinned ? "yes" : "no"),
             LabelledLine(name: "Credential", text: hasCredential ? "yes" : "no"),
             LabelledLine(name: "Created", text: TimeText.rfc3339(record.createdAt)),

@@ -10,7 +10,7 @@ struct List: AsyncParsableCommand {
         commandName: "list",
         abstract: "Show every query in the store.",
         discussion: """
-            The exit code is 65 when the record of a query is damaged, which is not shown.
+            Queries with a damaged record are not shown, and set the exit code to 65.
 
             EXAMPLES
               pagecache list

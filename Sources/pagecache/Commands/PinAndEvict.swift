@@ -29,7 +29,7 @@ struct Pin: AsyncParsableCommand {
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "No longer keep a query fresh, and allow its eviction.",
+        abstract: "Unpin a query, so that 'sync --due' no longer refreshes it and 'gc' may evict it.",
         discussion: """
             EXAMPLES
               pagecache unpin 4k2m9xqa

@@ -41,9 +41,12 @@ struct Purge: AsyncParsableCommand {
             "For --stale: the age at which a query is stale. Default: the origin's max-age, at most 1h, else 60s.",
             valueName: "duration"))
     var staleAfter: DurationArgument?
-    @Option(help: ArgumentHelp("Every query that was last validated longer ago than this.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "Every query that was last validated longer ago than this, or was created then and never fetched.",
+            valueName: "duration"))
     var olderThan: DurationArgument?
-    @Flag(help: "Every query without a stored page whose fetches all failed.")
+    @Flag(help: "Every query that holds no page, and whose fetches all failed.")
     var failed = false
     @OptionGroup var consent: ConsentOptions
     @OptionGroup var common: CommonOptions
@@ -77,21 +80,23 @@ struct Purge: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         try await common.withStore(consent.dryRun ? .reading : .writing) { store in
-            let doomed = try await select(from: store, now: SystemClock().now())
-            var report = doomed.report
-            if !consent.dryRun, !doomed.ids.isEmpty || all {
-                if !doomed.ids.isEmpty, try !consent.ask("purge", about: "remove \(named(doomed))") {
+            let selection = try await select(from: store, now: SystemClock().now())
+            var report = selection.report
+            if !consent.dryRun, !selection.ids.isEmpty || all {
+                if !selection.ids.isEmpty, try !consent.ask("purge", about: "remove \(named(selection))") {
                     return write(PurgeReport(queries: 0, pages: 0, bytes: 0), [], [])
                 }
                 report = try await BusyLine.whileDoing("removing \(sentence(report))") {
-                    all ? try await store.purgeAll() : try await store.purge(doomed.ids)
+                    all ? try await store.purgeAll() : try await store.purge(selection.ids)
                 }
             }
-            write(report, doomed.keys, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
-            if doomed.undecided > 0 {
+            write(report, selection.keys, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
+            if selection.undecided > 0 {
                 throw ToolFailure(
-                    .unusableData, "damaged", DamagedRecords.sentence(doomed.undecided) + ", and stays in the store",
-                    hint: "\(DamagedRecords.remedy(doomed.undecided)), and 'pagecache purge --all' removes every query")
+                    .unusableData, "damaged", DamagedRecords.sentence(selection.undecided) + ", and stays in the store",
+                    hint:
+                        "\(DamagedRecords.remedy(selection.undecided)), and 'pagecache purge --all' removes every query"
+                )
             }
         }
     }
@@ -164,26 +169,26 @@ struct Purge: AsyncParsableCommand {
     }
 
     /// The queries to remove, for the prompt: up to three by name.
-    private func named(_ doomed: Selection) -> String {
-        let urls = doomed.sound.map { ListRunner.url(of: $0.outline.record) } + doomed.damaged.map { _ in nil }
-        let names = zip(doomed.keys, urls).prefix(3).map { key, url in
+    private func named(_ selection: Selection) -> String {
+        let urls = selection.sound.map { ListRunner.url(of: $0.outline.record) } + selection.damaged.map { _ in nil }
+        let names = zip(selection.keys, urls).prefix(3).map { key, url in
             let scope = key.scope.isEmpty ? "" : " (\(key.scope))"
             let url = url.flatMap { $0 == key.text ? nil : " (\($0))" } ?? ""
             return "'\(key.text)'\(scope)\(url)"
         }
-        let more = doomed.keys.count - names.count
+        let more = selection.keys.count - names.count
         let others = more > 0 ? " and \(SizeText.count(more)) more" : ""
-        return "\(names.joined(separator: ", "))\(others): \(sentence(doomed.report))"
+        return "\(names.joined(separator: ", "))\(others): \(sentence(selection.report))"
     }
 
-    private func write(_ report: PurgeReport, _ doomed: [QueryKey], _ setAside: [String]) {
+    private func write(_ report: PurgeReport, _ keys: [QueryKey], _ setAside: [String]) {
         let terminal = Terminal.standard
         let members: [(String, JSONOutput)] = [
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
             ("bytes", .int(report.bytes)), ("may_remain_in_log", .bool(report.mayRemainInLog)),
         ]
         // A dry run lists the queries, so that users can see which ones would be removed.
-        for key in consent.dryRun && common.outputFormat == .table ? doomed : [] {
+        for key in consent.dryRun && common.outputFormat == .table ? keys : [] {
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
         }
         let text =

@@ -33,7 +33,8 @@ struct Retry: AsyncParsableCommand {
     var timeout: DurationArgument?
     @Option(help: ArgumentHelp("The number of concurrent requests, from 1 to 64.", valueName: "n"))
     var concurrency = 4
-    @Option(help: ArgumentHelp("The maximum number of attempts for a page.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("The maximum number of attempts for a page, the first included.", valueName: "n"))
     var retries = 8
     @Option(
         help: ArgumentHelp("How long to wait for scheduled retries of each query.", valueName: "duration"))
@@ -41,7 +42,7 @@ struct Retry: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     /// The work on one query.
-    private struct Deed {
+    private struct RetriedQuery {
         var key: QueryKey
         /// The number of pages that are due now.
         var pages: Int
@@ -84,11 +85,11 @@ struct Retry: AsyncParsableCommand {
         let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
         var renderings = SyncResults(results: results, common: common)
         renderings.damaged = damaged
-        let deeds = chosen.map { one in
-            Deed(
+        let retried = chosen.map { one in
+            RetriedQuery(
                 key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
         }
-        render(deeds)
+        render(retried)
         try renderings.end()
     }
 
@@ -136,41 +137,41 @@ struct Retry: AsyncParsableCommand {
         }
     }
 
-    private func render(_ deeds: [Deed]) {
+    private func render(_ retried: [RetriedQuery]) {
         let terminal = Terminal.standard
         switch common.outputFormat {
         case .table:
-            for deed in deeds {
-                let pages = "\(SizeText.count(deed.pages)) \(deed.pages == 1 ? "page is" : "pages are")"
-                guard let result = deed.result else {
-                    terminal.print(sentence: "\(deed.key.shortID): \(pages) due now")
+            for one in retried {
+                let pages = "\(SizeText.count(one.pages)) \(one.pages == 1 ? "page is" : "pages are")"
+                guard let result = one.result else {
+                    terminal.print(sentence: "\(one.key.shortID): \(pages) due now")
                     continue
                 }
                 result.renderSentence(to: terminal)
             }
-        case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
-        case .ndjson: for deed in deeds { terminal.print(json(deed).text) }
+        case .json: terminal.print(JSONOutput.array(retried.map(json)).text)
+        case .ndjson: for one in retried { terminal.print(json(one).text) }
         case .csv:
             let columns = ["query", "key", "scope", "pages", "outcome", "pages_fetched", "next_attempt_at"].map {
                 ResultTable.Column(name: $0)
             }
-            let rows = deeds.map { deed -> [ResultTable.Cell] in
+            let rows = retried.map { one -> [ResultTable.Cell] in
                 [
-                    .init(.string(deed.key.shortID)), .init(.string(deed.key.text)), .init(.string(deed.key.scope)),
-                    .init(.int(deed.pages)),
-                    .init(.optional(deed.result?.report.outcome.rawValue)),
-                    .init(.optional(deed.result?.report.pagesFetched)),
-                    .init(.time(deed.result?.report.nextAttemptAt)),
+                    .init(.string(one.key.shortID)), .init(.string(one.key.text)), .init(.string(one.key.scope)),
+                    .init(.int(one.pages)),
+                    .init(.optional(one.result?.report.outcome.rawValue)),
+                    .init(.optional(one.result?.report.pagesFetched)),
+                    .init(.time(one.result?.report.nextAttemptAt)),
                 ]
             }
             ResultTable(columns: columns, rows: rows).render(.csv, to: terminal)
         }
     }
 
-    private func json(_ deed: Deed) -> JSONOutput {
+    private func json(_ one: RetriedQuery) -> JSONOutput {
         .object([
-            ("query", .string(deed.key.shortID)), ("key", .string(deed.key.text)), ("scope", .string(deed.key.scope)),
-            ("pages", .int(deed.pages)), ("result", deed.result?.json ?? .null),
+            ("query", .string(one.key.shortID)), ("key", .string(one.key.text)), ("scope", .string(one.key.scope)),
+            ("pages", .int(one.pages)), ("result", one.result?.json ?? .null),
         ])
     }
 }

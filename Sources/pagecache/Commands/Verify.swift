@@ -109,7 +109,7 @@ struct Verify: AsyncParsableCommand {
         let path = try common.storeFile(for: "--set-aside")
         guard try await SQLitePageStore.isDamaged(at: path) else {
             throw ToolFailure(
-                .usage, "sound_store", "the store at \(path) is sound, so that there is no reason to set it aside",
+                .usage, "sound_store", "the store at \(path) is sound, so there is no reason to set it aside",
                 hint: "'pagecache purge --all' empties it")
         }
         if !consent.dryRun, try !consent.ask("verify", about: "set \(path) aside") {

@@ -51,7 +51,7 @@ struct ListEventRendering {
         return switch event.kind {
         case .registered: "new: \(key.text)"
         case .stored(let range): "stored \(place(range)) · \(held)"
-        case .confirmed(let range): "confirmed \(place(range))"
+        case .confirmed(let range): "validated \(place(range))"
         case .dropped(let range): "dropped \(place(range)) · \(held)"
         case .moved: "items were inserted, removed or moved · \(held)"
         case .replaced: "a new generation of the list began · \(held)"
@@ -60,7 +60,7 @@ struct ListEventRendering {
         case .ended(let end): "ends at \(SizeText.count(end))"
         case .failed(let entry):
             "failed at \(SizeText.count(entry.offset)), attempt \(entry.attempts): \(reason(entry))"
-        case .retried(let entry): "tried again at \(SizeText.count(entry.offset)), attempt \(entry.attempts)"
+        case .retried(let entry): "retry started at \(SizeText.count(entry.offset)), attempt \(entry.attempts)"
         case .recovered(let offset): "recovered at \(SizeText.count(offset))"
         case .purged: "purged"
         }

@@ -29,10 +29,10 @@ struct ManualPage {
             "PGUSER, PGPASSWORD, PGSSLMODE, ...",
             "The variables of libpq apply to a PostgreSQL store, for parts that its address does not state."
         ),
-        ("NO_COLOR", "Any text turns colours off."),
+        ("NO_COLOR", "Any text turns colours off, unless --color always is given."),
         ("CLICOLOR_FORCE", "Any text but 0 turns colours on without a terminal, unless NO_COLOR is set."),
-        ("CLICOLOR", "0 turns colours off."),
-        ("TERM", "\"dumb\" turns off colours, progress lines and the view of watch."),
+        ("CLICOLOR", "0 turns colours off, unless CLICOLOR_FORCE or --color always turns them on."),
+        ("TERM", "\"dumb\" turns off progress lines, the view of watch, and colours that nothing forces."),
     ]
 
     private static let files = [

@@ -65,11 +65,11 @@ struct SyncRendering {
         case .incomplete:
             return "incomplete: \(missing)"
         case .unproven:
-            return "unproven: \(unprovenReason); \(SizeText.count(held)) items are stored"
+            return "unproven: \(unprovenReason); \(SizeText.count(held, "item is", "items are")) stored"
         case .offline:
             let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
-            return
-                "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
+            let items = SizeText.count(held, "cached item", "cached items")
+            return "offline: \(reason); 'pagecache show \(key.shortID)' shows the \(items)"
         }
     }
 
@@ -212,7 +212,7 @@ struct SyncRendering {
         case .shifted: "changes of page one applied"
         case .repaired: "changes found and applied"
         case .spliced: "changes applied"
-        case .staleTail: "the tail is stale"
+        case .staleTail: "changes after page one not fetched"
         case .replaced: "list fetched again"
         case .swept: "every page verified"
         case .resumed: report.pagesFetched + report.pagesUnchanged > 0 ? "resumed" : "not refreshed"

@@ -48,7 +48,7 @@ extension Explanation {
         return isCheck(entry) ? "The check for changes" : "Page one"
     }
 
-    /// Whether page one was confirmed after the failed attempt began, so that another request of that run failed.
+    /// Whether page one was validated after the failed attempt began, so that another request of that run failed.
     private func isCheck(_ entry: LedgerEntry) -> Bool {
         guard entry.offset == 0, entry.state.isFailure, let confirmedAt = list.record.validatedAt,
             let begun = entry.lastAttemptAt
@@ -78,13 +78,13 @@ extension Explanation {
         if let until = entry.retryAfterUntil, until > now {
             let wish = "The origin asks for no request before \(TimeText.rfc3339(until)) (Retry-After)"
             guard let next = entry.nextAttemptAt, next < until, next > now else { return "\(wish)." }
-            return "\(wish). That is longer than the store waits, so the next attempt is earlier."
+            return "\(wish). That exceeds the longest pause, so the next attempt is earlier."
         }
         return switch entry.failure?.failureClass {
         case .forbidden?: "The origin rejected the credentials; set one with --bearer-env or --header-env."
         case .undecodable?:
             """
-            The answer has another format than before. Check --items and --paging with 'pagecache probe'.
+            The answer is not JSON, or has no items at the expected place. 'pagecache probe' shows what it contains, and --items selects the place.
             """
         case .limitExceeded?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
         case .unconfirmed?:
@@ -128,8 +128,8 @@ extension Explanation {
                 """
         case .failedRetryable, .pending, .inFlight, .ok:
             return """
-                \(what) \(one ? "has" : "have") used all attempts. Background work of a service retries a pinned list every five \
-                minutes; 'pagecache retry \(id)' tries now.
+                \(what) \(one ? "has" : "have") used all attempts. A pinned list is tried again five minutes after its last \
+                attempt, by 'pagecache sync --due' or a service; 'pagecache retry \(id)' tries now.
                 """
         }
     }

@@ -5,25 +5,25 @@ import PageModel
 extension Explanation {
     /// The sentence about the freshness of the list or of a page.
     /// - Parameters:
-    ///   - what: the confirmed part, for the middle of a sentence.
+    ///   - what: the validated part, for the middle of a sentence.
     ///   - subject: the fresh or stale part, for the beginning of a sentence.
     func freshness(_ what: String, _ subject: String, _ validatedAt: Timestamp) -> String {
         guard validatedAt <= now else {
             return """
-                \(subject) counts as stale: \(what) was confirmed in the future, at \(TimeText.rfc3339(validatedAt)); a \
+                \(subject) counts as stale: \(what) was validated in the future, at \(TimeText.rfc3339(validatedAt)); a \
                 clock was set back.
                 """
         }
         let age = TimeText.age(now - validatedAt)
         return switch policy.freshness(ofPageValidatedAt: validatedAt, in: list.record, now: now) {
-        case .fresh: "\(subject) is fresh: \(what) was confirmed \(age) ago, and \(limit)."
+        case .fresh: "\(subject) is fresh: \(what) was validated \(age) ago, and \(limit)."
         case .stale:
             """
-            \(subject) is stale: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \
+            \(subject) is stale: \(what) was last validated \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \
             \(list.record.isInvalidated ? "the list was invalidated after that" : limit).
             """
         case .expired:
-            "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
+            "\(subject) has expired: \(what) was last validated \(age) ago, at \(TimeText.rfc3339(validatedAt))."
         }
     }
 
@@ -59,7 +59,7 @@ extension Explanation {
         say(
             .freshness,
             """
-            The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
+            The oldest page, at position \(SizeText.count(oldest.offset)), was last validated \
             \(TimeText.age(now - oldest.validatedAt)) ago. 'pagecache sync \(id) --sweep' finds later edits in place.
             """)
     }

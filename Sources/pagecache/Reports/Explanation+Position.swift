@@ -58,7 +58,7 @@ extension Explanation {
         say(
             .holding,
             """
-            \(place) is held, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
+            \(place) is stored, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
             \(TimeText.rfc3339(page.fetchedAt)).
             """)
         if page.generation < list.record.version.generation {

@@ -57,7 +57,7 @@ struct Explanation: Equatable {
                 say(
                     .freshness,
                     """
-                    The list is stale: page one was confirmed \(TimeText.age(now - validatedAt)) ago, but no item is held \
+                    The list is stale: page one was validated \(TimeText.age(now - validatedAt)) ago, but no item is held \
                     any more.
                     """)
             } else {
@@ -92,13 +92,18 @@ struct Explanation: Equatable {
         if record.validatedAt == nil, list.pages.isEmpty {
             say(.holding, "The list was never fetched.")
         } else if list.isComplete {
+            switch held {
+            case 0: say(.holding, "The list was fetched, and is empty.")
+            case 1: say(.holding, "The only item is held.")
+            default: say(.holding, "All \(SizeText.count(held)) items are held.")
+            }
+        } else if list.isAtWindow, let window = record.windowText {
+            let items = held == 1 ? "The only item" : "All \(SizeText.count(held)) items"
+            say(.holding, "\(items) that the origin returns \(held == 1 ? "is" : "are") held: \(window).")
+        } else if record.end == nil, record.total.count == nil {
             say(
                 .holding,
-                held == 0 ? "The list was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
-        } else if list.isAtWindow, let window = record.windowText {
-            say(.holding, "All \(SizeText.count(held)) items that the origin returns are held: \(window).")
-        } else if record.end == nil, record.total.count == nil {
-            say(.holding, "\(SizeText.count(held)) items are held; the length of the list is not known yet.")
+                "\(SizeText.count(held, "item is", "items are")) held; the length of the list is not known yet.")
         } else {
             say(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
         }
@@ -106,7 +111,8 @@ struct Explanation: Equatable {
             say(
                 .holding,
                 """
-                \(SizeText.count(old)) items from before the list was replaced are still readable; fetched pages replace them.
+                \(SizeText.count(old, "item", "items")) from before the list was replaced \(old == 1 ? "is" : "are") still \
+                readable; fetched pages replace \(old == 1 ? "it" : "them").
                 """)
         }
         if case .estimate(let total) = record.total {
@@ -118,7 +124,7 @@ struct Explanation: Equatable {
         if record.allowsDuplicates {
             say(
                 .holding,
-                "Ids repeat in this list, so that its pages cannot be compared. When page one changes, sync fetches the whole list again."
+                "Ids repeat in this list, so its pages cannot be compared. When page one changes, sync fetches the whole list again."
             )
         }
     }

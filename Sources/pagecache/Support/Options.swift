@@ -30,7 +30,10 @@ struct CommonOptions: ParsableArguments {
     @Flag(name: .long, help: "Short for --format json.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Print only warnings, errors and results. A successful sync prints nothing.")
+    @Flag(
+        name: [.short, .long],
+        help:
+            "Print no notes and no progress. A successful sync prints nothing, except with --json and other formats.")
     var quiet = false
 
     @Flag(
@@ -49,7 +52,7 @@ struct CommonOptions: ParsableArguments {
     var namedFormat: OutputFormat? { json ? .json : format }
 
     func validate() throws {
-        if case .refused(let reason) = place { throw ValidationError(reason) }
+        if let problem = place.problem(ProcessInfo.processInfo.environment) { throw ValidationError(problem) }
     }
 
     /// Applies the options to the terminal. Must be called before any output.

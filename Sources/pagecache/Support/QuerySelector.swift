@@ -44,7 +44,7 @@ enum QuerySelector {
         guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(\.key), way) }
         throw ToolFailure(
             .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(\.key)))",
-            hint: "use an id of these")
+            hint: "use one of these ids")
     }
 
     /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix.

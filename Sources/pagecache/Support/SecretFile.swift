@@ -30,7 +30,8 @@ enum SecretFile {
         }
         guard let bytes = read(descriptor), let text = String(validating: bytes, as: UTF8.self) else {
             throw ToolFailure(
-                .usage, "usage", "\(name) is no short text", hint: "name the file that holds the credential")
+                .usage, "usage", "\(name) is not a UTF-8 text of at most 64 KiB",
+                hint: "name the file that holds the credential")
         }
         return text
     }

@@ -119,7 +119,7 @@ enum StorePlace {
             // A restart or a failover of the server takes longer than the default of a library.
             options.busyBudget = .seconds(30)
             options.schema = StorePlace.schema(in: address) ?? options.schema
-            options.localCopy = try StorePlace.localCopy(ProcessInfo.processInfo.environment)
+            options.localCopy = StorePlace.localCopy(ProcessInfo.processInfo.environment)
             return try await PostgreSQLPageStore.open(StorePlace.withoutSchema(address), mode: mode, options: options)
             #else
             throw StorageError(
@@ -128,19 +128,31 @@ enum StorePlace {
         }
     }
 
+    /// The fault of the place, for a usage error. Returns nil when there is none.
+    func problem(_ environment: [String: String]) -> String? {
+        switch self {
+        case .refused(let reason): return reason
+        case .file: return nil
+        case .server:
+            guard let size = StorePlace.localCopySize(environment), size.bytes == nil else { return nil }
+            return "PAGECACHE_LOCAL_COPY_BYTES must be at least 1MiB, such as 256MiB, and is '\(size.text)'"
+        }
+    }
+
+    /// The size of the local copy in the environment. Returns nil when the environment asks for no copy of a certain
+    /// size. `bytes` is nil when the text is no valid size.
+    private static func localCopySize(_ environment: [String: String]) -> (text: String, bytes: Int?)? {
+        guard environment["PAGECACHE_LOCAL_COPY"]?.isEmpty == false,
+            let text = environment["PAGECACHE_LOCAL_COPY_BYTES"], !text.isEmpty
+        else { return nil }
+        return (text, SizeArgument(argument: text).flatMap { $0.bytes >= 1 << 20 ? $0.bytes : nil })
+    }
+
     #if PostgreSQL
     /// The local copy that the environment asks for.
-    private static func localCopy(
-        _ environment: [String: String]
-    ) throws(StorageError) -> PostgreSQLPageStore.LocalCopy? {
+    private static func localCopy(_ environment: [String: String]) -> PostgreSQLPageStore.LocalCopy? {
         guard let path = environment["PAGECACHE_LOCAL_COPY"], !path.isEmpty else { return nil }
-        guard let size = environment["PAGECACHE_LOCAL_COPY_BYTES"], !size.isEmpty else {
-            return PostgreSQLPageStore.LocalCopy(path: path)
-        }
-        guard let bytes = SizeArgument(argument: size)?.bytes, bytes >= 1 << 20 else {
-            throw StorageError(
-                .cannotCreate, "PAGECACHE_LOCAL_COPY_BYTES is a size of 1M or more, such as 256M, not '\(size)'")
-        }
+        guard let bytes = localCopySize(environment)?.bytes else { return PostgreSQLPageStore.LocalCopy(path: path) }
         return PostgreSQLPageStore.LocalCopy(path: path, bytes: bytes)
     }
     #endif

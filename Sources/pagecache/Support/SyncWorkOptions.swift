@@ -7,11 +7,13 @@ struct SyncWorkOptions: ParsableArguments {
     var refresh = false
     @Flag(help: "Compare every page of the list with the origin, and correct differences.")
     var sweep = false
-    @Option(help: ArgumentHelp("Stop after this number of pages.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Stop after this number of fetched pages. The run then ends as limited, with exit code 0.", valueName: "n"))
     var maxPages: Int?
     @Option(
         help: ArgumentHelp(
-            "Send no request for a list whose page one is younger than this.",
+            "Do not refresh a page one that is younger than this. Missing pages are fetched.",
             discussion:
                 "Default: always refresh. With --due, for pinned lists, and with --stale: the origin's max-age, at most 1h, else 60s.",
             valueName: "duration"))
@@ -46,7 +48,8 @@ struct FetchOptions: ParsableArguments {
     var concurrency = 4
     @Option(help: ArgumentHelp("The maximum rate of page requests: 5/s, 30/m or 100/h.", valueName: "rate"))
     var rate: RateArgument?
-    @Option(help: ArgumentHelp("The maximum number of attempts for a page.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("The maximum number of attempts for a page, the first included.", valueName: "n"))
     var retries = 8
     @Option(
         help: ArgumentHelp(
@@ -54,7 +57,7 @@ struct FetchOptions: ParsableArguments {
     var wait: DurationArgument?
     @Option(
         help: ArgumentHelp(
-            "The number of known items to request again with each page, from an origin that takes any offset.",
+            "The number of known items that a page repeats, at an origin that takes any offset. Small pages repeat them less often.",
             valueName: "n"))
     var overlap = 1
     @Flag(help: "Store no answer that the origin marks with 'Cache-Control: no-store'.")

@@ -89,7 +89,14 @@ struct ToolFailure: Error {
                     ? "'pagecache show' reads the stored items without the network"
                     : "check the host and the port of the URL, and the network"
             case .timeout: "try again later, or with a longer --timeout"
+            case .rejected where failure.httpStatus == 406: "name a media type of the origin with --header 'Accept: …'"
             case .rejected where failure.httpStatus ?? 0 >= 400: "check the URL"
+            case .undecodable
+            where failure.message.hasPrefix("the answer has nothing at ")
+                || failure.message.hasSuffix(" is not an array"):
+                "name the place of the items with --items"
+            case .limitExceeded where failure.message.hasSuffix("request smaller pages"):
+                "set a smaller size with --page-size"
             case .throttled, .server: "try again later"
             default: nil
             }

@@ -192,7 +192,9 @@ final class Watching {
     }
 
     private func warnOfTruncation(_ key: QueryKey) {
-        terminal.warn("\(key.shortID): the journal lost changes; read the whole list again with 'pagecache export'")
+        terminal.warn(
+            "\(key.shortID): the journal does not reach back to the last shown version; 'pagecache export \(key.shortID)' reads the whole list"
+        )
     }
 
     private func tell(_ change: ItemChangeRendering, _ key: QueryKey) {

@@ -171,6 +171,7 @@ struct LocalCopyLossTests {
         let store = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: options)
         let query = try await store.register("list").id
         try await replace(store, query, 0..<10)
+        let kept = try await store.register("kept").id
         try await withPool { pool in
             try await pool.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
             try await pool.run("SELECT pg_reload_conf()")
@@ -191,17 +192,16 @@ struct LocalCopyLossTests {
         var durable = options
         durable.durability = .full
         let other = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: durable)
-        let kept = try await store.register("kept").id
-        let count = other.announcer.hub.changeCount(of: kept)
+        let count = try #require(other.announcer.hub.changeCount(of: kept))
         do throws(StorageError) {
-            let failure = FetchFailure(.transport, "away")
+            let failure = FetchFailure(.transport, "away", isRetryable: true)
             try await other.record([.failed(offset: 0, failure: failure, nextAttemptIn: nil)], for: kept)
             Issue.record("no standby has confirmed the record")
         } catch {
             #expect(error.code == .busy)
         }
         // The record is made, so that it counts as a change.
-        #expect(other.announcer.hub.changeCount(of: kept) > count)
+        #expect(try #require(other.announcer.hub.changeCount(of: kept)) > count)
         do throws(StorageError) {
             _ = try await other.register("second")
             Issue.record("no standby has confirmed the registration")
