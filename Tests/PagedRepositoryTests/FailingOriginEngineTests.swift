@@ -88,8 +88,10 @@ struct FailingOriginEngineTests {
         }
         let began = bench.clock.now()
         try await bench.run(bench.engine(source)) { elapsed(since: began) > .seconds(600) }
+        // The engine stops some time after the condition holds, and the clock goes on until then.
+        let refreshes = Int(elapsed(since: began) / .seconds(60))
         #expect(refused.withLock { $0 } == 1)
-        #expect(source.usage.requests <= 1 + 12, "page one, each time it is stale")
+        #expect(source.usage.requests <= 1 + 2 + refreshes, "page one, each time it is stale")
         let list = bench.list(source)
         try await list.load(.cacheOnly)
         try await bench.expectServed(0..<10, list)
