@@ -148,7 +148,7 @@ public enum CommitOutcome: Hashable, Sendable {
     case duplicates([Range<Int>])
 }
 
-/// When small pages that splices leave over are joined with their neighbour (R17).
+/// Decides when a small page that a splice has left behind is joined with a neighbouring page (R17).
 public enum PageMerging {
     /// A page with fewer items than this is joined: 16.
     public static let minimum = 16

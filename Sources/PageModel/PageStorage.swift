@@ -202,7 +202,7 @@ public struct StorageDamage: Hashable, Sendable {
     /// not.
     public var isStructural: Bool
 
-    /// A finding. Defaults to no damage.
+    /// Creates a description of damage. Defaults to no damage.
     public init(pages: [Range<Int>] = [], isStructural: Bool = false) {
         self.pages = pages
         self.isStructural = isStructural

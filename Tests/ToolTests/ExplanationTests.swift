@@ -53,7 +53,7 @@ struct ExplanationTests {
         pinned.record.isPinned = true
         #expect(
             sentences(pinned, .next) == [
-                "The list is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it."
+                "The list is pinned: the next 'pagecache sync --due' or a running service refreshes it."
             ])
     }
 
@@ -81,7 +81,7 @@ struct ExplanationTests {
         #expect(day.first?.hasSuffix("the origin calls it fresh for 2 d, of which 60 min is taken.") == true, "\(day)")
         #expect(
             sentences(aged(.seconds(300), freshFor: .seconds(600), isPinned: true), .next) == [
-                "The list is pinned: from 2027-01-15T08:05:00.000Z on 'pagecache sync --due', or a service that runs, refreshes it."
+                "The list is pinned: from 2027-01-15T08:05:00.000Z on, 'pagecache sync --due' or a running service refreshes it."
             ])
     }
 
@@ -95,7 +95,7 @@ struct ExplanationTests {
         #expect(stale[1].hasSuffix("it counts as fresh for 90 s, as --stale-after says; the origin says 10 min."))
         #expect(
             stale.last
-                == "The list is pinned: the next 'pagecache sync --due --stale-after 90s', or a service that runs, refreshes it."
+                == "The list is pinned: the next 'pagecache sync --due --stale-after 90s' or a running service refreshes it."
         )
         #expect(
             said(aged(.seconds(5)))[1]
@@ -155,7 +155,7 @@ struct ExplanationTests {
         let next = sentences(list, .next)
         #expect(
             next[0]
-                == "These pages are tried again in 30 s, at 2027-01-15T08:00:30.000Z, by a service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now."
+                == "These pages are tried again in 30 s, at 2027-01-15T08:00:30.000Z, by a running service or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now."
         )
         #expect(
             next[1]
@@ -192,7 +192,7 @@ struct ExplanationTests {
             [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
         #expect(
             sentences(list, .next) == [
-                "The page at position 100 has been due for 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."
+                "The page at position 100 has been due for 90 s: the next 'pagecache sync --due' or a running service tries again; 'pagecache retry \(id)' does so now."
             ])
     }
 

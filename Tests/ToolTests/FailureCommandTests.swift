@@ -159,7 +159,8 @@ struct FailureCommandTests {
         report.outcome = .incomplete
         let complaint = try #require(
             SyncRendering(report: report, key: "k", url: "http://h/", common: try CommonOptions.parse([])).complaint)
-        #expect(complaint.contains("2 failing, first at 100: the origin answered 401"), "\(complaint)")
+        #expect(
+            complaint.contains("2 pages failing, the first at position 100: the origin answered 401"), "\(complaint)")
         #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
     }
 

@@ -26,7 +26,7 @@ struct TimeoutTests {
             let ended = try await folder.tool(form)
             #expect(ended.status == 75)
             #expect(ended.output.contains(": incomplete · "), "\(ended.output)")
-            #expect(ended.errors.contains("2 failing, first at 199: "), "\(ended.errors)")
+            #expect(ended.errors.contains("2 pages failing, the first at position 199: "), "\(ended.errors)")
             #expect(!(ended.output + ended.errors).contains("offline"))
             let json = try await folder.tool(form + ["--json"])
             #expect(json.status == 75)

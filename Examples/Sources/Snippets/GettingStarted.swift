@@ -10,8 +10,9 @@ enum GettingStarted {
     static func tested(_ events: [Event]) async throws -> Bool {
         // snippet: test
         let origin = ItemOrigin(events, pageSize: 10)
+        let clock = ManualClock()
         let list = ListRepository<Event>(
-            storage: MemoryStorage(), codec: JSONItemCodec(), clock: ManualClock(), source: { _ in origin }
+            storage: MemoryStorage(clock: clock), codec: JSONItemCodec(), clock: clock, source: { _ in origin }
         ).list("events")
         try await list.load()
         origin.fail(.status(403))

@@ -25,7 +25,7 @@ public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The result in a few words. `nil` when the reason says everything.
     public var detail: String?
 
-    /// Makes a decision.
+    /// Creates the record of a decision.
     public init(_ field: String, _ value: String, _ ground: Ground, detail: String? = nil) {
         self.field = field
         self.value = value

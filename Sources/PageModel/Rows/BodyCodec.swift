@@ -1,5 +1,5 @@
-/// Encodes a page's items for its `body` row: the payloads unchanged, and a layout with the end and the id of each
-/// item.
+/// Encodes a page's items for its `body` row: the payloads unchanged, and a layout with the length and the id of
+/// each item.
 ///
 /// Layout, format 3: the byte 3, the number of items, and an entry for each item. An entry is the length of the
 /// payload, an id word and the id. The id word is 0 for an item without an id. Otherwise it is twice the length of the

@@ -57,7 +57,7 @@ public struct ListFailure: Error, Hashable, Sendable {
         case refresh
         /// The items after the held ones.
         case next
-        /// The storage: it could not be read or written, whatever was loaded. `cause` is the `StorageError`.
+        /// The storage could not be read or written, in any kind of load. `cause` is the `StorageError`.
         case storage
     }
 

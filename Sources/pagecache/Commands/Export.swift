@@ -87,7 +87,7 @@ struct Export: AsyncParsableCommand {
     private func moved(_ what: String) -> ToolFailure {
         ToolFailure(
             .incomplete, "list_moved", "the list \(what) while it was exported",
-            hint: output == nil ? "try again, or use --output, which restarts the export itself" : "try again")
+            hint: output == nil ? "try again, or use --output: the export then restarts automatically" : "try again")
     }
 
     // MARK: Reading and writing

@@ -59,7 +59,7 @@ struct Sync: AsyncParsableCommand {
                 "--due cannot be combined with --refresh or --sweep; it does the due work of each query")
         }
         if work.trace, work.selectsQueries || work.offline {
-            throw ValidationError("--trace needs one query or URL, and requests to its origin")
+            throw ValidationError("--trace needs one query or URL, and cannot be combined with --offline")
         }
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.

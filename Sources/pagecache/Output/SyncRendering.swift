@@ -120,7 +120,8 @@ struct SyncRendering {
             )
         }
         if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
-            parts.append("\(failing.count) failing, first at \(SizeText.count(first.offset)): \(failure.message)")
+            let pages = SizeText.count(failing.count, "page", "pages")
+            parts.append("\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.message)")
         }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }

@@ -110,13 +110,13 @@ extension Explanation {
                     ? "\(one ? "has" : "have") been due for \(TimeText.age(now - next))"
                     : "\(one ? "is" : "are") due now"
                 return """
-                    \(what) \(due): the next 'pagecache sync --due', or a service that runs, tries \
+                    \(what) \(due): the next 'pagecache sync --due' or a running service tries \
                     again; 'pagecache retry \(id)' does so now.
                     """
             }
             return """
                 \(what) \(one ? "is" : "are") tried again in \(TimeText.age(next - now)), at \(TimeText.rfc3339(next)), by a \
-                service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.
+                running service or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.
                 """
         }
         switch entry.state {

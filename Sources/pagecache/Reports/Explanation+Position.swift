@@ -41,7 +41,8 @@ extension Explanation {
             say(
                 .next,
                 """
-                The page is queued: the next 'pagecache sync --due', a service that runs, or 'pagecache sync \(id)' fetches it.
+                The page is queued: the next 'pagecache sync --due', a running service, or 'pagecache sync \(id)' \
+                fetches it.
                 """)
         case .pending, .ok, nil:
             say(

@@ -174,12 +174,12 @@ struct Explanation: Equatable {
         let headFails = list.failures.contains { $0.offset == 0 }
         switch (list.record.isPinned, stale) {
         case (true, true) where !headFails:
-            say(.next, "The list is pinned: the next '\(due)', or a service that runs, refreshes it.")
+            say(.next, "The list is pinned: the next '\(due)' or a running service refreshes it.")
         case (true, false):
             let moment = (list.record.validatedAt ?? now) + policy.staleAfter(list.record)
             say(
                 .next,
-                "The list is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it."
+                "The list is pinned: from \(TimeText.rfc3339(moment)) on, '\(due)' or a running service refreshes it."
             )
         case (false, true) where !headFails:
             say(.next, "The list is not pinned, so nothing refreshes it automatically; 'pagecache sync \(id)' does.")
