@@ -13,7 +13,7 @@ enum Progress {
             say("position \(offset) failed: \(failure.message); \(next == nil ? "given up" : "tried again soon")")
         case .warning(let text):
             say("warning: \(text)")
-        case .reconciled, .notStored, .waiting:
+        case .reconciled, .notStored, .waiting, .acted:
             break
         }
     }
