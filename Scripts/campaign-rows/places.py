@@ -30,7 +30,7 @@ def unix_socket(place, _):
 
 
 def dangling_link(place, _):
-    os.symlink(f"{place.folder}/nowhere", place.store)
+    os.symlink(f"{place.folder}/nowhere/store.sqlite", place.store)
 
 
 def device(place, _):

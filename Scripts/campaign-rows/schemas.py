@@ -34,8 +34,15 @@ HOSTILE = {
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABEL x' WHERE name = 'tally'",
         {65},
     ),
-    "a newer version": ("PRAGMA user_version = 4711", {78}),
-    "the next version": (f"PRAGMA user_version = {len(MIGRATION) + 1}", {78}),
+    "a newer version": (
+        "PRAGMA user_version = 4711; INSERT INTO migration VALUES (4711, 'later', 'c', 0)",
+        {78},
+    ),
+    "the next version": (
+        f"PRAGMA user_version = {len(MIGRATION) + 1}; INSERT INTO migration VALUES ({len(MIGRATION) + 1}, 'next', 'c', 0)",
+        {78},
+    ),
+    "a version that the tables disprove": ("PRAGMA user_version = 4711", {65}),
     "a negative version": ("PRAGMA user_version = -1", {78, 65}),
     "somebody else's stamp": ("PRAGMA application_id = 7", {65}),
     "no stamp": ("PRAGMA application_id = 0", {65}),
