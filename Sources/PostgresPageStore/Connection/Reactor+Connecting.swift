@@ -3,16 +3,19 @@ import CPostgres
 
 /// Side threads: connecting and cancelling can block.
 extension Reactor {
-    /// Opens a further connection, one at a time. Returns true when opening a connection is expected to be faster than
-    /// waiting for the busy one.
-    func isGrowing(at time: Duration) -> Bool {
+    /// Opens a further connection, one at a time. Returns true when a request should wait for it: opening a connection is
+    /// expected to be faster than waiting for the busy one, or a request has been running on the busy one for long.
+    /// Nobody knows how much longer, and a request that was sent behind it could not change to the new connection.
+    func isGrowing(at time: Duration, beside busy: PostgresConnection?) -> Bool {
         if !connections.contains(where: \.machine.isConnecting), let gate = connectGate, gate <= time,
             let connection = connections.first(where: { $0.machine.earliestConnect != nil })
         {
             growthBegan = time
             start(connection, at: time)
         }
-        return connections.contains(where: \.machine.isConnecting) && time < growthBegan + Reactor.growthLimit
+        let isConnecting = connections.contains(where: \.machine.isConnecting)
+        if busy?.machine.isStalled(at: time) == true { return isConnecting || connectGate != nil }
+        return isConnecting && time < growthBegan + Reactor.growthLimit
     }
 
     /// The earliest time of the next attempt. All connections lead to the same servers, so one back-off delays all.

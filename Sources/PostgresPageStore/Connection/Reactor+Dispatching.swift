@@ -13,7 +13,7 @@ extension Reactor {
         }
         while let request = groups.first {
             let connection = leastLoaded(at: time) { $0.owner == nil && $0.machine.isAccepting }
-            if connection?.machine.load != 0, isGrowing(at: time) { break }
+            if connection?.machine.load != 0, isGrowing(at: time, beside: connection) { break }
             guard let connection else { break }
             groups.removeFirst()
             connection.submit(request, at: time)
@@ -23,7 +23,7 @@ extension Reactor {
             pins.count < max(1, connections.count - 1)
         {
             let candidate = leastLoaded(at: time) { $0.owner == nil && $0.machine.isLive }
-            if candidate?.machine.isDrained != true, isGrowing(at: time) { break }
+            if candidate?.machine.isDrained != true, isGrowing(at: time, beside: candidate) { break }
             guard let candidate else { break }
             transactions.removeFirst()
             candidate.owner = id

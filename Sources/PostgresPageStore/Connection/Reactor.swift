@@ -62,7 +62,7 @@ final class Reactor: @unchecked Sendable {
 
     /// How long `close` waits for side threads, which may be resolving a host name.
     static let closeLimit = Duration.seconds(2)
-    /// How long requests wait for a new connection while other connections are open.
+    /// How long requests wait for a new connection while other connections are open and answer.
     static let growthLimit = Duration.milliseconds(100)
     /// How often a request is sent again because its named statements were missing or outdated.
     static let mostRepetitions = 3

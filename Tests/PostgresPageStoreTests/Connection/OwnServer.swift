@@ -174,16 +174,16 @@ extension Trait where Self == OwnServerTrait {
 extension PostgresPool {
     /// One statement, with a deadline that only a hanging test meets.
     @discardableResult
-    func run(_ sql: String, _ values: [Value] = [], within limit: Duration = .seconds(60)) async throws -> Rows {
+    func run(_ sql: String, _ values: [Value] = [], within limit: Duration = .seconds(300)) async throws -> Rows {
         try await run([Statement(sql, values)], until: .now + limit)[0]
     }
 
     /// Lets time pass at the server.
     func pause(_ seconds: Double) async throws { try await run("SELECT pg_sleep(\(seconds))") }
 
-    /// Waits until a query returns true.
+    /// Waits until a query returns true. The limit is one that only a hanging test meets.
     func wait(for condition: String, _ values: [Value] = []) async throws {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(300)
         while try await run(condition, values).bool(0, 0) != true {
             try #require(ContinuousClock.now < end, "never true: \(condition)")
             try await pause(0.01)

@@ -22,17 +22,17 @@ extension ServerTests {
     @Test("A transaction commits when its body returns, with or without a commit of its own")
     func commits() async throws {
         try await withTable("commits") { pool in
-            let seen = try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+            let seen = try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                 _ = try await transaction.run([Statement("INSERT INTO commits VALUES (1)")])
                 return try await transaction.run([Statement("SELECT count(*) FROM commits")])[0].integer(0, 0)
             }
             #expect(seen == 1)
-            let rows = try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+            let rows = try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                 _ = try await transaction.run([Statement("INSERT INTO commits VALUES (2)")])
                 return try await transaction.commit(with: [Statement("INSERT INTO commits VALUES (3) RETURNING n")])
             }
             #expect(rows.count == 1 && rows[0].integer(0, 0) == 3)
-            try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+            try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                 _ = try await transaction.commit(with: [Statement("INSERT INTO commits VALUES (4)")])
             }
             let stored = try await count(pool, "commits")
@@ -45,14 +45,14 @@ extension ServerTests {
         try await withTable("rollbacks") { pool in
             let insert = Statement("INSERT INTO rollbacks VALUES (1)")
             let thrown = await postgresError {
-                try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+                try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                     _ = try await transaction.run([insert])
                     throw PostgresError(.server, "thrown by the body")
                 }
             }
             #expect(thrown?.message == "thrown by the body")
             let failed = await postgresError {
-                try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+                try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                     _ = try await transaction.run([insert])
                     // The body forgets the error, but the transaction does not.
                     _ = try? await transaction.run([Statement("SELECT 1 / 0")])
@@ -60,7 +60,7 @@ extension ServerTests {
             }
             #expect(failed?.sqlstate == "22012")
             let lastFailed = await postgresError {
-                try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+                try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                     _ = try await transaction.run([insert])
                     _ = try await transaction.commit(with: [Statement("SELECT 1 / 0")])
                 }
@@ -68,13 +68,13 @@ extension ServerTests {
             #expect(lastFailed?.sqlstate == "22012")
             let cancelled = Task {
                 await postgresError {
-                    try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
-                        _ = try await transaction.run([insert, Statement("SELECT pg_sleep(60) /* rolled back */")])
+                    try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
+                        _ = try await transaction.run([insert, Statement("SELECT pg_sleep(600) /* rolled back */")])
                     }
                 }
             }
             try await pool.wait(
-                for: "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(60) /* rolled%'")
+                for: "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600) /* rolled%'")
             cancelled.cancel()
             #expect(await cancelled.value?.code == .cancelled)
             let stored = try await count(pool, "rollbacks")
@@ -99,10 +99,10 @@ extension ServerTests {
                             let insert = Statement(
                                 "INSERT INTO many_transactions VALUES ($1)", [.integer(Int64(number))])
                             guard number % 2 == 0 else {
-                                _ = try await pool.run([insert], until: .now + .seconds(60))
+                                _ = try await pool.run([insert], until: .now + .seconds(300))
                                 return
                             }
-                            try await pool.transaction(until: .now + .seconds(60)) {
+                            try await pool.transaction(until: .now + .seconds(300)) {
                                 transaction throws(PostgresError) in
                                 _ = try await transaction.run([insert])
                                 _ = try await transaction.run([Statement("SELECT pg_sleep(0.001)")])
@@ -121,7 +121,7 @@ extension ServerTests {
     func lostTransaction() async throws {
         try await withTable("lost_transactions") { pool in
             let error = await postgresError {
-                try await pool.transaction(until: .now + .seconds(60)) { transaction throws(PostgresError) in
+                try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
                     let rows = try await transaction.run([
                         Statement("INSERT INTO lost_transactions VALUES (1)"), Statement("SELECT pg_backend_pid()"),
                     ])
@@ -130,7 +130,7 @@ extension ServerTests {
                             Statement(
                                 "SELECT pg_terminate_backend($1::int8::int4)", [.integer(rows[1].integer(0, 0) ?? 0)])
                         ],
-                        until: .now + .seconds(60))
+                        until: .now + .seconds(300))
                     _ = try await transaction.run([Statement("SELECT 1")])
                 }
             }
@@ -146,13 +146,13 @@ extension ServerTests {
             let readOnly = await postgresError {
                 _ = try await pool.run(
                     [Statement("SET TRANSACTION READ ONLY"), Statement("INSERT INTO codes VALUES (1)")],
-                    until: .now + .seconds(60))
+                    until: .now + .seconds(300))
             }
             #expect(readOnly?.code == .readOnly)
             let denied = await postgresError {
                 _ = try await pool.run(
                     [Statement("SET LOCAL ROLE scram"), Statement("SELECT * FROM codes")],
-                    until: .now + .seconds(60))
+                    until: .now + .seconds(300))
             }
             #expect(denied?.code == .permission)
             #expect(await postgresError { try await pool.run("SELECT nothing FROM codes") }?.sqlstate == "42703")

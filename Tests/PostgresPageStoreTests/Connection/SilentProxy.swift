@@ -2,30 +2,55 @@
 import Glibc
 import Synchronization
 
-/// A TCP proxy on loopback that can drop the bytes of the server, stop, or reset. One thread per direction.
+/// A TCP proxy on loopback that can hold connections back, drop the bytes of the server, or reset. One thread per
+/// direction.
 final class SilentProxy: Sendable {
     private struct State {
         var descriptors: [Int32] = []
         var isDropping = false
-        var isStopped = false
+        var isHolding = false
+        /// The clients whose connections are held back.
+        var held: [Int32] = []
     }
 
     let port: UInt16
     private let listener: Int32
+    private let target: UInt16
     private let state = Mutex(State())
 
     init(port target: UInt16) throws {
         (listener, port) = try OwnServer.silentListener()
+        self.target = target
         SilentProxy.thread { [self] in
             while true {
                 let client = accept(listener, nil, nil)
                 guard client >= 0 else { return }
-                guard let server = SilentProxy.connect(target) else { continue }
-                state.withLock { $0.descriptors += [client, server] }
-                SilentProxy.thread { [self] in copy(client, server, isAnswer: false) }
-                SilentProxy.thread { [self] in copy(server, client, isAnswer: true) }
+                let isHeld = state.withLock { state in
+                    if state.isHolding { state.held.append(client) }
+                    return state.isHolding
+                }
+                if !isHeld { forward(client) }
             }
         }
+    }
+
+    private func forward(_ client: Int32) {
+        guard let server = SilentProxy.connect(target) else { return }
+        state.withLock { $0.descriptors += [client, server] }
+        SilentProxy.thread { [self] in copy(client, server, isAnswer: false) }
+        SilentProxy.thread { [self] in copy(server, client, isAnswer: true) }
+    }
+
+    /// Accepts new connections, and delivers nothing of them.
+    func holdConnections() { state.withLock { $0.isHolding = true } }
+
+    /// Delivers what the held connections have sent and will send.
+    func releaseConnections() {
+        let held = state.withLock { state in
+            defer { (state.isHolding, state.held) = (false, []) }
+            return state.held
+        }
+        for client in held { forward(client) }
     }
 
     /// Reads the answers of the server, and delivers no more of them.
