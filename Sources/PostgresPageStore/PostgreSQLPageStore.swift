@@ -105,9 +105,9 @@ extension PostgreSQLPageStore {
         /// another storage.
         package var countsUp = false
 
-        /// Whether a list whose version was compared lately is read without a request. For tests that read through one
-        /// object what another one has just committed.
-        package var trustsNotices = true
+        /// How long a list whose version was compared is read without a request, while no notice of a change arrives.
+        /// Zero is for tests that read through one object what another one has just committed.
+        package var trust = CheckedLists.trust
 
         /// Creates settings with the default values.
         public init() {}

@@ -117,13 +117,11 @@ struct ServerFleetTests {
     func statementTimeout() async throws {
         let schema = try Schema()
         await (try await schema.open()).close()
-        let address = schema.address + (schema.address.contains("?") ? "&" : "?") + "options=-cstatement_timeout%3D300"
-        var options = schema.options
-        options.busyBudget = .seconds(5)
-        let store = try await PostgreSQLPageStore.open(address, mode: .mustExist, options: options)
+        let address = schema.address + (schema.address.contains("?") ? "&" : "?") + "options=-cstatement_timeout%3D3000"
+        let store = try await PostgreSQLPageStore.open(address, mode: .mustExist, options: schema.options)
         let locking = Task {
             try? await schema.run(
-                "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(15)", "COMMIT")
+                "BEGIN", "LOCK TABLE \(schema.name).query IN ACCESS EXCLUSIVE MODE", "SELECT pg_sleep(600)", "COMMIT")
         }
         try await withPool(schema.address) { pool in
             try await pool.wait(

@@ -29,7 +29,7 @@ struct Replica {
         var options = PostgreSQLPageStore.Options()
         options.schema = String(cString: getenv("PAGECACHE_SCHEMA"))
         options.connections = 2
-        options.busyBudget = .seconds(30)
+        options.busyBudget = .seconds(60)
         options.ownerLease = .seconds(5)
         if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
         let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
@@ -41,7 +41,7 @@ struct Replica {
         }
         // Shows the sign of life, and then waits until all replicas have begun.
         try await replica.hold(0, contested[0])
-        let latest = ContinuousClock.now + .seconds(60)
+        let latest = ContinuousClock.now + .seconds(300)
         let go = String(cString: getenv("PAGECACHE_GO"))
         while access(go, F_OK) != 0, ContinuousClock.now < latest { usleep(10_000) }
         let end = ContinuousClock.now + .seconds(seconds)

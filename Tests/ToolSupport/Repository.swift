@@ -13,7 +13,7 @@ public enum Repository {
 
 /// Repeats an attempt until it succeeds. The deadline only ends a test that would hang.
 public func eventuallyAwaiting(_ what: String, _ attempt: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + .seconds(300)
     while !(try await attempt()) {
         if ContinuousClock.now > deadline { throw Overdue(what: what) }
     }

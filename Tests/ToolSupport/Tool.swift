@@ -37,7 +37,7 @@ public func withOrigin<Value>(_ origin: DemoOrigin, _ body: (String) async throw
 /// Waits for the effect of another process. No clock can be advanced for it. The deadline only ends a test that would
 /// hang.
 public func eventually(_ what: String, _ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + .seconds(300)
     while !condition() {
         if ContinuousClock.now > deadline { throw Overdue(what: what) }
         await Task.yield()

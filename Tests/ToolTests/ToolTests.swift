@@ -191,7 +191,6 @@ struct ToolTests {
 
     @Test("The demo runs to its end and leaves no file behind")
     func demo() async throws {
-        let started = ContinuousClock.now
         let ended = try await Tool.run(["demo"], environment: ["TMPDIR": folder.path])
         #expect(ended.status == 0, "\(ended.errors)")
         #expect(ended.output.contains("kill -9 after"))
@@ -202,8 +201,6 @@ struct ToolTests {
         #expect(try #require(stored) + #require(missing) == 101)
         #expect(ended.output.contains("answered with 304"))
         #expect(ended.output.contains("sync ends with 75"))
-        // Alone the demo takes four seconds. Here two hundred tests compete for the same processors.
-        #expect(ContinuousClock.now - started < .seconds(240))
         #expect(folder.contents == [])
     }
 }

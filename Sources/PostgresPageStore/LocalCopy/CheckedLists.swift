@@ -72,10 +72,13 @@ struct CheckedLists {
 
     /// Returns a list that is unchanged since it was read, unless a notice is still on its way. Returns nil if the
     /// server has to be asked.
-    /// - Parameter changeCount: the change count now.
-    func trusted(_ query: QueryID, changeCount: UInt64?, at now: ContinuousClock.Instant) -> CheckedList? {
-        guard let list = lists[query], let changeCount, list.changeCount == changeCount,
-            now - list.checkedAt < CheckedLists.trust
+    /// - Parameters:
+    ///   - changeCount: the change count now.
+    ///   - trust: how long a comparison counts.
+    func trusted(
+        _ query: QueryID, changeCount: UInt64?, for trust: Duration, at now: ContinuousClock.Instant
+    ) -> CheckedList? {
+        guard let list = lists[query], let changeCount, list.changeCount == changeCount, now - list.checkedAt < trust
         else { return nil }
         return list
     }

@@ -24,8 +24,8 @@ package final class CopiedPages: Sendable {
 
     deinit { task.withLock { $0?.cancel() } }
 
-    func trusted(_ query: QueryID, changeCount: UInt64?) -> CheckedList? {
-        lists.withLock { $0.trusted(query, changeCount: changeCount, at: .now) }
+    func trusted(_ query: QueryID, changeCount: UInt64?, for trust: Duration) -> CheckedList? {
+        lists.withLock { $0.trusted(query, changeCount: changeCount, for: trust, at: .now) }
     }
 
     func note(_ checked: CheckedList, rows: [PageRow], in range: Range<Int>) {

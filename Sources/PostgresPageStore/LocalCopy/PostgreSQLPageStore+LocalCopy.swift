@@ -46,8 +46,7 @@ extension PostgreSQLPageStore {
     func pages(_ range: Range<Int>, of query: QueryID, _ copy: CopiedPages) async throws(StorageError) -> PagesRead? {
         // Read before the query: a change that is counted later makes the list untrusted.
         let changeCount = announcer.changeCount(of: query)
-        if options.trustsNotices, let list = copy.trusted(query, changeCount: changeCount), let rows = list.pages(range)
-        {
+        if let list = copy.trusted(query, changeCount: changeCount, for: options.trust), let rows = list.pages(range) {
             let contents = await copy.file.contents(of: rows, in: query)
             if contents.allSatisfy({ $0 != nil }) {
                 copy.count(isHit: true)

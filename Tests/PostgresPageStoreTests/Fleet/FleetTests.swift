@@ -50,7 +50,7 @@ struct FleetTests {
     ) async throws -> PostgreSQLPageStore {
         var options = PostgreSQLPageStore.Options()
         options.schema = schema
-        options.busyBudget = .seconds(30)
+        options.busyBudget = .seconds(60)
         return try await PostgreSQLPageStore.open(address, mode: mode, options: options)
     }
 
@@ -95,7 +95,8 @@ struct FleetTests {
     func killedAndStopped() async throws {
         // The first store creates the schema.
         await (try await open()).close()
-        let limit = Double(FleetTests.goal) / 500
+        // A machine that is ten times as slow as a usual one reaches the goal, too.
+        let limit = Double(FleetTests.goal) / 50
         var members = try await start(8, for: limit)
         // A store with a trigger is refused, so that the notes begin once all replicas have opened it.
         try await withPool { try await $0.wait(for: "SELECT count(*) >= 8 FROM \(schema).owner") }
@@ -146,20 +147,26 @@ struct FleetTests {
     func control() async throws {
         await (try await open()).close()
         try Data().write(to: URL(fileURLWithPath: go))
-        let members = try await start(4, for: 8)
-        let end = ContinuousClock.now + .seconds(6)
+        let members = try await start(4, for: 600)
+        let latest = ContinuousClock.now + .seconds(300)
         try await withPool { pool in
+            try await pool.wait(for: "SELECT count(*) >= 4 FROM \(schema).owner")
             // An edit that finds its row by position alone ends the lease of another replica.
-            while ContinuousClock.now < end {
+            var ended = 0
+            while ended < 100, ContinuousClock.now < latest {
                 // A deadlock with a replica ends one of the two.
-                _ = try? await pool.run(
+                let rows = try? await pool.run(
                     """
                     UPDATE \(schema).ledger SET state = 'pending', lease_token = NULL, lease_process = NULL,
-                        lease_name = NULL, lease_until = NULL, lease_boot = NULL WHERE start >= \(1_000_000)
+                        lease_name = NULL, lease_until = NULL, lease_boot = NULL
+                    WHERE start >= \(1_000_000) AND lease_token IS NOT NULL
                     """)
+                ended += rows?.affected ?? 0
                 try await pool.pause(0.002)
             }
         }
+        // Without the file the replicas end their work.
+        unlink(go)
         let history = try await history(members)
         #expect(!history.lost.isEmpty)
     }
@@ -233,7 +240,7 @@ struct FleetTests {
         print(
             "fleet, failover: \(history.steps) steps, \(held.count) items, \(missing.count) lost, crash at \(crashedAt)"
         )
-        #expect(history.steps > 500)
+        #expect(!history.stored.isEmpty)
         // The suite's server serves the next test again.
         _ = await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["stop", standby]))
         try FileManager.default.removeItem(atPath: standby)
