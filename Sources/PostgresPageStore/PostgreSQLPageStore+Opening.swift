@@ -21,16 +21,24 @@ extension PostgreSQLPageStore {
     ) async throws(StorageError) -> PostgreSQLPageStore {
         let place = name(of: connectionString, schema: options.schema)
         let pool: PostgresPool
+        let ownPool: PostgresPool
         do throws(PostgresError) {
             var settings = PostgresPool.Options()
             settings.connections = max(1, options.connections)
             settings.cancellationGrace = PostgreSQLPageStore.cancellationGrace
             pool = try PostgresPool(connectionString, options: settings)
+            settings.connections = 1
+            ownPool = try PostgresPool(connectionString, options: settings)
         } catch {
             // An address that cannot be parsed may have its password anywhere.
             throw StorageError(error, at: "PostgreSQL")
         }
-        let server = Server(pool, Dialect(schema: options.schema), options, clock: clock, place: place)
+        let dialect = Dialect(schema: options.schema)
+        let server = Server(pool, dialect, options, clock: clock, place: place)
+        var unflushed = options
+        unflushed.durability = .normal
+        let liveness = Liveness(
+            lease: options.ownerLease, on: Server(ownPool, dialect, unflushed, clock: clock, place: place))
         do throws(StorageError) {
             let migrator = Migrator(server: server, schema: options.schema, name: place)
             let stamp = try await migrator.open(creates: mode == .createIfMissing)
@@ -45,9 +53,10 @@ extension PostgreSQLPageStore {
             copy?.start(on: server, every: options.pollInterval * 10)
             return PostgreSQLPageStore(
                 name: place, server: server, isReadOnly: mode == .readOnly, options: options,
-                accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer, copy: copy,
-                stamps: stamps)
+                accesses: ReadLog(openedAt: openedAt ?? Timestamp(milliseconds: 0)), announcer: announcer,
+                liveness: liveness, copy: copy, stamps: stamps)
         } catch {
+            await liveness.end()
             await server.close()
             throw error
         }

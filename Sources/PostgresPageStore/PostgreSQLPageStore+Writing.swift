@@ -79,7 +79,7 @@ extension PostgreSQLPageStore {
         if let range = request.surroundings { requests += ExcerptReading.requests(range, of: query) }
         if let moment, let reads = accesses.drain(at: moment.now) { requests.append(note(reads)) }
         var found = try await server.write(requests)[...]
-        if renewal != nil { liveness.renewed(at: began, on: server) }
+        if renewal != nil { liveness.renewed(at: began) }
         let row = found.removeFirst().first
         if renewal != nil { found.removeFirst() }
         guard let taken = LeaseStatements.taken(found.removeFirst(), boot: moment?.uptime.boot ?? ServerClock.boot)
@@ -174,7 +174,7 @@ extension PostgreSQLPageStore {
                 (LeaseStatements.lockingLists, [.integers(queries)]), liveness.renewal,
                 LeaseStatements.renew(own.map(\.lease.token), for: duration, at: moment),
             ])
-        liveness.renewed(at: began, on: server)
+        liveness.renewed(at: began)
         var held: Set<LeaseToken> = []
         liveness.leases.withLock { leases in
             for row in found.last?.all.map({ $0 }) ?? [] {

@@ -23,7 +23,7 @@ public final class PostgreSQLPageStore: PageStorage {
 
     init(
         name: String, server: Server, isReadOnly: Bool, options: Options, accesses: ReadLog<ReadBody>,
-        announcer: ServerChangeNotifier, copy: CopiedPages?,
+        announcer: ServerChangeNotifier, liveness: Liveness, copy: CopiedPages?,
         stamps: any RandomNumberGenerator & Sendable
     ) {
         self.name = name
@@ -32,16 +32,16 @@ public final class PostgreSQLPageStore: PageStorage {
         self.options = options
         self.accesses = accesses
         self.announcer = announcer
+        self.liveness = liveness
         self.copy = copy
         self.stamps = Mutex(stamps)
-        liveness = Liveness(lease: options.ownerLease)
     }
 
     /// Ends the leases of this object and the streams of notices, and closes the connections.
     public func close() async {
         announcer.close()
         await copy?.close()
-        await liveness.end(on: server)
+        await liveness.end()
         await server.close()
     }
 
@@ -71,7 +71,8 @@ extension PostgreSQLPageStore {
     public struct Options: Hashable, Sendable {
         /// The schema that holds the tables. Defaults to `pagecache`.
         public var schema = "pagecache"
-        /// The number of connections; 1 or more. Calls share them. Defaults to 4.
+        /// The number of connections; 1 or more. Calls share them. Notices and signs of life have one more each. Defaults
+        /// to 4.
         public var connections = 4
         /// The longest time that a call waits for the server and for commits of other replicas before it throws `busy` or
         /// `unavailable` (R42). More than 0. Defaults to 5 seconds.

@@ -139,7 +139,7 @@ struct ServerFleetTests {
         _ = try await withPool(schema.address) { pool in
             try await pool.run(
                 """
-                SELECT pg_terminate_backend(pid) FROM pg_locks
+                SELECT pg_cancel_backend(pid) FROM pg_locks
                 WHERE mode = 'AccessExclusiveLock' AND relation = '\(schema.name).query'::regclass
                 """)
         }

@@ -48,13 +48,49 @@ struct ServerLeaseTests {
         _ = try await first.claim(LeaseRequest([10], for: .seconds(600), by: owner), of: query)
         let expire = "UPDATE \(schema.name).owner SET alive_until = clock_timestamp() - interval '1 second'"
         try await schema.run(expire)
-        await first.liveness.renew(on: first.server)
+        await first.liveness.renew()
         let others = LeaseRequest([10], for: .seconds(600))
         #expect(try await second.claim(others, of: query).offsets == [10])
         #expect(try await first.heartbeat(owner, for: .seconds(600)) == [token])
         #expect(try await second.claim(LeaseRequest([0], for: .seconds(600)), of: query).leases == [])
         await first.close()
         await second.close()
+    }
+
+    @Test("A replica whose connections wait for a locked list renews its sign of life")
+    func blocked() async throws {
+        let schema = try Schema()
+        var options = schema.options
+        options.connections = 1
+        options.busyBudget = .seconds(300)
+        let store = try await PostgreSQLPageStore.open(schema.address, options: options)
+        let (locked, other) = (try await store.register("locked").id, try await store.register("other").id)
+        _ = try await store.claim(LeaseRequest([0], for: .seconds(600)), of: other)
+        let locking = Task {
+            _ = try? await schema.run(
+                "BEGIN", "SELECT 1 FROM \(schema.name).query WHERE id = \(locked.rawValue) FOR UPDATE",
+                "SELECT pg_sleep(600) /* \(schema.name) */")
+        }
+        let others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE"
+        let sleeper = "\(others) '%pg_sleep(600) /* \(schema.name)%' AND state = 'active'"
+        try await withPool(schema.address) { observer in
+            try await observer.wait(for: "SELECT count(*) = 1 \(sleeper)")
+            let claim = Task { try await store.claim(LeaseRequest([0], for: .seconds(600)), of: locked).offsets }
+            try await observer.wait(
+                for: "SELECT count(*) = 1 \(others) '%\(schema.name)%' AND wait_event_type = 'Lock'")
+            // As a third of the lease later.
+            try await observer.run(
+                "UPDATE \(schema.name).owner SET alive_until = clock_timestamp() + interval '1 minute'")
+            await store.liveness.renew()
+            let alive = try await observer.run(
+                "SELECT alive_until > clock_timestamp() + interval '2 minutes' FROM \(schema.name).owner")
+            #expect(alive.bool(0, 0) == true)
+            #expect(try await observer.run("SELECT count(*) = 1 \(sleeper)").bool(0, 0) == true)
+            try await observer.run("SELECT pg_cancel_backend(pid) \(sleeper)")
+            #expect(try await claim.value == [0])
+        }
+        await locking.value
+        await store.close()
     }
 
     @Test("A replica whose sign of life has passed renews it before it takes a lease", arguments: [false, true])
@@ -95,14 +131,14 @@ struct ServerLeaseTests {
         let other = try await schema.open()
         let request = LeaseRequest([0, 10], for: .seconds(600))
         let stored: Set = [held.rawValue, ended.rawValue]
-        await store.liveness.endOrphaned(stored, on: store.server)
+        await store.liveness.endOrphaned(stored)
         #expect(try await other.claim(request, of: query).leases == [])
         // A request whose answer is under way may own it.
         store.liveness.grantsUnderWay.add(1, ordering: .relaxed)
-        await store.liveness.endOrphaned(stored, on: store.server)
+        await store.liveness.endOrphaned(stored)
         #expect(try await other.claim(request, of: query).leases == [])
         store.liveness.grantsUnderWay.subtract(1, ordering: .relaxed)
-        await store.liveness.endOrphaned(stored, on: store.server)
+        await store.liveness.endOrphaned(stored)
         #expect(try await other.claim(request, of: query).offsets == [10])
         #expect(try await store.record([.succeeded(offset: 0, lease: held)], for: query) == [])
         await store.close()

@@ -38,7 +38,7 @@ extension PostgreSQLPageStore {
                 leases.add(lease, of: plan.query, by: request.owner, for: request.duration, at: done.moment)
             }
         }
-        if done.renewed { liveness.renewed(at: began, on: server) }
+        if done.renewed { liveness.renewed(at: began) }
         if !done.changes.changes.isEmpty { announcer.announce([done.changes]) }
         return done.receipt
     }

@@ -8,12 +8,18 @@ import Synchronization
 /// A crash of the server or a failover can bring a lease back that its owner has ended. The renewal finds such leases, and
 /// ends them at its second look.
 ///
+/// The renewals have a connection of their own: on a shared one they would wait behind a statement that waits for the lock of
+/// a list, while the row expires. They are never flushed, also because a commit that no standby confirms must not hold them
+/// up: a row that a crash or a failover brings back expires sooner, and no lease of a dead replica counts longer.
+///
 /// State: the leases that the object holds, the time of the last renewal, the task that renews and the suspected leases,
-/// behind mutexes; the number of grants under way. The task starts with the first lease.
+/// behind mutexes; the number of grants under way. The task starts with the first lease. The connection is opened by its
+/// first renewal, and closed by `end`.
 final class Liveness: Sendable {
     /// The name in the leases. Random, so that no later object has it.
     let name: String
     private let lease: Duration
+    private let server: Server
     /// The leases that the object took and that have not ended.
     let leases = Mutex(HeldLeases())
     /// The requests for leases whose answer has not arrived, so that their leases are not in `leases` yet.
@@ -28,8 +34,10 @@ final class Liveness: Sendable {
         var isEnded = false
     }
 
-    init(lease: Duration) {
+    /// - Parameter server: the server, over a connection that nothing else uses.
+    init(lease: Duration, on server: Server) {
         self.lease = max(lease, .seconds(3))
+        self.server = server
         name = "r" + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
@@ -66,22 +74,22 @@ final class Liveness: Sendable {
 
     /// Notes that the renewal was committed, and keeps the row alive from now on.
     /// - Parameter began: a time before the renewal was sent.
-    func renewed(at began: ContinuousClock.Instant, on server: Server) {
+    func renewed(at began: ContinuousClock.Instant) {
         state.withLock { state in
             state.renewedAt = began
             guard state.task == nil, !state.isEnded else { return }
             let pause = lease / 3
-            state.task = Task { [weak self, weak server] in
+            state.task = Task { [weak self] in
                 while !Task.isCancelled {
                     do { try await Task.sleep(for: pause) } catch { return }
-                    guard let self, let server else { return }
-                    await self.renew(on: server)
+                    guard let self else { return }
+                    await self.renew()
                 }
             }
         }
     }
 
-    func renew(on server: Server) async {
+    func renew() async {
         let began = ContinuousClock.now
         guard
             let found = try? await server.write([
@@ -89,7 +97,7 @@ final class Liveness: Sendable {
             ])
         else { return }
         state.withLock { $0.renewedAt = began }
-        await endOrphaned(Set(found[2].all.map { $0.int64(0) }), on: server)
+        await endOrphaned(Set(found[2].all.map { $0.int64(0) }))
     }
 
     private static let stored = SQL(
@@ -104,7 +112,7 @@ final class Liveness: Sendable {
     /// Ends the leases that two looks found at the server and not here. Between two looks every request for leases returns:
     /// one that is under way at the second look puts the decision off.
     /// - Parameter stored: the tokens of this object at the server, read before the leases here.
-    func endOrphaned(_ stored: Set<Int64>, on server: Server) async {
+    func endOrphaned(_ stored: Set<Int64>) async {
         // Read before the leases, because a grant that returns between the two reads is then among them.
         let isCertain = grantsUnderWay.load(ordering: .sequentiallyConsistent) == 0
         let unknown = stored.subtracting(leases.withLock { $0.tokens.map(\.rawValue) })
@@ -116,8 +124,8 @@ final class Liveness: Sendable {
         _ = try? await server.write([(Liveness.endingLeases, [.integers(orphaned.sorted()), .text(name)])])
     }
 
-    /// Removes the row, so that other replicas need not wait for its end.
-    func end(on server: Server) async {
+    /// Removes the row, so that other replicas need not wait for its end, and closes the connection.
+    func end() async {
         let wasAlive = state.withLock { state in
             defer { (state.isEnded, state.task) = (true, nil) }
             state.task?.cancel()
@@ -125,6 +133,7 @@ final class Liveness: Sendable {
             return state.task != nil && !state.isEnded
         }
         if wasAlive { _ = try? await server.write([(Liveness.ending, [.text(name)])]) }
+        await server.close()
     }
 }
 #endif
