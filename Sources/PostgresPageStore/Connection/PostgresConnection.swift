@@ -104,31 +104,13 @@ final class PostgresConnection {
             request.id, request.kind, results: roles.count, deadline: request.deadline, at: now)
         for action in actions {
             if case .send = action {
-                guard send(request.submission.statements, plans) else { return lose(.broken, at: now) }
+                guard handle?.send(request.submission.statements, plans) == true else {
+                    return lose(.broken, at: now)
+                }
             } else {
                 perform(action, at: now)
             }
         }
-    }
-
-    /// Returns false when the session is broken. Without the sync the server commits none of the statements.
-    private func send(_ encoded: [EncodedStatement], _ plans: [StatementCache.Plan]) -> Bool {
-        guard let connection = handle?.pointer else { return false }
-        for (statement, plan) in zip(encoded, plans) {
-            let code = statement.withParameters { count, types, values, lengths, formats -> Int32 in
-                switch plan {
-                case .unnamed:
-                    return PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
-                case .prepare(let name):
-                    guard PQsendPrepare(connection, name, statement.sql, count, types) == 1 else { return 0 }
-                    return PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
-                case .named(let name):
-                    return PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
-                }
-            }
-            guard code == 1 else { return false }
-        }
-        return PQpipelineSync(connection) == 1
     }
 
     func interrupt(_ id: Submission.ID, at now: Duration) { perform(machine.interrupt(id, at: now), at: now) }
@@ -198,21 +180,10 @@ final class PostgresConnection {
         case PGRES_PIPELINE_ABORTED: event = .aborted
         case PGRES_PIPELINE_SYNC: event = .sync
         case PGRES_FATAL_ERROR:
-            guard let state = pagecache_sqlstate(result.pointer).map({ String(cString: $0) }) else {
-                // An error of libpq itself: the session is broken.
-                return lose(.broken, at: now)
-            }
-            let message = pagecache_message(result.pointer).map { String(cString: $0) } ?? "no message"
-            let error = PostgresError(SQLState.code(state), info.redacted(message), sqlstate: state)
-            if isFatal(result.pointer) {
-                lastError = error
-                event = .fatal(isShutdown: state == SQLState.adminShutdown)
-            } else {
-                failure = error
-                event = .failed(
-                    state == SQLState.queryCanceled
-                        ? .queryCanceled : SQLState.isStaleStatement(state) ? .staleStatement : .other)
-            }
+            // An error of libpq itself: the session is broken.
+            guard let message = ServerMessage(result.pointer, info) else { return lose(.broken, at: now) }
+            if message.isFatal { lastError = message.error } else { failure = message.error }
+            event = message.event
         default: event = .unexpected
         }
         let role = nextRole(event)
@@ -254,15 +225,9 @@ final class PostgresConnection {
         if pagecache_function(result).map({ String(cString: $0) }) == "SyncRepWaitForLSN" {
             sent.first?.request.isUnconfirmed = true
         }
-        guard isFatal(result), let state = pagecache_sqlstate(result).map({ String(cString: $0) }) else { return }
-        let message = pagecache_message(result).map { String(cString: $0) } ?? "no message"
-        lastError = PostgresError(SQLState.code(state), info.redacted(message), sqlstate: state)
-        if state == SQLState.adminShutdown { wasShutDown = true }
-    }
-
-    private func isFatal(_ result: OpaquePointer) -> Bool {
-        guard let severity = pagecache_severity(result).map({ String(cString: $0) }) else { return false }
-        return severity == "FATAL" || severity == "PANIC"
+        guard let message = ServerMessage(result, info), message.isFatal else { return }
+        lastError = message.error
+        if message.isShutdown { wasShutDown = true }
     }
 
     // MARK: Actions
