@@ -7,7 +7,7 @@ final class Server: Sendable {
     let dialect: Dialect
     /// The source of every stored time; `nil` means the server's clock (R52).
     let clock: (any StorageClock)?
-    /// The number of round trips of explicit transactions, for tests.
+    /// The number of round trips, for tests.
     let roundTrips = Atomic<Int>(0)
     private let pool: PostgresPool
     private let options: PostgreSQLPageStore.Options
@@ -72,7 +72,7 @@ final class Server: Sendable {
     func read(_ request: Work.Request, _ budget: Budget = .brief) async throws(StorageError) -> Rows {
         let statement = dialect.statement(request.sql, request.values)
         return try await attempting(deadline(budget)) { until async throws(PostgresError) in
-            try await self.pool.run([statement], until: until)
+            try await self.run([statement], until: until)
         }[0]
     }
 
@@ -83,7 +83,7 @@ final class Server: Sendable {
     func read(_ requests: [Work.Request], _ budget: Budget = .brief) async throws(StorageError) -> [Rows] {
         let statements = requests.map { dialect.statement($0.sql, $0.values) }
         let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
-            try await self.pool.run([Server.snapshot] + statements + [Server.end], until: until)
+            try await self.run([Server.snapshot] + statements + [Server.end], until: until)
         }
         return Array(results.dropFirst().dropLast())
     }
@@ -113,7 +113,7 @@ final class Server: Sendable {
             (isFlushed ? [] : [Statement(Server.unflushed.text)])
             + requests.map { dialect.statement($0.sql, $0.values) }
         let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
-            try await self.pool.run(statements, until: until)
+            try await self.run(statements, until: until)
         }
         return Array(results.dropFirst(isFlushed ? 0 : 1))
     }
@@ -183,6 +183,13 @@ final class Server: Sendable {
         } catch {
             throw failure ?? StorageError(error, at: place)
         }
+    }
+
+    private func run(
+        _ statements: [Statement], until: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [Rows] {
+        roundTrips.add(1, ordering: .relaxed)
+        return try await pool.run(statements, until: until)
     }
 
     /// Runs a group, and repeats it after a conflict or a lost connection.

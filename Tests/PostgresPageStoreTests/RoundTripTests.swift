@@ -1,5 +1,6 @@
 #if PostgreSQL
 import PageModel
+import PagedRepositoryTesting
 import StorageSupport
 import Synchronization
 import Testing
@@ -12,20 +13,30 @@ struct RoundTripTests {
         PageWrite(offset: offset, content: items(range), evidence: .inferred)
     }
 
+    /// Opens a store that sends nothing by itself: no notices, and no comparisons of versions.
+    private func openQuiet() async throws -> PostgreSQLPageStore {
+        let schema = try Schema()
+        var options = schema.options
+        options.listensAtOnce = false
+        let store = try await PostgreSQLPageStore.open(schema.address, options: options)
+        store.announcer.close()
+        return store
+    }
+
+    private func cost(of store: PostgreSQLPageStore, _ work: () async throws -> Void) async throws -> Int {
+        let before = store.server.roundTrips.load(ordering: .relaxed)
+        try await work()
+        return store.server.roundTrips.load(ordering: .relaxed) - before
+    }
+
     @Test("A commit takes two round trips, whatever it edits, with a claim and an excerpt")
     func counts() async throws {
-        let schema = try Schema()
-        let store = try await schema.open()
+        let store = try await openQuiet()
         let query = try await store.register("list").id
-        func cost(_ work: () async throws -> Void) async throws -> Int {
-            let before = store.server.roundTrips.load(ordering: .relaxed)
-            try await work()
-            return store.server.roundTrips.load(ordering: .relaxed) - before
-        }
         func commit(_ edits: [ListEdit], ledger: [LedgerEdit] = []) async throws -> Int {
             let version = try #require(try await store.outline(of: query)).record.version
             let plan = CommitPlan(query: query, version: version, edits: edits, ledger: ledger)
-            return try await cost {
+            return try await cost(of: store) {
                 let request = LeaseRequest([9_000], for: .seconds(60), telling: 0..<100)
                 let receipt = try await store.commit(plan, claiming: request)
                 guard case .committed = receipt.outcome else { throw StorageError(.internal, "\(receipt.outcome)") }
@@ -42,6 +53,80 @@ struct RoundTripTests {
         #expect(try await commit([.markStale(30..<70)]) == 2)
         #expect(try await commit([.truncate(at: 101)]) == 2)
         #expect(try await commit([.touchPage(offset: 0, validator: nil)]) == 2)
+        await store.close()
+    }
+
+    @Test("Sixteen leases, their renewal and each read take one round trip, and the end of the leases two")
+    func leases() async throws {
+        let store = try await openQuiet()
+        let query = try await store.register("list").id
+        let registration = try await cost(of: store) { _ = try await store.register("list") }
+        #expect(registration == 1)
+        let offsets = (0..<16).map { $0 * 50 }
+        let owner = LeaseOwner("run")
+        let request = LeaseRequest(offsets, for: .seconds(600), by: owner, telling: 0..<1_000)
+        // The first request shows the sign of life as well, and finds no rows.
+        for _ in 0..<2 {
+            var leases: [Lease] = []
+            let claim = try await cost(of: store) { leases = try await store.claim(request, of: query).leases }
+            #expect(claim == 1 && leases.map(\.offset) == offsets)
+            var held: Set<LeaseToken> = []
+            let renewal = try await cost(of: store) { held = try await store.heartbeat(owner, for: .seconds(600)) }
+            #expect(renewal == 1 && held.count == 16)
+            let edits = leases.map { LedgerEdit.released(offset: $0.offset, lease: $0.token) }
+            let end = try await cost(of: store) { try await store.record(edits, for: query) }
+            #expect(end == 2)
+        }
+        let reads = try await cost(of: store) {
+            _ = try await store.outline(of: query)
+            _ = try await store.window(of: query, 0..<100)
+            _ = try await store.page(at: 0, of: query)
+        }
+        #expect(reads == 3)
+        await store.close()
+    }
+
+    @Test("A list of 200 pages is stored in two round trips for each page, and one for the first lease")
+    func firstSync() async throws {
+        let store = try await openQuiet()
+        let record = try await store.register("list")
+        let pages = 200
+        let sum = try await cost(of: store) {
+            var lease = try await store.claim(LeaseRequest([0], for: .seconds(600)), of: record.id).leases.first
+            for number in 0..<pages {
+                let (start, end) = (number * 10, number * 10 + 10)
+                let plan = CommitPlan(
+                    query: record.id, version: record.version, edits: [.insertPage(page(start, start..<end))],
+                    ledger: [.succeeded(offset: start, lease: lease?.token)])
+                let receipt = try await store.commit(plan, claiming: LeaseRequest([end], for: .seconds(600)))
+                #expect(receipt.outcome == .committed(record.version))
+                lease = receipt.grant?.leases.first
+            }
+        }
+        #expect(sum == 2 * pages + 1)
+        await store.close()
+    }
+
+    @Test("A commit over the bound of the journal reads the entries that it may drop, and not all young ones")
+    func journal() async throws {
+        let schema = try Schema()
+        let store = try await schema.open(clock: ManualClock(noon))
+        let query = try await store.register("list").id
+        for start in stride(from: 0, to: 200, by: 10) {
+            let version = ListVersion(generation: 1, revision: 0)
+            _ = try await store.commit(
+                CommitPlan(query: query, version: version, edits: [.insertPage(page(start, start..<start + 10))]))
+        }
+        // The registration and twenty pages.
+        func read(at now: Timestamp) async throws -> Int {
+            try await store.server.read(JournalRow.mayBeDropped(of: query, at: now)).count
+        }
+        #expect(try await read(at: noon + .seconds(599)) == 2)
+        #expect(try await read(at: noon + .seconds(600)) == 21)
+        // Entries from the future were written before the clock was set back.
+        #expect(try await read(at: noon + .seconds(-600)) == 2)
+        #expect(try await read(at: noon + .seconds(-601)) == 21)
+        await store.close()
     }
 
     @Test("Positions of later edits are read where they are stored before the earlier ones")

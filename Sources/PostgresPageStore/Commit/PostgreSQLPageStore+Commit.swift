@@ -161,7 +161,7 @@ extension PostgreSQLPageStore {
             // Drops the oldest entries that may be dropped, until the journal takes at most three quarters of its bound.
             var pruning = JournalPruning(options.journal, kept: list.journalBytes + cost, at: now)
             var (last, next) = (Int?.none, Int?.none)
-            for row in try await work.read([(JournalRow.ages, [id])])[0].all {
+            for row in try await work.read([JournalRow.mayBeDropped(of: query, at: now)])[0].all {
                 guard pruning.next(at: row.time(1), cost: row.int(2)) else { break }
                 (last, next) = (next, row.int(0))
             }

@@ -6,7 +6,15 @@ enum JournalRow {
     private static let insert = SQL(
         "INSERT INTO @journal (query, counter, stamp, at, cost, changes, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)")
     static let deletingUntil = SQL("DELETE FROM @journal WHERE query = $1 AND counter <= $2")
-    static let ages = SQL("SELECT counter, at, cost FROM @journal WHERE query = $1 ORDER BY counter")
+    // The oldest entry and those after it up to the first young one. While a list grows fast, all entries are young, and
+    // every commit over the bound would read all of them.
+    private static let prunable = SQL(
+        """
+        SELECT counter, at, cost FROM @journal WHERE query = $1 AND counter <= coalesce(
+            (SELECT counter FROM @journal WHERE query = $1 AND at > $2 AND at <= $3 ORDER BY counter LIMIT 1 OFFSET 1),
+            \(Int64.max))
+        ORDER BY counter
+        """)
     static let since = SQL(
         """
         SELECT counter, stamp, at, cost, changes, seal FROM @journal
@@ -18,6 +26,14 @@ enum JournalRow {
     static let lastUntil = SQL(
         "SELECT counter, stamp FROM @journal WHERE query = $1 AND at <= $2 ORDER BY counter DESC LIMIT 1")
     static let oldest = SQL("SELECT counter, stamp FROM @journal WHERE query = $1 ORDER BY counter LIMIT 1")
+
+    /// The request for the entries that ``JournalPruning`` considers, oldest first: their counters, times and costs.
+    static func mayBeDropped(of query: QueryID, at now: Timestamp) -> (SQL, [Value]) {
+        (
+            prunable,
+            [.integer(query.rawValue), .time(now + JournalBound.age * -1), .time(now + JournalBound.age)]
+        )
+    }
 
     static func inserting(_ entry: JournalEntry, cost: Int, to query: QueryID) -> (SQL, [Value]) {
         let changes = JournalCodec.encode(entry.changes)
