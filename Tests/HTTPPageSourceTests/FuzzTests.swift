@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPPageSource
 
 /// Every answer of an origin is accepted or refused, without a crash or a hang. `Fuzz` defines the number of cases.
-@Suite("Fuzzing", .timeLimit(.minutes(10)))
+@Suite("Fuzzing", .timeLimit(.minutes(20)))
 struct FuzzTests {
     @Test("JSON: an accepted document that was damaged can be traversed to its last value")
     func documents() {

@@ -77,7 +77,7 @@ struct JSONGenerator {
     }
 }
 
-@Suite("Properties of JSON parsing", .timeLimit(.minutes(5)))
+@Suite("Properties of JSON parsing", .timeLimit(.minutes(20)))
 struct JSONPropertyTests {
     private func reference(_ text: [UInt8]) -> Any? {
         try? JSONSerialization.jsonObject(with: Data(text), options: [.fragmentsAllowed])

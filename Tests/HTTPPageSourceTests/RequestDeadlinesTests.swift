@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Deadlines of requests", .timeLimit(.minutes(1)))
+@Suite("Deadlines of requests", .timeLimit(.minutes(20)))
 struct RequestDeadlinesTests {
     private let deadlines = RequestDeadlines()
 

@@ -34,7 +34,7 @@ struct ChangingItemsTests {
 
     @Test(
         "Without ids the run ends after a few passes with 75, and names the option for the id",
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(20)))
     func withoutIDs() async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/room", room { _ in "" })
@@ -48,7 +48,7 @@ struct ChangingItemsTests {
 
     @Test(
         "With ids the list is complete, the next run takes three requests, and a sweep takes at most two walks",
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(20)))
     func withIDs() async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/room", room { #""event_id":"e\#($0)","room_id":"r","# })

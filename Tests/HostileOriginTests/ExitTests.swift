@@ -15,7 +15,7 @@ struct ExitTests {
     static let troubles = Trouble.all.filter { !$0.needsLowLimits }
 
     @Test(
-        "A failed first sync ends with 65, 69 or 77 and one line, and creates no store", .timeLimit(.minutes(3)),
+        "A failed first sync ends with 65, 69 or 77 and one line, and creates no store", .timeLimit(.minutes(20)),
         arguments: troubles)
     func nothingCached(trouble: Trouble) async throws {
         try await ToolBench.run { bench in
@@ -42,7 +42,7 @@ struct ExitTests {
 
     @Test(
         "A failed sync of a cached list ends with 65, 75 or 77, show prints the items byte for byte, and verify finds no damage",
-        .timeLimit(.minutes(3)), arguments: chosen)
+        .timeLimit(.minutes(20)), arguments: chosen)
     func somethingCached(trouble: Trouble) async throws {
         try await ToolBench.run { bench in
             let good = try await bench.sync(ToolBench.places)
@@ -70,7 +70,7 @@ struct ExitTests {
     }
 
     @Test(
-        "A sync of a circular list ends with 75 and keeps the fetched items", .timeLimit(.minutes(3)),
+        "A sync of a circular list ends with 75 and keeps the fetched items", .timeLimit(.minutes(20)),
         arguments: PagingTests.circles
     )
     func circle(circle: PagingTests.Circle) async throws {

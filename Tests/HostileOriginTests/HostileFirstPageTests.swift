@@ -12,7 +12,7 @@ import Testing
 struct HostileFirstPageTests {
     @Test(
         "A misbehaving origin leaves the stored pages unchanged, and the ledger records the failure of each attempt",
-        .timeLimit(.minutes(2)), arguments: Trouble.all)
+        .timeLimit(.minutes(20)), arguments: Trouble.all)
     func pageOne(trouble: Trouble) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
@@ -29,7 +29,7 @@ struct HostileFirstPageTests {
                 let began = ContinuousClock.now
                 let report = try await bench.sync()
                 // Other tests compete for the processor. An unbounded request would take minutes, or forever.
-                #expect(began.duration(to: .now) < .seconds(20), "the request exceeded its deadline")
+                #expect(began.duration(to: .now) < .seconds(55), "the request exceeded its deadline")
                 #expect(bench.asked.count - before <= trouble.mostRequests, "the request was repeated without a pause")
                 let failure = try #require(report.headFailure, "taken for a page")
                 try expect(failure, trouble, report)

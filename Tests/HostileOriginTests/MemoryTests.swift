@@ -78,7 +78,7 @@ struct MemoryTests {
 
     @Test(
         "A hostile answer ends the tool with 65, and adds at most four times the largest body to its usual memory",
-        .timeLimit(.minutes(3)), arguments: loads)
+        .timeLimit(.minutes(20)), arguments: loads)
     func bounded(load: Load) async throws {
         try await ToolBench.run { bench in
             let (good, usual) = try await sync(bench)

@@ -10,7 +10,7 @@ import Testing
 @Suite("A hostile origin: Retry-After")
 struct RetryAfterTests {
     @Test(
-        "An invalid Retry-After is ignored, and a distant date is reduced to an hour", .timeLimit(.minutes(2)),
+        "An invalid Retry-After is ignored, and a distant date is reduced to an hour", .timeLimit(.minutes(20)),
         arguments: [
             ("3", Duration.seconds(3)), ("3600", .seconds(3_600)), ("3601", .seconds(3_600)),
             ("2147483648", .seconds(3_600)),
@@ -38,7 +38,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "An enormous Retry-After is reduced to an hour at most", .timeLimit(.minutes(2)),
+        "An enormous Retry-After is reduced to an hour at most", .timeLimit(.minutes(20)),
         arguments: [
             "99999999999999999999", "9223372036854775807",
         ])
@@ -55,7 +55,7 @@ struct RetryAfterTests {
 
     @Test(
         "A Retry-After of zero or in the past does not shorten the usual pause (RFC 9110, 10.2.3)",
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(20)),
         arguments: [
             "0", "Sun, 06 Nov 1994 08:49:37 GMT",
         ])

@@ -10,7 +10,7 @@ import Testing
 extension OriginTests.RepositoryTests {
     @Test(
         "A list whose server is gone is served completely, and the failure is reported (R10, R14, R37)",
-        .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), .timeLimit(.minutes(2)),
+        .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), .timeLimit(.minutes(20)),
         arguments: RealOrigin.expected(.registry, .ara))
     func offline(origin: RealOrigin) async throws {
         try await withStore { store, network in
@@ -83,7 +83,7 @@ extension OriginTests.RepositoryTests {
 
     @Test(
         "A refresh finds insertions, and a sweep finds deletions in the middle and notifies observers (R22, R23)",
-        .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
+        .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(20)))
     func sweep() async throws {
         try await withStore { store, network in
             let origin = RealOrigin.kinto
@@ -120,7 +120,7 @@ extension OriginTests.RepositoryTests {
 
     @Test(
         "A pinned list is fetched completely in the background",
-        .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
+        .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(20)))
     func pinned() async throws {
         try await withStore { store, network in
             let lists = try await Embedding(RealOrigin.kinto.url, store, network)

@@ -69,7 +69,7 @@ extension OriginTests {
 
         @Test(
             "Every snapshot of the stream is a prefix of the list, and the last one is the whole list (R39)",
-            .enabled(if: RealOrigin.registry.isExpected), .timeLimit(.minutes(2)))
+            .enabled(if: RealOrigin.registry.isExpected), .timeLimit(.minutes(20)))
         func stream() async throws {
             try await withStore { store, network in
                 let list = try await Embedding(RealOrigin.registry.url, store, network).list

@@ -24,7 +24,7 @@ struct CompanionTests {
     /// Writes until a write fails. The store does not check again a file that it saw in place within the last
     /// millisecond.
     private func codeOfWrites(_ store: SQLitePageStore) async -> StorageError.Code? {
-        let end = ContinuousClock.now + .seconds(5)
+        let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {
             if let code = await code({ try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))")) }) {
                 return code

@@ -146,7 +146,7 @@ struct LocalPageCopyTests {
             try FileManager.default.removeItem(atPath: "\(folder.path)/copy/\(name)")
         }
         // The path is checked ten times a second. Until then the removed file serves its bytes.
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(120)
         while !FileManager.default.fileExists(atPath: path), ContinuousClock.now < end { _ = await copy.queries() }
         #expect(await found(pages, in: copy) == [false, false, false, false, false])
         await store(pages, in: copy)

@@ -76,7 +76,7 @@ struct OpeningTests {
         let took = began.duration(to: .now)
         // Once, each of thirty attempts waited for the whole budget. The upper bound is generous, because hundreds of
         // other tests compete for the processor.
-        #expect(took >= options.busyBudget && took < .seconds(30), "\(took)")
+        #expect(took >= options.busyBudget && took < .seconds(55), "\(took)")
         try other.execute("ROLLBACK")
     }
 

@@ -19,7 +19,7 @@ struct PlaceTests {
     /// Writes until a write fails. The store does not check again a file that it saw in place within the last
     /// millisecond.
     private func codeOfWrites(_ store: SQLitePageStore) async -> StorageError.Code? {
-        let end = ContinuousClock.now + .seconds(5)
+        let end = ContinuousClock.now + .seconds(120)
         var isPinned = false
         while ContinuousClock.now < end {
             if let code = await code({ try await store.setPinned(isPinned, QueryID(rawValue: 1)) }) { return code }

@@ -65,7 +65,7 @@ private final class WallClock: SyncClock, StorageClock {
     }
 }
 
-@Suite("Bad input: a clock that jumps", .timeLimit(.minutes(10)))
+@Suite("Bad input: a clock that jumps", .timeLimit(.minutes(20)))
 struct BadClockTests {
     private let bench = BadInputBench()
     private let origin = StagedOrigin()

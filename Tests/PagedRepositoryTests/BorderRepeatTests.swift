@@ -37,7 +37,7 @@ private final class ChainOrigin: Sendable {
     }
 }
 
-@Suite("Chains whose pages repeat items at their borders", .timeLimit(.minutes(5)))
+@Suite("Chains whose pages repeat items at their borders", .timeLimit(.minutes(20)))
 struct BorderRepeatTests {
     private let bench = BadInputBench()
 
@@ -142,7 +142,7 @@ struct BorderRepeatTests {
     }
 }
 
-@Suite("Grids without a total whose last page is full", .timeLimit(.minutes(5)))
+@Suite("Grids without a total whose last page is full", .timeLimit(.minutes(20)))
 struct FullLastPageTests {
     private let bench = BadInputBench()
 

@@ -64,7 +64,7 @@ enum ListChange: CaseIterable, Sendable {
     }
 }
 
-@Suite("At the edge of an application: the list changes between two pages", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: the list changes between two pages", .timeLimit(.minutes(20)))
 struct EdgeChangeTests {
     enum Kind: CaseIterable, Sendable { case stored, ephemeral, noStore }
 

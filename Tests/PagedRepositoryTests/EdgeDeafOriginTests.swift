@@ -19,7 +19,7 @@ private struct DeafOrigin: PageSource {
     }
 }
 
-@Suite("At the edge of an application: a custom source that ignores cancellation (X14)", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: a custom source that ignores cancellation (X14)", .timeLimit(.minutes(20)))
 struct EdgeDeafOriginTests {
     private let bench = BadInputBench()
 

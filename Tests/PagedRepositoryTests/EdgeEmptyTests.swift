@@ -26,7 +26,7 @@ private struct MixedOrigin: PageSource {
     }
 }
 
-@Suite("At the edge of an application: a list is never silently short or empty", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: a list is never silently short or empty", .timeLimit(.minutes(20)))
 struct EdgeEmptyTests {
     private let bench = BadInputBench()
 

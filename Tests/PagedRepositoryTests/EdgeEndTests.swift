@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-@Suite("At the edge of an application: ends that the origin contradicts", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: ends that the origin contradicts", .timeLimit(.minutes(20)))
 struct EdgeEndTests {
     private let bench = BadInputBench()
     private let rows = Row.list(0..<65)

@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-@Suite("At the edge of an application: failures and log-out", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: failures and log-out", .timeLimit(.minutes(20)))
 struct EdgeFailureTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "away", isRetryable: true)

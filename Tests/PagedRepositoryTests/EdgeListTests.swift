@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-@Suite("At the edge of an application: scrolling, options and the observable model", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: scrolling, options and the observable model", .timeLimit(.minutes(20)))
 struct EdgeListTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)

@@ -47,7 +47,7 @@ private final class CarelessOrigin: Sendable {
     }
 }
 
-@Suite("At the edge of an application: origins that answer positions wrongly", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: origins that answer positions wrongly", .timeLimit(.minutes(20)))
 struct EdgeOriginTests {
     private let bench = BadInputBench()
 

@@ -25,7 +25,8 @@ final class DeafSource: Sendable {
     }
 }
 
-@Suite("At the edge of an application: source calls that hang, cancel themselves or call back", .timeLimit(.minutes(5)))
+@Suite(
+    "At the edge of an application: source calls that hang, cancel themselves or call back", .timeLimit(.minutes(20)))
 struct EdgeSourceTests {
     private let bench = BadInputBench()
 
@@ -165,7 +166,7 @@ struct EdgeSourceTests {
     }
 }
 
-@Suite("At the edge of an application: a list that background work fetches", .timeLimit(.minutes(5)))
+@Suite("At the edge of an application: a list that background work fetches", .timeLimit(.minutes(20)))
 struct EdgeObserverTests {
     private let bench = BadInputBench()
 

@@ -17,7 +17,7 @@ private struct Event: Codable, Identifiable, Hashable, Sendable {
 }
 
 // This file imports no `PageModel`: `QueryKey`, `FetchFailure` and `ListTotal` come with `PagedRepository`.
-@Suite("Sources, codecs, updates and errors of a program", .timeLimit(.minutes(5)))
+@Suite("Sources, codecs, updates and errors of a program", .timeLimit(.minutes(20)))
 struct EmbeddingTests {
     private let clock = ManualClock()
     private let key = QueryKey("events")

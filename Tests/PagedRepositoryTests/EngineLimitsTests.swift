@@ -6,7 +6,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Request limits of background work", .timeLimit(.minutes(10)))
+@Suite("Request limits of background work", .timeLimit(.minutes(20)))
 struct EngineLimitsTests {
     /// Counts the requests in flight at an origin.
     ///

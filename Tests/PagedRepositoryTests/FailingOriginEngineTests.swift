@@ -42,7 +42,7 @@ extension BadInputBench {
     }
 }
 
-@Suite("Background work whose source misbehaves", .timeLimit(.minutes(10)))
+@Suite("Background work whose source misbehaves", .timeLimit(.minutes(20)))
 struct FailingOriginEngineTests {
     private let bench = BadInputBench()
 

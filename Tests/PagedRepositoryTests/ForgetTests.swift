@@ -6,7 +6,7 @@ import StorageSupport
 import Synchronization
 import Testing
 
-@Suite("Log-out: lists that are forgotten", .timeLimit(.minutes(5)))
+@Suite("Log-out: lists that are forgotten", .timeLimit(.minutes(20)))
 struct ForgetTests {
     private let bench = BadInputBench()
     private let mine = QueryKey("rows", scope: "ann")

@@ -39,7 +39,7 @@ private final class InterruptedStorage: RelayedStorage {
     }
 }
 
-@Suite("Lists that are forgotten while another call is suspended", .timeLimit(.minutes(5)))
+@Suite("Lists that are forgotten while another call is suspended", .timeLimit(.minutes(20)))
 struct ForgottenListTests {
     private let bench = BadInputBench()
     private let storage: InterruptedStorage

@@ -86,7 +86,7 @@ private final class Gate: Sendable {
     }
 }
 
-@Suite("A list whose source misbehaves", .timeLimit(.minutes(10)))
+@Suite("A list whose source misbehaves", .timeLimit(.minutes(20)))
 struct MisbehavingSourceTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)

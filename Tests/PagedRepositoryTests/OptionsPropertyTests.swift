@@ -82,7 +82,7 @@ private final class ErraticOrigin: PageSource {
 }
 
 /// Properties of lists under options at both ends of their ranges and sources that misbehave by chance.
-@Suite("Bad input: options at both ends, and sources that misbehave by chance", .timeLimit(.minutes(10)))
+@Suite("Bad input: options at both ends, and sources that misbehave by chance", .timeLimit(.minutes(20)))
 struct OptionsPropertyTests {
     private static let numbers = [Int.min, -1, 0, 1, 2, 63, 1 << 40, 1 << 59, Int.max]
     private static let times: [Duration] = [.seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .seconds(1)]

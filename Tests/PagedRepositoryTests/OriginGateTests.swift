@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Gate of an origin", .timeLimit(.minutes(10)))
+@Suite("Gate of an origin", .timeLimit(.minutes(20)))
 struct OriginGateTests {
     private struct Odd: Error, Equatable { var number: Int }
 

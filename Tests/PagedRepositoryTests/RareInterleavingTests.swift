@@ -43,7 +43,7 @@ private final class Foreign: PageSource {
     }
 }
 
-@Suite("Rare interleavings", .timeLimit(.minutes(10)))
+@Suite("Rare interleavings", .timeLimit(.minutes(20)))
 struct RareInterleavingTests {
     private let bench = BadInputBench()
 

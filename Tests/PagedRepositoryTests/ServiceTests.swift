@@ -7,7 +7,7 @@ import ServiceLifecycle
 import StorageSupport
 import Testing
 
-@Suite("Background work as a service", .timeLimit(.minutes(10)))
+@Suite("Background work as a service", .timeLimit(.minutes(20)))
 struct ServiceTests {
     @Test("A graceful shutdown of the service group stops the engine and releases the pages in flight")
     func gracefulShutdown() async throws {

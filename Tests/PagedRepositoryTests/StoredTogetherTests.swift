@@ -153,7 +153,7 @@ struct StoredTogetherTests {
 
     @Test(
         "The next page is requested while a page is stored, within the concurrency of the run",
-        .timeLimit(.minutes(1)), arguments: [1, 4])
+        .timeLimit(.minutes(20)), arguments: [1, 4])
     func whileStored(concurrency: Int) async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let slow = Mutex(0)
@@ -183,7 +183,7 @@ struct StoredTogetherTests {
         #expect(list.ledger.allSatisfy { $0.state == .ok && $0.attempts <= 1 }, "no lease is left behind")
     }
 
-    @Test("Pages that arrive together are stored together, in order of position (R1)", .timeLimit(.minutes(1)))
+    @Test("Pages that arrive together are stored together, in order of position (R1)", .timeLimit(.minutes(20)))
     func together() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let storage = NotedStorage(MemoryStorage(clock: clock))
@@ -200,7 +200,7 @@ struct StoredTogetherTests {
 
     @Test(
         "A failure among pages that arrived together does not affect the others, and their successors are requested",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(20)))
     func failureAmongThem() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let failed = Mutex(false)
@@ -222,7 +222,7 @@ struct StoredTogetherTests {
 
     @Test(
         "A Retry-After of one page also delays the successors of the other pages (R28)",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(20)))
     func pauseAmongThem() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let start = clock.now()
@@ -247,7 +247,7 @@ struct StoredTogetherTests {
 
     @Test(
         "A page is compared again when a neighbour replaced the page that it was compared with (R21)",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(20)))
     func replacedMeanwhile() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())
@@ -270,7 +270,7 @@ struct StoredTogetherTests {
 
     @Test(
         "A neighbour that stores one of the pages meanwhile costs a second look and no request (R4, R21)",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(20)))
     func neighbour() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())

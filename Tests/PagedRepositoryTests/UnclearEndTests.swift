@@ -54,7 +54,7 @@ private enum Evasion: CaseIterable {
     }
 }
 
-@Suite("Origins that give a wrong or no next page, or a wrong end", .timeLimit(.minutes(10)))
+@Suite("Origins that give a wrong or no next page, or a wrong end", .timeLimit(.minutes(20)))
 struct UnclearEndTests {
     private let bench = BadInputBench()
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The promises of the page "Coming from PaginatedListViewModel", for a list that a user scrolls through.
-@Suite("Coming from PaginatedListViewModel, scrolling", .timeLimit(.minutes(5)))
+@Suite("Coming from PaginatedListViewModel, scrolling", .timeLimit(.minutes(20)))
 struct ScrollingPaginatedListViewModelTests {
     private struct Away: Error {}
 

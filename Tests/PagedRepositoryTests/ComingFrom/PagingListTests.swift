@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The promises of the page "Coming from PagingList", for a list that a user scrolls through.
-@Suite("Coming from PagingList, scrolling", .timeLimit(.minutes(5)))
+@Suite("Coming from PagingList, scrolling", .timeLimit(.minutes(20)))
 struct ScrollingPagingListTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)

@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Testing
 
 /// The promises of the page "Coming from Stapler", for a list that a user scrolls through.
-@Suite("Coming from Stapler, scrolling", .timeLimit(.minutes(5)))
+@Suite("Coming from Stapler, scrolling", .timeLimit(.minutes(20)))
 struct ScrollingStaplerTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The promises of the page "Coming from SwiftPaginator", for a list that a user scrolls through.
-@Suite("Coming from SwiftPaginator, scrolling", .timeLimit(.minutes(5)))
+@Suite("Coming from SwiftPaginator, scrolling", .timeLimit(.minutes(20)))
 struct ScrollingSwiftPaginatorTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is unreachable", isRetryable: true)

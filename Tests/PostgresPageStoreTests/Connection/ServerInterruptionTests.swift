@@ -79,7 +79,7 @@ extension ServerTests {
         proxy.close()
     }
 
-    @Test("Cancel requests fail no other group of the connection", .timeLimit(.minutes(10)))
+    @Test("Cancel requests fail no other group of the connection", .timeLimit(.minutes(20)))
     func innocentGroups() async throws {
         var options = patient
         options.connections = 1

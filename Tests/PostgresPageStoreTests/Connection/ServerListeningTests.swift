@@ -4,7 +4,7 @@ import Testing
 
 /// LISTEN.
 extension ServerTests {
-    @Test("A stream yields payloads, and says so when its connection was lost", .timeLimit(.minutes(10)))
+    @Test("A stream yields payloads, and says so when its connection was lost", .timeLimit(.minutes(20)))
     func listening() async throws {
         try await withPool(OwnServer.connectionString("application_name=listening")) { pool in
             var first = pool.listen("first \"channel\"").makeAsyncIterator()
@@ -26,7 +26,7 @@ extension ServerTests {
         }
     }
 
-    @Test("The session of LISTEN ends with the last stream", .timeLimit(.minutes(10)))
+    @Test("The session of LISTEN ends with the last stream", .timeLimit(.minutes(20)))
     func lastStream() async throws {
         try await withPool(OwnServer.connectionString("application_name=last-stream")) { pool in
             let sessions = "SELECT count(*) = $1 FROM pg_stat_activity WHERE application_name = 'last-stream'"

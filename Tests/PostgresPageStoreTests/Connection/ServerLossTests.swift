@@ -49,7 +49,7 @@ extension ServerTests {
         try await pool.run("CREATE TABLE \(table) (n int8)")
     }
 
-    @Test("Backends terminated at random lose and repeat no write", .timeLimit(.minutes(10)))
+    @Test("Backends terminated at random lose and repeat no write", .timeLimit(.minutes(20)))
     func terminatedBackends() async throws {
         let application = "terminated-backends"
         try await withPool(OwnServer.connectionString("application_name=\(application)")) { pool in
@@ -80,7 +80,7 @@ extension ServerTests {
 
     @Test(
         "A restart of the server inside the deadline loses and repeats no write",
-        .timeLimit(.minutes(10)), arguments: ["fast", "immediate"])
+        .timeLimit(.minutes(20)), arguments: ["fast", "immediate"])
     func restart(mode: String) async throws {
         try await withPool { pool in
             try await prepareTable(pool, "restarted")

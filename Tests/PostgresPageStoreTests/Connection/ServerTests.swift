@@ -132,7 +132,7 @@ struct ServerTests {
         }
     }
 
-    @Test("64 MiB travel both ways at once without a deadlock", .timeLimit(.minutes(10)))
+    @Test("64 MiB travel both ways at once without a deadlock", .timeLimit(.minutes(20)))
     func largeValues() async throws {
         var options = PostgresPool.Options()
         options.connections = 1
