@@ -140,6 +140,27 @@ extension ServerTests {
         }
     }
 
+    @Test("A transaction that the server ends because it is idle is unavailable and changes nothing")
+    func idleTransaction() async throws {
+        try await withTable("idle_transactions") { pool in
+            let error = await postgresError {
+                try await pool.transaction(until: .now + .seconds(300)) { transaction throws(PostgresError) in
+                    let rows = try await transaction.run([
+                        Statement("SET LOCAL idle_in_transaction_session_timeout = 50"),
+                        Statement("INSERT INTO idle_transactions VALUES (1)"), Statement("SELECT pg_backend_pid()"),
+                    ])
+                    try? await pool.wait(
+                        for: "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $1::int8::int4",
+                        [.integer(rows[2].integer(0, 0) ?? 0)])
+                    _ = try await transaction.run([Statement("SELECT 1")])
+                }
+            }
+            #expect(error?.code == .unavailable)
+            let stored = try await count(pool, "idle_transactions")
+            #expect(stored == 0)
+        }
+    }
+
     @Test("A read-only transaction, a missing right and a duplicate key have codes of their own")
     func codes() async throws {
         try await withTable("codes") { pool in

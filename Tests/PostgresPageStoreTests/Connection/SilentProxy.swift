@@ -2,13 +2,15 @@
 import Glibc
 import Synchronization
 
-/// A TCP proxy on loopback that can hold connections back, drop the bytes of the server, or reset. One thread per
-/// direction.
+/// A TCP proxy on loopback that can hold connections back, drop the bytes of the server, cut a connection, or reset. One
+/// thread per direction.
 final class SilentProxy: Sendable {
     private struct State {
         var descriptors: [Int32] = []
         var isDropping = false
         var isHolding = false
+        /// The messages of clients until a connection is cut; `nil` means that none is.
+        var messagesUntilCut: Int?
         /// The clients whose connections are held back.
         var held: [Int32] = []
     }
@@ -39,6 +41,17 @@ final class SilentProxy: Sendable {
         state.withLock { $0.descriptors += [client, server] }
         SilentProxy.thread { [self] in copy(client, server, isAnswer: false) }
         SilentProxy.thread { [self] in copy(server, client, isAnswer: true) }
+    }
+
+    /// Ends the connection whose client sends the last of so many messages, once that message is delivered.
+    func cut(afterMessages count: Int) { state.withLock { $0.messagesUntilCut = count } }
+
+    private func isCut() -> Bool {
+        state.withLock { state in
+            guard let left = state.messagesUntilCut else { return false }
+            state.messagesUntilCut = left > 1 ? left - 1 : nil
+            return left <= 1
+        }
     }
 
     /// Accepts new connections, and delivers nothing of them.
@@ -78,6 +91,7 @@ final class SilentProxy: Sendable {
                 guard written > 0 else { break }
                 sent += written
             }
+            if !isAnswer, isCut() { break }
         }
         shutdown(target, Int32(SHUT_RDWR))
     }
