@@ -116,11 +116,14 @@ extension ToolTests {
                     "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
                 ])
             #expect(script.status == 0)
-            let listed = try await Tool.run(["pages", url, "--json", "--store", folder.store])
+            // A page is stale after a minute, which the commands take on a busy machine.
+            func pages() async throws -> String {
+                try await Tool.run(["pages", url, "--json", "--store", folder.store]).output.replacing(
+                    #""stale""#, with: #""fresh""#)
+            }
+            let listed = try await pages()
             let shown = try await Tool.run(["show", url, "--store", folder.store])
-            #expect(
-                try await Tool.run(["pages", url, "--json", "--store", folder.store]).output == listed.output,
-                "show does not write to the store")
+            #expect(try await pages() == listed, "show does not write to the store")
             #expect(shown.status == 65)
             #expect(shown.output.split(separator: "\n").count == 850)
             #expect(shown.errors.contains("100 items from position 300 on are damaged"))
