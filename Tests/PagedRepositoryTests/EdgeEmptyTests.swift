@@ -46,6 +46,15 @@ struct EdgeEmptyTests {
         #expect(list.current.isAtEnd && list.current.pagesLoaded == 3)
     }
 
+    @Test("Pages without an item that decodes do not end scrolling, because no further item could appear")
+    func scrollsPastUndecodable() async throws {
+        let list = bench.list(MixedOrigin(size: 10, broken: Set(10..<40)))
+        try await list.load()
+        await list.prefetch(from: 9)
+        #expect(list.current.items.map(\.number) == Array(0..<10) + Array(40..<50))
+        #expect(list.current.undecodable == [10..<40])
+    }
+
     /// The codec of rows with another rule for items that do not decode.
     private struct RuledCodec: ItemCodec {
         var rule: UndecodableItems<Row>

@@ -41,6 +41,26 @@ struct PrefetchTests {
         #expect(!prefetch.wantsMore(of: tenPages))
     }
 
+    @Test("A refresh keeps the furthest position only if it is the last one and more can follow")
+    func refresh() {
+        var prefetch = Prefetch(distance: 1, limit: 2)
+        prefetch.looked(at: 99)
+        prefetch.began()
+        prefetch.willRefresh(tenPages)
+        #expect(prefetch.furthest == 99 && prefetch.wantsMore(of: tenPages))
+        prefetch.began()
+        #expect(!prefetch.wantsMore(of: tenPages), "the limit counts on")
+        prefetch.addedNothing()
+        #expect(prefetch.wantsMore(of: tenPages))
+        prefetch.refreshed(Prefetch.Extent(items: 20, pages: 2, canGrow: true))
+        #expect(prefetch.furthest == 19, "the list is shorter")
+        prefetch.willRefresh(tenPages)
+        #expect(prefetch.furthest == nil, "further items can appear")
+        prefetch.looked(at: 99)
+        prefetch.willRefresh(Prefetch.Extent(items: 100, pages: 10, canGrow: false))
+        #expect(prefetch.furthest == nil)
+    }
+
     @Test("Prefetching stops at the end of a list")
     func ended() {
         var prefetch = Prefetch(distance: 100, limit: 9)

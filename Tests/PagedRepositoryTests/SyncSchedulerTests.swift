@@ -151,6 +151,19 @@ struct ListMachineTests {
         #expect(machine.work == nil)
     }
 
+    @Test("The failure of a prefetch is silent, unless a call has joined the prefetch (X13)", arguments: [false, true])
+    func joinsPrefetch(isJoined: Bool) {
+        var machine = ListMachine(gate: .never)
+        loaded(&machine)
+        equal(
+            machine.nextByItself(now: Timestamp(milliseconds: 0)), .start(.next, ticket: 1, superseding: nil))
+        if isJoined { equal(machine.next(), .join(ticket: 1)) }
+        equal(machine.nextByItself(now: Timestamp(milliseconds: 0)), .join(ticket: 1))
+        equal(machine.ended(1, failure: failure), true)
+        #expect(machine.failure == (isJoined ? failure : nil))
+        #expect(machine.retriesNextPage)
+    }
+
     @Test("The list reports its end once for each arrival there (R38)")
     func end() {
         var machine = ListMachine(gate: .never)

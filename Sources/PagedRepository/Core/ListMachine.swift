@@ -119,7 +119,10 @@ struct ListMachine: Equatable {
         guard content.isLoaded else { return refresh() }
         switch running?.work {
         case .refresh: return .finished(.superseded)
-        case .next, .all: return join()
+        case .next, .all:
+            // The failure of a load that a caller waits for is shown.
+            if !isAutomatic { running?.isAutomatic = false }
+            return join()
         case nil: return content.isAtEnd ? .finished(.endReached) : start(.next, isAutomatic: isAutomatic)
         }
     }

@@ -33,6 +33,18 @@ struct Prefetch: Equatable {
 
     mutating func began() { fetched += 1 }
 
+    /// Gives the last prefetch back to the limit. It added no item that could appear next.
+    mutating func addedNothing() { fetched = max(0, fetched - 1) }
+
+    /// Prepares for a refresh. The furthest position is forgotten, unless it is that of the last item and more items can
+    /// follow: an item that stays visible does not appear again.
+    mutating func willRefresh(_ list: Extent) {
+        if !list.canGrow || !isAtTheEnd(of: list) { restart() }
+    }
+
+    /// Limits the furthest position to the list as it is after a refresh.
+    mutating func refreshed(_ list: Extent) { position = min(position, list.items - 1) }
+
     mutating func restart() {
         position = -1
         fetched = 0

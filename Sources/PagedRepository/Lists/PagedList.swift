@@ -75,6 +75,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// A failed prefetch is not shown at first. It is shown, as the failure of the next page, when another item within
     /// the prefetch distance of the end appears, or at once when the last item is visible. `retry()` then fetches the
     /// page that failed.
+    ///
+    /// A visible item need not be reported again after a refresh: if it is the last one, its prefetch follows the refresh.
     /// - Parameter position: the index of the item in `ListSnapshot.items`.
     public func itemAppeared(at position: Int) {
         controller.beginPrefetching(from: position)

@@ -59,14 +59,15 @@ extension ListController {
             if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }
+            // A cancelled call reports no failure, also none of an earlier run (X12). A call that still waits receives a
+            // failure instead of an empty result.
+            guard !Task.isCancelled else { return .success(.superseded) }
             // The latest attempt decides. Other pages may have failed earlier.
             let entry = report.failures.max {
                 ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
             }
             guard let entry, let failure = entry.failure else {
-                // A cancelled call reports no failure. A call that still waits receives a failure instead of an empty
-                // result (X12).
-                guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
+                guard report.state != nil else { return .success(.superseded) }
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
                 let why = "the origin's answers contradict each other; no further items were received"
                 return .failure(

@@ -12,6 +12,17 @@ extension ListMachine.Work {
 }
 
 extension ListController {
+    /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it again
+    /// (X12).
+    func perform(_ decide: (inout ListMachine) -> ListMachine.Answer) async throws -> LoadOutcome {
+        while true {
+            let answer = decide(&machine)
+            do { return try await perform(answer) } catch is CancelledWork {
+                if isForgotten { return .superseded }
+            }
+        }
+    }
+
     func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
         switch answer {
         case .finished(let outcome):
@@ -45,10 +56,10 @@ extension ListController {
                 if try await !goOnUnkept(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
             }
             finish(ticket, ending(of: ended, report, before))
-            if hasHeardMeanwhile, machine.work == nil { try? await renew() }
         } catch {
             finish(ticket, .failure(error))
         }
+        if hasHeardMeanwhile, machine.work == nil { try? await renew() }
     }
 
     /// Runs a part of the work, and shows its result.
@@ -125,15 +136,26 @@ extension ListController {
             failure = error as? ListFailure ?? (error as? StorageError).map { ListFailure($0) }
         }
         let hasRefreshed = machine.work == .refresh && failure == nil
+        let wasLeft = Task.isCancelled && isWithoutResult(result, of: machine.work)
         guard machine.ended(ticket, failure: failure, isLastItemVisible: isLastItemVisible) else {
             return waiters.answer(ticket, .success(.superseded))
         }
         publish(current)
         // A failed prefetch is not reported before another item close to the end appears (X13).
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
-        waiters.answer(ticket, result)
+        waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
         if hasRefreshed { prefetchAfterRefresh() }
         tellSettled()
+    }
+
+    /// Whether cancelled work has no result for callers that have joined it since. A part of the list is no result of a
+    /// load of the whole list.
+    private func isWithoutResult(_ result: Result<LoadOutcome, any Error>, of work: ListMachine.Work?) -> Bool {
+        switch result {
+        case .success(.superseded): true
+        case .success: work == .all && current.hasMore && !current.isAtItemLimit
+        case .failure(let error): error is CancellationError
+        }
     }
 
     /// Ends superseded work.
@@ -173,6 +195,8 @@ extension ListController {
             jitter: world.jitter, logger: world.logger
         ).run()
         try await renew()
+        // Failures of earlier runs are no failure of a cancelled load (X12).
+        try Task.checkCancellation()
         if let failure = report.headFailure ?? report.failures.first?.failure, report.outcome != .complete {
             throw ListFailure(
                 .next, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause)

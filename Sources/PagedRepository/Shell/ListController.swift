@@ -105,8 +105,9 @@ actor ListController<Value: Sendable> {
     func refresh() async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
         if isForgotten { return .superseded }
-        prefetch.restart()
-        return try await perform(machine.refresh())
+        // Items that appear during a refresh count also if a second call joins it.
+        if machine.work == nil || machine.work == .next { prefetch.willRefresh(current.extent) }
+        return try await perform { $0.refresh() }
     }
 
     func next() async throws -> LoadOutcome {
@@ -119,13 +120,13 @@ actor ListController<Value: Sendable> {
         if current.isAtItemLimit, machine.work == nil { return .itemLimitReached }
         // Only page one can show the items that the origin counts and has not returned.
         if current.isVoid, machine.work == nil { return try await refresh() }
-        return try await perform(machine.next())
+        return try await perform { $0.next() }
     }
 
     func all() async throws -> LoadOutcome {
         try call.refuseWithin(.next)
         if isForgotten { return .superseded }
-        return try await perform(machine.all())
+        return try await perform { $0.all() }
     }
 
     /// Retries the work that failed, whether its failure is shown or not (C25).
@@ -144,20 +145,27 @@ actor ListController<Value: Sendable> {
         return error
     }
 
-    /// Records that the item at `position` is visible. Fetches pages ahead of it, as far as the options allow.
-    func appeared(_ position: Int) async {
+    /// Records that the item at `position` is visible. Fetches pages ahead of the furthest visible item, as far as the
+    /// options allow.
+    /// - Parameter position: the index of the item. `nil` means that no further item has appeared.
+    func appeared(_ position: Int?) async {
         if isForgotten { return }
-        prefetch.looked(at: position)
+        if let position { prefetch.looked(at: position) }
         while !isForgotten, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
             let answer = machine.nextByItself(now: world.clock.now())
-            if case .join = answer { return }
+            if case .join = answer {
+                // The visible item waits for this load, which its other callers may leave.
+                do { _ = try await perform(answer) } catch is CancelledWork { continue } catch { return }
+                return
+            }
             prefetch.began()
             let outcome = try? await perform(answer)
             if case .finished = answer, shown == nil, let failure = machine.failure { events.send(.failed(failure)) }
             switch outcome {
-            case .loaded, .undecodable: continue
-            default: return
+            case .loaded: continue
+            case .undecodable: prefetch.addedNothing()
+            default: return prefetch.addedNothing()
             }
         }
     }
@@ -165,7 +173,7 @@ actor ListController<Value: Sendable> {
     /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once (X13).
     var isLastItemVisible: Bool { prefetch.isAtTheEnd(of: current.extent) }
 
-    nonisolated func beginPrefetching(from position: Int) {
+    nonisolated func beginPrefetching(from position: Int?) {
         prefetches.withLock { $0 += 1 }
         Task(executorPreference: world.executor) {
             await self.appeared(position)
@@ -173,9 +181,10 @@ actor ListController<Value: Sendable> {
         }
     }
 
-    /// Prefetches behind the items that appeared during a refresh. They have prefetched nothing, and may not appear again.
+    /// Prefetches behind the visible items whose next page a refresh has delayed. They may not appear again.
     func prefetchAfterRefresh() {
-        if let position = prefetch.furthest { beginPrefetching(from: position) }
+        prefetch.refreshed(current.extent)
+        if prefetch.furthest != nil { beginPrefetching(from: nil) }
     }
 
     /// Ends a prefetch that no caller waits for.

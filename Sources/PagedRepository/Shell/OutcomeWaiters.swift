@@ -1,3 +1,7 @@
+/// The result of a load that ended without one, because all of its callers were cancelled. A call that joined it later
+/// begins the load again (X12).
+struct CancelledWork: Error {}
+
 /// The callers that wait for the end of some work. Each caller has a number, so that one can give up alone.
 struct OutcomeWaiters {
     private var waiting: [Int: [Int: CheckedContinuation<LoadOutcome, any Error>]] = [:]
