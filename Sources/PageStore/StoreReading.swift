@@ -199,7 +199,9 @@ struct StoreReading {
         var damage = StorageDamage()
         if !rows.damaged.isEmpty { damage.isStructural = try PageTable.isTreeDamaged(of: query, in: connection) }
         if thoroughly, !damage.isStructural { damage.isStructural = try !StoreTrees.areReadable(in: connection) }
+        let present = thoroughly ? [] : try BodyTable.present(of: query, in: connection)
         for row in rows.rows where row.summary.count > 0 && row.summary.generation == record.version.generation {
+            if present.contains(row.summary.offset) { continue }
             let isServable =
                 thoroughly
                 ? try BodyTable.content(of: row, in: connection) != nil : try BodyTable.isThere(row, in: connection)

@@ -5,6 +5,12 @@ enum BodyTable {
     private static let insert = SQL("INSERT INTO body (layout, payload, id) VALUES (?, ?, ?)")
     private static let smallest = SQL("SELECT min(id) FROM body")
     private static let lengths = SQL("SELECT length(layout) + length(payload) FROM body WHERE id = ?")
+    // CROSS: SQLite must not scan the bodies of all lists (https://www.sqlite.org/optoverview.html#crossjoin).
+    private static let offsets = SQL(
+        """
+        SELECT page.offset FROM page CROSS JOIN body ON body.id = page.body
+        WHERE page.query = ? AND length(body.layout) + length(body.payload) = page.bytes
+        """)
     private static let find = SQL("SELECT layout, payload FROM body WHERE id = ?")
     private static let deletion = SQL("DELETE FROM body WHERE id = ?")
     private static let accessDeletion = SQL("DELETE FROM access WHERE body = ?")
@@ -85,6 +91,20 @@ enum BodyTable {
         }
         guard let found, let length = found else { return false }
         return length == Int64(row.bytes)
+    }
+
+    /// Returns the offsets of pages of a list for which `isThere` is true. One statement finds them all. Where a part of
+    /// the file cannot be read, some are absent.
+    static func present(of query: QueryID, in connection: Connection) throws(StorageError) -> Set<Int> {
+        var present: Set<Int> = []
+        do throws(StorageError) {
+            try connection.each(offsets, .int(query.rawValue)) { row throws(StorageError) in
+                _ = present.insert(row.int(0))
+            }
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+        }
+        return present
     }
 
     static func delete(_ body: Int64, of query: QueryID, in connection: Connection) throws(StorageError) {

@@ -14,15 +14,17 @@ public struct ItemsDifference: Hashable, Sendable {
     /// Whether both snapshots show the same items.
     public var isEmpty: Bool { removals.isEmpty && insertions.isEmpty && updates.isEmpty }
 
-    /// The difference from `old` to `new`. Equal beginnings and ends cost one comparison each. Long lists that differ
-    /// almost everywhere give a difference that replaces all items in between.
+    /// The difference from `old` to `new`. Pages that two snapshots share cost no comparison of items. Other equal
+    /// beginnings and ends cost one comparison each. Long lists that differ almost everywhere give a difference that
+    /// replaces all items in between.
     public init<Value: Identifiable & Equatable>(from old: PagedItems<Value>, to new: PagedItems<Value>) {
         let both = min(old.count, new.count)
-        var head = 0
+        let shared = old.sharedCount(with: new)
+        var head = shared
         while head < both, old[head].id == new[head].id { head += 1 }
         var tail = 0
         while tail < both - head, old[old.count - 1 - tail].id == new[new.count - 1 - tail].id { tail += 1 }
-        updates = (0..<head).filter { old[$0] != new[$0] }
+        updates = (shared..<head).filter { old[$0] != new[$0] }
         let (before, after) = (head..<old.count - tail, head..<new.count - tail)
         // The search for the shortest difference takes time in proportion to the product.
         if before.isEmpty || after.isEmpty || before.count * after.count > 4_000_000 {

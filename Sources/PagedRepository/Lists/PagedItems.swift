@@ -24,6 +24,16 @@ public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
         if isEmpty { self = other } else { for page in other.pages { append(page) } }
     }
 
+    /// The number of items in the first pages that both collections share. Their items are the same.
+    func sharedCount(with other: PagedItems) -> Int {
+        var count = 0
+        for (own, page) in zip(pages, other.pages) {
+            guard own.count == page.count, own.sharesMemory(with: page) else { break }
+            count += own.count
+        }
+        return count
+    }
+
     public var startIndex: Int { 0 }
 
     public subscript(position: Int) -> Value {
@@ -36,6 +46,12 @@ public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
             if starts[middle] <= position { low = middle } else { high = middle }
         }
         return pages[low][position - starts[low]]
+    }
+}
+
+extension Array {
+    fileprivate func sharesMemory(with other: [Element]) -> Bool {
+        withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }
     }
 }
 

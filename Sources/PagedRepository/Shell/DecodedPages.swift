@@ -44,6 +44,9 @@ struct DecodedPage<Value: Sendable>: Sendable {
 /// after it has moved in the list.
 typealias DecodedPages<Value: Sendable> = BoundedCache<DecodedPageKey, DecodedPage<Value>>
 
+/// The decoded pages of a published snapshot, which shares their values.
+typealias ShownPages<Value: Sendable> = [DecodedPageKey: DecodedPage<Value>]
+
 struct DecodedPageKey: Hashable {
     var query: QueryID
     var fingerprint: UInt64

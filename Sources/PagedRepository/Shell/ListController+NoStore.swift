@@ -189,7 +189,8 @@ extension ListController {
     /// Returns a snapshot of the stored list, without unstored pages.
     private func stored() async throws(StorageError) -> ListSnapshot<Value> {
         if query == nil { query = try await known() }
-        guard let query, let built = try await world.builder.build(query), isOurs(built.record)
+        guard let query, let built = try await world.builder.build(query, reusing: shownPages),
+            isOurs(built.record)
         else { return ListSnapshot() }
         return built.snapshot
     }

@@ -90,6 +90,7 @@ extension ListController {
         guard number > builds.published else { return }
         builds.published = number
         query = query ?? seen?.query
+        shownPages = seen?.pages ?? [:]
         recordedFailure = seen?.failure
         if recordedFailure == nil { machine.failedElsewhere(nil) }
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
@@ -109,6 +110,7 @@ extension ListController {
     private struct Seen {
         var query: QueryID
         var snapshot: ListSnapshot<Value>
+        var pages: ShownPages<Value>
         var basis: SnapshotBasis?
         var failure: ListFailure?
     }
@@ -119,11 +121,14 @@ extension ListController {
         let now = world.clock.now()
         // The change count is read first. A commit during the read then results in another count.
         let count = world.storage.changeCount(of: query)
-        guard let built = try await world.builder.build(query), isOurs(built.record) else { return nil }
+        guard let built = try await world.builder.build(query, reusing: shownPages), isOurs(built.record) else {
+            return nil
+        }
         let basis = count.map {
             SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
         }
-        return Seen(query: query, snapshot: built.snapshot, basis: basis, failure: failure(in: built, now))
+        return Seen(
+            query: query, snapshot: built.snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
     }
 
     /// Returns the recorded failure that concerns the shown items: that of page one, or of the page behind the items.
@@ -139,6 +144,7 @@ extension ListController {
     /// Publishes an empty snapshot, because the list was removed. Reads in progress are discarded.
     func showNothing() {
         query = nil
+        shownPages = [:]
         unkept = nil
         toldUndecodable = []
         settle(nil)

@@ -26,6 +26,8 @@ actor ListController<Value: Sendable> {
     var place = ChangeScheduler.Place.nowhere
     /// Of several snapshots that are built concurrently, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
+    /// The decoded pages of the published snapshot, for the next one.
+    var shownPages: ShownPages<Value> = [:]
     /// The basis of the published snapshot. `nil` means that the list must be read again.
     nonisolated let settled = Mutex<SnapshotBasis?>(nil)
     private var prefetch: Prefetch

@@ -18,19 +18,27 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var readAt: Timestamp
         /// The recorded failures of fetches, the next attempt first.
         var failures: [LedgerEntry]
+        /// The decoded pages of the snapshot, without damaged ones.
+        var pages: ShownPages<Value>
     }
 
     /// Builds a snapshot. Returns nil when no such query exists. The caller sets activity and failure.
-    func build(_ query: QueryID) async throws(StorageError) -> Built? {
+    /// - Parameters:
+    ///   - query: the query of the list.
+    ///   - shown: the decoded pages of the snapshot before. The snapshot has their values in memory, so they are not
+    ///     decoded again when the cache has evicted them.
+    func build(_ query: QueryID, reusing shown: ShownPages<Value>) async throws(StorageError) -> Built? {
         let chosen = Chosen()
         // The outline and the items come from one transaction (R2, R39). The choice of pages to read is part of it.
-        guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else {
+        guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self, shown) }) else {
             return nil
         }
         let pages = decoded(chosen.pages, reading)
-        return Built(
+        var built = Built(
             snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt,
-            failures: reading.outline.failures)
+            failures: reading.outline.failures, pages: [:])
+        for entry in pages { if let page = entry.page, !page.isDamaged { built.pages[entry.key] = page } }
+        return built
     }
 
     /// Returns the freshness of a list with this record.
@@ -43,6 +51,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
     private struct Decoded {
         var summary: PageSummary
+        var key: DecodedPageKey
         /// The decoded page. `nil` means that the page must be read.
         var page: DecodedPage<Value>?
         /// The number of items to show, from the first one of the page on.
@@ -59,8 +68,10 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var pages: [Decoded] { state.withLock { $0 } }
 
         /// Chooses the pages. Returns the positions of those that are not in memory.
-        func choose(of list: ListOutline, _ builder: SnapshotBuilder) -> [Range<Int>] {
-            let pages = builder.known(list)
+        func choose(
+            of list: ListOutline, _ builder: SnapshotBuilder, _ shown: ShownPages<Value>
+        ) -> [Range<Int>] {
+            let pages = builder.known(list, shown)
             state.withLock { $0 = pages }
             var missing: [Range<Int>] = []
             for entry in pages where entry.page == nil {
@@ -75,7 +86,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     }
 
     /// Returns as many pages as fit into a snapshot, with the values of those that are in memory.
-    private func known(_ list: ListOutline) -> [Decoded] {
+    private func known(_ list: ListOutline, _ shown: ShownPages<Value>) -> [Decoded] {
         var wanted: [PageSummary] = []
         var items = 0
         for page in list.pages where page.count > 0 {
@@ -83,8 +94,12 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             items += page.count
             wanted.append(page)
         }
-        var decoded = zip(wanted, cache.elements(wanted.map { key($0, list) })).map {
-            Decoded(summary: $0, page: $1, length: $0.count)
+        let keys = wanted.map { DecodedPageKey(query: list.record.id, fingerprint: $0.fingerprint, count: $0.count) }
+        let cached = cache.elements(keys)
+        var decoded = wanted.indices.map { index in
+            Decoded(
+                summary: wanted[index], key: keys[index], page: cached[index] ?? shown[keys[index]],
+                length: wanted[index].count)
         }
         // The limit cuts the last page.
         if items > itemLimit { decoded[decoded.count - 1].length -= items - itemLimit }
@@ -101,11 +116,11 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             // A page that the storage does not return is damaged. All its items count as a miss (R7).
             guard let content = parts[page.offset], content.count == page.count else {
                 let damaged = DecodedPage<Value>(unusable: Array(0..<page.count), isDamaged: true)
-                return Decoded(summary: page, page: damaged, length: entry.length)
+                return Decoded(summary: page, key: entry.key, page: damaged, length: entry.length)
             }
             let values = decode(content)
-            cache.keep(values, key(page, reading.outline), cost: content.bytes.count)
-            return Decoded(summary: page, page: values, length: entry.length)
+            cache.keep(values, entry.key, cost: content.bytes.count)
+            return Decoded(summary: page, key: entry.key, page: values, length: entry.length)
         }
     }
 
@@ -134,10 +149,6 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
     /// Whether `ListSnapshot.items` leaves out items that do not decode.
     var skips: Bool { if case .skip = codec.undecodable { true } else { false } }
-
-    private func key(_ page: PageSummary, _ list: ListOutline) -> DecodedPageKey {
-        DecodedPageKey(query: list.record.id, fingerprint: page.fingerprint, count: page.count)
-    }
 
     private func snapshot(_ list: ListOutline, _ pages: [Decoded]) -> ListSnapshot<Value> {
         let record = list.record
@@ -186,7 +197,8 @@ extension Array {
     /// held.
     mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool)
     where Element == ListSnapshot<Value>.Segment {
-        if let last, last.range.upperBound == position, last.isHeld == isHeld {
+        // A copy of the last segment would make each page copy all pages before it.
+        if !isEmpty, self[count - 1].range.upperBound == position, self[count - 1].isHeld == isHeld {
             self[count - 1].items.append(values)
         } else {
             append(ListSnapshot.Segment(offset: position, items: PagedItems([values]), isHeld: isHeld))
