@@ -12,7 +12,8 @@ final class EventsModel {
 
     var headline: String {
         switch list.displayState {
-        case .nothing, .loadingFirst: "loading"
+        case .nothing: "not loaded yet"
+        case .loadingFirst: "loading"
         case .empty: "no events"
         case .unusable: "the events cannot be shown; update the app"
         case .firstFailed(let failure): failure.description

@@ -27,12 +27,19 @@ public final class PagingListModel<Item: Sendable> {
     public var state: State {
         switch model.displayState {
         case .nothing, .loadingFirst: .fullscreenLoading
-        case .empty, .unusable: .fullscreenEmpty
+        case .empty: .fullscreenEmpty
+        case .unusable: .fullscreenError(PagingListModel.unusable)
         case .firstFailed(let failure): .fullscreenError(failure)
         case .loadingNext: .pagingLoading
         case .nextFailed(let failure): .pagingError(failure)
         case .items, .refreshing, .refreshFailed: model.hasMore ? .items : .disabled
         }
+    }
+
+    /// The failure of a list whose rows are stored, and cannot be shown. Such a list is not empty.
+    private static var unusable: ListFailure {
+        ListFailure(
+            .refresh, FetchFailure(.undecodable, "this version cannot show the rows", isRetryable: false))
     }
 
     /// A row appeared. The next page is requested when the row is close to the end.

@@ -41,7 +41,8 @@ enum PagingList {
         // snippet: states
         switch model.displayState {
         case .nothing, .loadingFirst: screen.showLoading()
-        case .empty, .unusable: screen.showEmpty()
+        case .empty: screen.showEmpty()
+        case .unusable: screen.showUnusable()  // rows are there, and this version cannot show them
         case .firstFailed(let failure): screen.showError(failure)
         case .loadingNext: screen.showItems(model.items, footer: .loading)
         case .nextFailed(let failure): screen.showItems(model.items, footer: .error(failure))
@@ -59,6 +60,7 @@ enum PagingList {
     @MainActor protocol Screen {
         func showLoading()
         func showEmpty()
+        func showUnusable()
         func showError(_ failure: ListFailure)
         func showItems(_ items: PagedItems<Item>, footer: Footer)
     }

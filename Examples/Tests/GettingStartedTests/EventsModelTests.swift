@@ -18,10 +18,10 @@ struct EventsModelTests {
             storage: store, codec: JSONItemCodec<Event>(), clock: ManualClock(), source: { _ in origin })
     }
 
-    @Test("The headline says what the screen shows: loading, events, a failure of the next page, a failure of all")
+    @Test("The headline says what the screen shows: nothing, events, a failure of the next page, a failure of all")
     func headline() async throws {
         let model = EventsModel(repository(try await .inMemory()), account: "ann")
-        #expect(model.headline == "loading")
+        #expect(model.headline == "not loaded yet", "no load is under way")
         origin.fail(Self.away)
         await model.list.refresh()
         #expect(model.headline.hasPrefix("the list failed to load: "))

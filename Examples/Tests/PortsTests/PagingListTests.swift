@@ -3,6 +3,9 @@ import PagedRepositoryTesting
 import Ports
 import Testing
 
+/// A row that does not decode as a `Row`.
+private struct OtherRow: Codable, Identifiable, Sendable { let id: String }
+
 @Suite("PagingList, ported", .timeLimit(.minutes(1)))
 @MainActor
 struct PagingListTests {
@@ -38,6 +41,21 @@ struct PagingListTests {
         bench.origin.fail(Bench.away)
         await screen.refresh()
         #expect(screen.state == .items && screen.items.count == 20, "a failed refresh keeps the items")
+    }
+
+    @Test("Rows that do not decode are an error, and not the empty view")
+    func unusable() async throws {
+        let origin = ItemOrigin((0..<5).map { OtherRow(id: "row \($0)") }, pageSize: 10)
+        let store = try await SQLitePageStore.inMemory()
+        let list = ListRepository(
+            storage: store, codec: JSONItemCodec<Row>(), clock: ManualClock(), source: { _ in origin }
+        ).list("rows")
+        let screen = PagingListModel(list)
+        await until { screen.state != .fullscreenLoading }
+        guard case .fullscreenError = screen.state else {
+            Issue.record("\(screen.state)")
+            return
+        }
     }
 
     @Test("An API without rows shows the empty view")
