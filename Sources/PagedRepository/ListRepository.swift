@@ -26,6 +26,14 @@ public final class ListRepository<Value: Sendable>: Sendable {
         var own: [QueryKey: Own] = [:]
         /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
+
+        /// Removes what lists leave behind that are no longer in use, each time the number of lists has doubled.
+        mutating func clean() {
+            guard known.count >= limit else { return }
+            known = known.filter { $0.value.controller != nil }
+            own = own.filter { !$0.value.world.options.isEphemeral || known[$0.key] != nil }
+            limit = max(64, known.count * 2)
+        }
     }
 
     private let lists = Mutex(Lists())
@@ -92,8 +100,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
     }
 
     /// Returns the list with this key, with a source and options of its own. They apply to `page` and to later calls of
-    /// `list(_:)` with the key as well, until `forget`. A list that is in use keeps the source and options that it has.
-    /// Sends no request (R34).
+    /// `list(_:)` with the key as well, until `forget`. Those of an ephemeral list are kept only while the list is in use.
+    /// A list that is in use keeps the source and options that it has. Sends no request (R34).
     /// - Parameters:
     ///   - key: the key of the list.
     ///   - source: the source of the list. Its values have to be in the format of the repository's codec.
@@ -102,8 +110,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
     ) -> PagedList<Value> {
         let own = Own(source: source, world: options.map { RepositoryContext(world, options: $0) } ?? world)
-        lists.withLock { if $0.known[key]?.controller == nil { $0.own[key] = own } }
-        return list(key)
+        return PagedList(controller(key, own), key: key)
     }
 
     /// Returns the source and the options of a list.
@@ -112,18 +119,15 @@ public final class ListRepository<Value: Sendable>: Sendable {
         return (source(key), world)
     }
 
-    private func controller(_ key: QueryKey) -> ListController<Value> {
+    /// - Parameter given: the source and the options of a list that is not in use.
+    private func controller(_ key: QueryKey, _ given: Own? = nil) -> ListController<Value> {
         lists.withLock { lists in
             if let known = lists.known[key]?.controller { return known }
-            // Lists that are no longer in use leave their keys behind. The keys are removed each time their number has
-            // doubled.
-            if lists.known.count >= lists.limit {
-                lists.known = lists.known.filter { $0.value.controller != nil }
-                lists.limit = max(64, lists.known.count * 2)
-            }
+            if let given { lists.own[key] = given }
             let own = lists.own[key]
             let made = ListController(key: key, world: own?.world ?? world, source: own?.source ?? source(key))
             lists.known[key] = Known(controller: made)
+            lists.clean()
             return made
         }
     }

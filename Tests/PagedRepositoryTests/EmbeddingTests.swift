@@ -97,6 +97,40 @@ struct EmbeddingTests {
         #expect(try await storage.records().isEmpty)
     }
 
+    /// Counts its instances.
+    ///
+    /// State: the count, under a mutex.
+    private final class CountedOrigin: PageSource {
+        static let alive = Mutex(0)
+
+        private let origin = ItemOrigin(Event.some(0..<5), pageSize: 10)
+
+        init() { CountedOrigin.alive.withLock { $0 += 1 } }
+
+        deinit { CountedOrigin.alive.withLock { $0 -= 1 } }
+
+        var access: PagingAccess { origin.access }
+        var usage: SourceUsage { origin.usage }
+
+        func fetch(_ request: PageRequest) async throws -> PageAnswer { try await origin.fetch(request) }
+    }
+
+    @Test("Ephemeral lists leave no source behind, as while a user types, and one in use keeps its source")
+    func ephemeralSources() async throws {
+        let repository = repository(ItemOrigin(Event.some(100..<105), pageSize: 10))
+        var options = PagedListOptions()
+        options.isEphemeral = true
+        let kept = repository.list("kept", source: CountedOrigin(), options: options)
+        for number in 0..<1_000 {
+            _ = repository.list(QueryKey("search \(number)"), source: CountedOrigin(), options: options)
+        }
+        #expect(CountedOrigin.alive.withLock { $0 } < 200)
+        try await kept.load()
+        #expect(Array(kept.current.items) == Event.some(0..<5))
+        let window = try await repository.page("kept", offset: 0, limit: 5)
+        #expect(Array(window.items) == Event.some(0..<5))
+    }
+
     // MARK: Differences
 
     @Test("Updates describe the first items, next pages and refreshes for a table view")
