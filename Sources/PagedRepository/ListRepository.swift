@@ -246,24 +246,31 @@ public final class ListRepository<Value: Sendable>: Sendable {
     }
 
     private func forget(_ isMeant: @escaping @Sendable (QueryKey) -> Bool) async throws(StorageError) {
-        let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
-        var removals: [(list: ListController<Value>, number: Int)] = []
-        for list in used {
-            let number = await list.supersede(forGood: true)
-            removals.append((list, number))
+        var removals: [ObjectIdentifier: (list: ListController<Value>, number: Int)] = [:]
+        var hasRevoked = false
+        // A list may come into use while the runs of the others end.
+        while true {
+            let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
+            let others = used.filter { removals[ObjectIdentifier($0)] == nil }
+            if others.isEmpty, hasRevoked { break }
+            for list in others {
+                let number = await list.supersede(forGood: true)
+                removals[ObjectIdentifier(list)] = (list, number)
+            }
+            await world.runs.revoke(where: isMeant)
+            hasRevoked = true
         }
-        await world.runs.revoke(where: isMeant)
         do {
             let records = try await world.storage.records().filter { isMeant($0.key) }
             if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
         } catch {
-            for removal in removals { await removal.list.wasNotRemoved(removal.number) }
+            for removal in removals.values { await removal.list.wasNotRemoved(removal.number) }
             throw error
         }
         lists.withLock { lists in lists.own = lists.own.filter { !isMeant($0.key) } }
-        for list in used {
-            await list.wasRemoved()
-            await list.observe()
+        for removal in removals.values {
+            await removal.list.wasRemoved()
+            await removal.list.observe()
         }
     }
 }

@@ -40,6 +40,51 @@ struct ForgetTests {
         #expect(list.current.items.isEmpty)
     }
 
+    @Test("A list that comes into use while its scope is forgotten is forgotten, too")
+    func lateList() async throws {
+        // The removal waits for the run of the first list until the test releases it.
+        try await AbandonableSource.$grace.withValue(.seconds(3_600)) {
+            let origin = StagedOrigin()
+            origin.ignoreCancellation()
+            origin.hold()
+            let repository = bench.repository(origin)
+            let first = repository.list(mine)
+            let loading = Task { try await first.load() }
+            await origin.reached(1)
+            let forgetting = Task { try await repository.forget(scope: "ann") }
+            #expect(try await loading.value == .superseded)
+            let second = repository.list(QueryKey("more rows", scope: "ann"), source: StagedOrigin())
+            try await second.load()
+            origin.release()
+            try await forgetting.value
+            #expect(second.current.items.isEmpty && !second.current.hasMore)
+            #expect(first.current.items.isEmpty && !first.current.hasMore)
+            #expect(try await bench.storage.records().isEmpty)
+        }
+    }
+
+    @Test("A source may forget its own list, as after a refused log-in: the load is superseded, and nothing is left")
+    func bySource() async throws {
+        let place = Mutex<ListRepository<Row>?>(nil)
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            if offset > 0 {
+                try await place.withLock({ $0 })?.forget(scope: "ann")
+                throw FetchFailure.status(401)
+            }
+            return ItemPage(items: Row.list(0..<10), total: 48)
+        }
+        let repository = bench.repository(source)
+        place.withLock { $0 = repository }
+        let list = repository.list(mine)
+        try await list.load()
+        #expect(try await list.loadNext() == .superseded)
+        // The closure goes on after the load has left it.
+        while list.current.isLoaded { await Task.yield() }
+        #expect(list.current.items.isEmpty && list.current.failure == nil && !list.current.hasMore)
+        #expect(try await bench.storage.records().isEmpty)
+        place.withLock { $0 = nil }
+    }
+
     @Test("Loads and windows in flight are superseded, and their answers do not return", arguments: [0, 1, 2])
     func inFlight(pages: Int) async throws {
         let deaf = DeafSource()
