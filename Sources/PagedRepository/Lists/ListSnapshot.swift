@@ -121,6 +121,13 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
     }
 
+    /// The held positions with damaged bytes at which `items` ends. `nil` means that `items` does not end so.
+    var damageAtEnd: Range<Int>? {
+        guard !gaps.contains(where: { $0.contains(itemsEnd) }), !undecodable.contains(where: { $0.contains(itemsEnd) })
+        else { return nil }
+        return unusable.first { $0.contains(itemsEnd) }
+    }
+
     /// Returns the position in the list of an item of `items`.
     /// - Parameter index: the index of the item in `items`.
     public func position(ofItem index: Int) -> Int {

@@ -69,6 +69,13 @@ extension FetchFailure {
             isRetryable: true)
     }
 
+    /// The failure of a load behind items whose bytes are damaged in the store, and were fetched again before.
+    static func damaged(at position: Int) -> FetchFailure {
+        FetchFailure(
+            .storage, "the stored items from position \(position) on are damaged, and the list ends there",
+            isRetryable: false)
+    }
+
     /// The failure of a call whose list was removed meanwhile.
     static var purged: FetchFailure {
         FetchFailure(.purged, "the list was removed while it was fetched", isRetryable: true)

@@ -55,6 +55,9 @@ extension ListController {
                 let why = "the origin repeats items that are held already, or gives no more; the list has no end"
                 return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
             }
+            if let damaged = now.damageAtEnd, work == .all || now.itemsEnd == before.itemsEnd, !Task.isCancelled {
+                return .failure(ListFailure(.next, .damaged(at: damaged.lowerBound)))
+            }
             let isEnough = now.itemsEnd > before.itemsEnd && !isShort(work, report)
             if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))

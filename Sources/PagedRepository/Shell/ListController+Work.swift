@@ -46,6 +46,8 @@ extension ListController {
         if work == .next, let failure = stopFailure { return finish(ticket, .failure(failure)) }
         if work == .next, await runUnkept(ticket) { return }
         do {
+            // Without these items the list would end before them, whatever is loaded behind them.
+            if work == .next, let damaged = before.damageAtEnd { _ = try await markUnusable([damaged]) }
             var report = try await sync(work.syncWork, ticket)
             var ended = work
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }
@@ -166,12 +168,13 @@ extension ListController {
 
     /// Marks pages with unusable items as missing, so that they are fetched again (R7). Each is marked only once, because
     /// an origin may always send such bytes.
-    /// - Parameter before: the snapshot before the work. Items that the work has just fetched are not fetched again.
+    /// - Parameter positions: the unusable items before the work. Items that the work has just fetched are not fetched
+    ///   again.
     /// - Returns: the positions of the marked items. `nil` means that no page was marked.
-    private func markUnusable(_ before: ListSnapshot<Value>) async throws -> Range<Int>? {
+    private func markUnusable(_ positions: [Range<Int>]) async throws -> Range<Int>? {
         // Pages in memory are fetched again with page one.
         let stored = 0..<(unkept?.pages.start ?? .max)
-        let known = Set(before.unusable + before.undecodable)
+        let known = Set(positions)
         let ranges = Set(current.unusable + current.undecodable).intersection(known).subtracting(refetched).filter {
             $0.upperBound <= stored.upperBound
         }.sorted { $0.lowerBound < $1.lowerBound }
@@ -187,7 +190,8 @@ extension ListController {
     /// Fetches pages with unusable items again, after the origin has answered for page one.
     /// - Throws: `ListFailure` when a page cannot be fetched. The list then ends before it, until the next page is loaded.
     private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {
-        guard machine.isRunning(ticket), let range = try await markUnusable(before) else { return }
+        guard machine.isRunning(ticket), let range = try await markUnusable(before.unusable + before.undecodable)
+        else { return }
         var options = world.options.sync
         options.work = .positions(range)
         let report = try await ListSync(
