@@ -151,6 +151,23 @@ struct EdgeJoinTests {
         #expect(list.current.items.map(\.number) == Array(0..<list.current.items.count))
     }
 
+    @Test("A cancelled load of the whole list that superseded the next page of a visible item leaves it to be loaded")
+    func loadAllSupersedes() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        try await list.load()
+        origin.hold()
+        list.itemAppeared(at: 9)
+        await origin.reached(2)
+        let all = Task { try await list.loadAll() }
+        await origin.reached(3)
+        all.cancel()
+        await #expect(throws: CancellationError.self) { try await all.value }
+        origin.release()
+        await list.settled()
+        #expect(list.current.items.count > 10 && list.current.failure == nil)
+    }
+
     @Test("A refresh after a failed next page loads that page for the item that is still visible")
     func refreshAfterFailure() async throws {
         let origin = StagedOrigin()

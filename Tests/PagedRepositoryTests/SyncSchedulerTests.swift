@@ -164,6 +164,18 @@ struct ListMachineTests {
         #expect(machine.retriesNextPage)
     }
 
+    @Test("A retry requests the page whose failure is shown, also if another writer has recorded it (R37)")
+    func retriesElsewhere() {
+        var machine = ListMachine(gate: .never)
+        loaded(&machine)
+        machine.failedElsewhere(failure)
+        #expect(machine.shownFailure == failure && machine.retriesNextPage)
+        machine.failedElsewhere(ListFailure(.refresh, failure.failure))
+        #expect(machine.shownFailure?.kind == .refresh && !machine.retriesNextPage)
+        machine.failedElsewhere(nil)
+        #expect(!machine.retriesNextPage)
+    }
+
     @Test("The list reports its end once for each arrival there (R38)")
     func end() {
         var machine = ListMachine(gate: .never)

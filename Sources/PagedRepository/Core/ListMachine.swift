@@ -77,7 +77,10 @@ struct ListMachine: Equatable {
     var shownFailure: ListFailure? { failure ?? (running == nil ? failureElsewhere : nil) }
 
     /// Whether a retry requests the next page, and not page one.
-    var retriesNextPage: Bool { nextFailure != nil || headFailure == nil && silentFailure != nil }
+    var retriesNextPage: Bool {
+        if failure == nil, silentFailure == nil { return failureElsewhere?.kind == .next }
+        return nextFailure != nil || headFailure == nil
+    }
 
     /// The work under way.
     var work: Work? { running?.work }

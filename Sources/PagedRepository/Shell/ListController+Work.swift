@@ -137,7 +137,7 @@ extension ListController {
         if case .failure(let error) = result {
             failure = error as? ListFailure ?? (error as? StorageError).map { ListFailure($0) }
         }
-        let hasRefreshed = machine.work == .refresh && failure == nil
+        let mayPrefetch = (machine.work == .refresh || machine.work == .all) && failure == nil
         let wasLeft = Task.isCancelled && isWithoutResult(result, of: machine.work)
         guard machine.ended(ticket, failure: failure, isLastItemVisible: isLastItemVisible) else {
             return waiters.answer(ticket, .success(.superseded))
@@ -146,7 +146,7 @@ extension ListController {
         // A failed prefetch is not reported before another item close to the end appears (X13).
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
-        if hasRefreshed { prefetchAfterRefresh() }
+        if mayPrefetch { prefetchAfterLoad() }
         tellSettled()
     }
 

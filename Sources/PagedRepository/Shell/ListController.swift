@@ -183,8 +183,8 @@ actor ListController<Value: Sendable> {
         }
     }
 
-    /// Prefetches behind the visible items whose next page a refresh has delayed. They may not appear again.
-    func prefetchAfterRefresh() {
+    /// Prefetches behind the visible items whose next page another load has delayed. They may not appear again.
+    func prefetchAfterLoad() {
         prefetch.refreshed(current.extent)
         if prefetch.furthest != nil { beginPrefetching(from: nil) }
     }
