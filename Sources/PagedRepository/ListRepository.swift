@@ -145,9 +145,12 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///   - limit: the number of items. Values below 0 count as 0.
     ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
     ///     incomplete or stale.
-    /// - Throws: `ListFailure` when a required fetch fails and no item of the window is cached. Its class is
-    ///   `FetchFailure.Class.purged` when the list was removed during the call, by `forget` or by another caller of the
-    ///   storage. `StorageError` when the storage fails.
+    /// - Returns: the items of the window. `ItemWindow.missing` has the positions that could not be fetched, also when no
+    ///   item is there.
+    /// - Throws: `ListFailure` when no item of the window is cached and the list is unknown, page one cannot be fetched, or
+    ///   the origin cannot be reached. Its class is `FetchFailure.Class.purged` when the list was removed during the call,
+    ///   by `forget` or by another caller of the storage. `StorageError` when the storage fails. `CancellationError` when
+    ///   the caller's task is cancelled and nothing else can be returned.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
@@ -179,10 +182,11 @@ public final class ListRepository<Value: Sendable>: Sendable {
             case .restarted: continue
             case .removed: throw ListFailure(.next, .purged)
             case .ended(let report, let window):
+                if let window, !window.segments.isEmpty { return window }
+                // The missing items, or a failure of an earlier run, are no result of a cancelled call (X12).
+                try Task.checkCancellation()
+                if let window, report.headFailure == nil, report.outcome != .offline { return window }
                 let failure = report.headFailure ?? report.failures.first?.failure
-                if let window, !window.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
-                    return window
-                }
                 guard report.outcome == .offline || failure != nil else { return window ?? ItemWindow(range: range) }
                 throw ListFailure(
                     .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),

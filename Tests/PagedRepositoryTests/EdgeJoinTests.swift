@@ -106,6 +106,17 @@ struct EdgeJoinTests {
         #expect(list.current.failure == nil)
     }
 
+    @Test("A cancelled call for a window without items throws CancellationError (X12)")
+    func cancelledWindow() async throws {
+        let origin = StagedOrigin()
+        let repository = bench.repository(origin)
+        origin.hold()
+        let window = Task { try await repository.page(bench.key, offset: 0, limit: 10) }
+        await origin.reached(1)
+        window.cancel()
+        await #expect(throws: CancellationError.self) { try await window.value }
+    }
+
     // MARK: Items that stay visible do not appear again (X13)
 
     @Test("A visible item keeps the load of the next page when another caller of it is cancelled")
