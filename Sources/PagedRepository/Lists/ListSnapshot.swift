@@ -71,6 +71,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// Held positions whose bytes do not decode (R7). `items` leaves them out, contains placeholders for them, or ends
     /// before the first of them, as `ItemCodec.undecodable` says.
     public var undecodable: [Range<Int>]
+    /// The held positions among `unusable` whose bytes are damaged.
+    var damaged: [Range<Int>]
     /// Whether ids repeat in this list. Such a list is read again and not compared (R25).
     public var allowsDuplicates: Bool
     /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
@@ -99,6 +101,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isAtItemLimit = false
         unusable = []
         undecodable = []
+        damaged = []
         allowsDuplicates = false
         isKept = true
         version = ListVersion(generation: 0, revision: 0)
@@ -122,11 +125,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     }
 
     /// The held positions with damaged bytes at which `items` ends. `nil` means that `items` does not end so.
-    var damageAtEnd: Range<Int>? {
-        guard !gaps.contains(where: { $0.contains(itemsEnd) }), !undecodable.contains(where: { $0.contains(itemsEnd) })
-        else { return nil }
-        return unusable.first { $0.contains(itemsEnd) }
-    }
+    var damageAtEnd: Range<Int>? { damaged.first { $0.contains(itemsEnd) } }
 
     /// Returns the position in the list of an item of `items`.
     /// - Parameter index: the index of the item in `items`.

@@ -47,7 +47,9 @@ extension ListController {
         if work == .next, await runUnkept(ticket) { return }
         do {
             // Without these items the list would end before them, whatever is loaded behind them.
-            if work == .next, let damaged = before.damageAtEnd { _ = try await markUnusable([damaged]) }
+            if work == .next, let damaged = before.damageAtEnd {
+                _ = try await markUnusable(before.unusable.filter { $0.overlaps(damaged) })
+            }
             var report = try await sync(work.syncWork, ticket)
             var ended = work
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }

@@ -161,7 +161,9 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
                 snapshot.segments.add(stretch.values, at: begins + stretch.index, isHeld: isHeld)
             }
             for index in page.unusable { snapshot.unusable.append(position: begins + index) }
-            if isHeld { for index in page.undecodable { snapshot.undecodable.append(position: begins + index) } }
+            guard isHeld else { continue }
+            for index in page.undecodable { snapshot.undecodable.append(position: begins + index) }
+            if page.isDamaged { for index in page.unusable { snapshot.damaged.append(position: begins + index) } }
         }
         snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
         snapshot.pagesLoaded = pages.count {
