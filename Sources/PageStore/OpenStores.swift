@@ -8,7 +8,8 @@ import Darwin
 import PageModel
 import Synchronization
 
-/// Counts how often this process has each store file open.
+/// Counts how often this process has each store file open: once for each store, and once for each of its connections.
+/// A connection can outlive its store.
 ///
 /// POSIX drops all locks of a process on a file when the process closes any descriptor of it
 /// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers closing its own descriptors. Closing a descriptor of
@@ -23,8 +24,9 @@ enum OpenStores {
         /// The files next to the store, by suffix. All connections of a process use one shared memory
         /// (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
         var companions: [String: FileIdentity] = [:]
-        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. It is closed when this process no
-        /// longer has the store open.
+        /// Whether the shared memory has disk space for each byte, see `StoreFile.fillSharedMemory`.
+        var isSharedMemoryFilled = false
+        /// The descriptor that filled it. It is closed when this process no longer has the store open.
         var sharedMemory: Int32?
     }
 
@@ -40,6 +42,11 @@ enum OpenStores {
             entries[file, default: Entry()].count += 1
             return file
         }
+    }
+
+    /// Counts the file as open once more.
+    fileprivate static func enter(_ file: FileIdentity) {
+        entries.withLock { $0[file, default: Entry()].count += 1 }
     }
 
     fileprivate static func leave(_ file: FileIdentity) {
@@ -68,8 +75,10 @@ enum OpenStores {
                 entries[file]?.companions[suffix] = companion
                 found.append((path + suffix, companion))
             }
-            if fillingSharedMemory, entries[file]?.count == 1, entries[file]?.sharedMemory == nil {
+            // Only the first connection fills it, because it is given up if that fails.
+            if fillingSharedMemory, entries[file]?.isSharedMemoryFilled == false {
                 entries[file]?.sharedMemory = try StoreFile.fillSharedMemory(path)
+                entries[file]?.isSharedMemoryFilled = true
             }
             return found
         }
@@ -99,6 +108,13 @@ final class OpenStore: Sendable {
     init(_ path: String, check: () throws(StorageError) -> Void) throws(StorageError) {
         self.path = path
         identity = try OpenStores.enter(path, check: check)
+    }
+
+    /// Counts a file that was found before, without checking it. For each connection of a store.
+    init(_ path: String, _ identity: FileIdentity) {
+        self.path = path
+        self.identity = identity
+        OpenStores.enter(identity)
     }
 
     deinit { OpenStores.leave(identity) }

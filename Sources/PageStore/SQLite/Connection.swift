@@ -21,6 +21,8 @@ final class Connection {
 
     let path: String
     let handle: OpaquePointer
+    /// The entry in `OpenStores`. It lives until the handle is closed. `nil` for a file that is no store.
+    private let place: OpenStore?
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     /// The waiting for locks of other connections, see `Connection+Waiting`.
@@ -42,7 +44,10 @@ final class Connection {
     ///   - path: the resolved path of the file, or ":memory:".
     ///   - access: the access mode. Defaults to `readWrite`.
     ///   - fileSystem: the name of a SQLite VFS. Defaults to nil, which means SQLite's default VFS.
-    init(path: String, _ access: Access = .readWrite, fileSystem: String? = nil) throws(StorageError) {
+    ///   - place: the entry of the file in `OpenStores`, for a connection of a store. Defaults to nil.
+    init(
+        path: String, _ access: Access = .readWrite, fileSystem: String? = nil, place: OpenStore? = nil
+    ) throws(StorageError) {
         var handle: OpaquePointer?
         // NOMUTEX: one thread uses the connection at a time, so SQLite needs no mutex. EXRESCODE: extended result codes
         // name the failed operation.
@@ -59,6 +64,7 @@ final class Connection {
         }
         self.path = path
         self.handle = handle
+        self.place = place
         watchdog = Watchdog(handle)
     }
 

@@ -17,7 +17,8 @@ enum StoreOpening {
     static func openWriter(
         _ path: String, _ identity: FileIdentity, options: SQLitePageStore.Options, now: Timestamp, withLog: Bool = true
     ) throws(StorageError) -> Connection {
-        let connection = try Connection(path: path, fileSystem: options.fileSystem)
+        let connection = try Connection(
+            path: path, fileSystem: options.fileSystem, place: OpenStore(path, identity))
         try harden(connection, options)
         // The first read takes SQLite's lock on the file. In WAL mode the connection keeps it.
         try readFirst(connection, options)
@@ -49,7 +50,8 @@ enum StoreOpening {
         _ path: String, _ identity: FileIdentity, options: SQLitePageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
-        let connection = try Connection(path: path, fileSystem: options.fileSystem)
+        let connection = try Connection(
+            path: path, fileSystem: options.fileSystem, place: OpenStore(path, identity))
         try harden(connection, options)
         // This connection merges the log when it is the last one to close.
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
@@ -66,8 +68,11 @@ enum StoreOpening {
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
+        let place = OpenStore(path, identity)
         let connection =
-            isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
+            isReadOnly
+            ? try openUntouched(path, options, place)
+            : try Connection(path: path, fileSystem: options.fileSystem, place: place)
         try harden(connection, options)
         // A reader never merges the log, not even as the last connection to close.
         connection.keepLogWhenClosing()
@@ -93,17 +98,17 @@ enum StoreOpening {
     /// Opens a store that must not be written. A read-only directory or medium may not even allow the shared memory of
     /// the log. The file is then read as it is, if no log has newer data
     /// (https://www.sqlite.org/wal.html#read_only_databases).
-    private static func openUntouched(_ path: String, _ options: SQLitePageStore.Options) throws(StorageError)
-        -> Connection
-    {
+    private static func openUntouched(
+        _ path: String, _ options: SQLitePageStore.Options, _ place: OpenStore
+    ) throws(StorageError) -> Connection {
         if options.fileSystem == StoreFile.exclusiveFileSystem {
             // An exclusive lock needs a descriptor that is open for writing.
-            let connection = try Connection(path: path, fileSystem: options.fileSystem)
+            let connection = try Connection(path: path, fileSystem: options.fileSystem, place: place)
             connection.setBusyBudget(options.busyBudget)
             try connection.execute("PRAGMA query_only = ON")
             return connection
         }
-        let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem)
+        let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem, place: place)
         // After a crash another process may be recovering the log. It holds the locks until it has finished.
         connection.setBusyBudget(options.busyBudget)
         do throws(StorageError) {
@@ -111,7 +116,7 @@ enum StoreOpening {
             return connection
         } catch {
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
-            return try Connection(path: path, .immutable, fileSystem: options.fileSystem)
+            return try Connection(path: path, .immutable, fileSystem: options.fileSystem, place: place)
         }
     }
 
