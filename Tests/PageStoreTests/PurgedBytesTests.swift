@@ -115,6 +115,30 @@ struct PurgedBytesTests {
         withExtendedLifetime(other) {}
     }
 
+    @Test("A purge that another process commits while this one finishes its own keeps its task")
+    func twoPurges() async throws {
+        let (folder, store, query) = try await bench()
+        let path = folder.store
+        try await store.withWriter { session throws(StorageError) in
+            let merging = session.connection.logObserver
+            var isNoted = false
+            session.connection.observeLog { pages in
+                merging?(pages)
+                // The log has just been emptied.
+                guard pages == 1, !isNoted else { return }
+                isNoted = true
+                do throws(StorageError) {
+                    try Connection(path: path).execute("INSERT INTO upkeep VALUES ('empty_log')")
+                } catch {
+                    Issue.record("\(error)")
+                }
+            }
+        }
+        _ = try await store.purge([query])
+        #expect(try Connection(path: path).number(SQL("SELECT count(*) FROM upkeep")) == 1)
+        await store.close()
+    }
+
     @Test("The next process that opens a store for writing finishes the purge of a process that died")
     func nextProcess() async throws {
         let (folder, store, query) = try await bench()

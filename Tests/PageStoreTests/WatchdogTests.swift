@@ -27,4 +27,15 @@ struct WatchdogTests {
                 } == 1)
         }
     }
+
+    @Test("A statement outside a transaction has a time limit of its own, however long ago the last transaction was")
+    func outsideTransactions() throws {
+        let connection = try Connection(path: ":memory:")
+        connection.timeLimit = .milliseconds(300)
+        _ = try connection.transaction(.read) { () throws(StorageError) in try connection.number(WatchdogTests.one) }
+        let end = ContinuousClock.now + .milliseconds(400)
+        while ContinuousClock.now < end {}
+        // SQLite looks at the limit after 100,000 instructions of all uses of a prepared statement.
+        for _ in 0..<60_000 { #expect(try connection.number(WatchdogTests.one) == 1) }
+    }
 }

@@ -41,20 +41,28 @@ extension Connection {
     /// Commits the first page of the database, unchanged.
     /// - Parameter cuttingLog: whether the log file is cut off after that page, if this commit restarts the log
     ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
-    func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) {
+    /// - Returns: whether the log file holds nothing of what it held before, provided that this commit restarted the
+    ///   log. SQLite does not report a failed truncation. The file then keeps its size, unless later commits have
+    ///   overwritten all of it.
+    @discardableResult
+    func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) -> Bool {
+        var size = 0
         let limit = cuttingLog ? try pragma("journal_size_limit") : 0
         if cuttingLog { try execute("PRAGMA journal_size_limit = 0") }
         defer { if cuttingLog { try? execute("PRAGMA journal_size_limit = \(limit)") } }
         try transaction(.write) { () throws(StorageError) in
+            size = StoreFile.size(path + "-wal")
             // A pragma takes no parameters. The number comes from the store.
             try execute("PRAGMA user_version = \(try pragma("user_version"))")
         }
+        // The header of the log, and one page with its own header.
+        let least = try 32 + 24 + Int(pragma("page_size"))
+        return size <= least || StoreFile.size(path + "-wal") != size
     }
 
     /// Holds the write lock while `body` runs, and then rolls back.
     /// - Throws: `busy` when another connection holds the lock for longer than the busy budget.
     func holdingWriteLock<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-        restartWatchdog()
         try takeWriteLock()
         defer { try? execute("ROLLBACK") }
         return try body()

@@ -79,6 +79,7 @@ final class Connection {
 
     /// Runs a script of statements without parameters.
     func execute(_ script: String) throws(StorageError) {
+        restartWatchdog()
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure(code, doing: "running a statement on") }
     }
@@ -232,8 +233,8 @@ final class Connection {
         set { watchdog.limit = newValue }
     }
 
-    /// Restarts the time limit.
-    func restartWatchdog() { watchdog.restart() }
+    /// Restarts the time limit, unless a transaction is open. Call before every statement.
+    private func restartWatchdog() { if sqlite3_get_autocommit(handle) != 0 { watchdog.restart() } }
 
     /// Defines a deterministic SQL function on this connection.
     func define(
@@ -249,6 +250,7 @@ final class Connection {
     // MARK: Plumbing
 
     private func prepared(_ sql: SQL) throws(StorageError) -> Statement {
+        restartWatchdog()
         if sql.number < statements.count, let statement = statements[sql.number] { return statement }
         let made = try prepare(sql.text, persistent: true)
         while statements.count <= sql.number { statements.append(nil) }
@@ -257,6 +259,7 @@ final class Connection {
     }
 
     private func prepare(_ text: String, persistent: Bool) throws(StorageError) -> Statement {
+        restartWatchdog()
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = sqlite3_prepare_v3(handle, text, -1, flags, &statement, nil)

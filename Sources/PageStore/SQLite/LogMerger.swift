@@ -152,8 +152,8 @@ final class LogMerger {
         do throws(StorageError) {
             guard try merge(isPatient: isPatient) else { return false }
             commits += 1
-            try writer.rewriteFirstPage(cuttingLog: cuttingLog)
-            return pages == 1
+            let isCut = try writer.rewriteFirstPage(cuttingLog: cuttingLog)
+            return pages == 1 && (isCut || !cuttingLog)
         } catch {
             guard error.code == .busy else { throw error }
             return false

@@ -208,12 +208,16 @@ final class Session {
 
     // MARK: Purged bytes
 
-    /// Empties the log after a purge, also after one that an earlier process left unfinished, and then deletes the
-    /// task.
+    /// Schedules the end of a purge that was just committed. Commits try again until the purge is finished.
+    func purgeIsCommitted() { emptyingAfter = (1, 1) }
+
+    /// Empties the log after a purge, also after one that an earlier process left unfinished. Then deletes the tasks
+    /// that were there before.
     /// - Returns: whether the log is free of purged bytes.
     @discardableResult
     func finishPurges(isUrgent: Bool) throws(StorageError) -> Bool {
-        guard try UpkeepTable.hasLog(in: connection) else {
+        let tasks = try UpkeepTable.logTasks(in: connection)
+        guard !tasks.isEmpty else {
             emptyingAfter = nil
             return true
         }
@@ -222,7 +226,7 @@ final class Session {
         emptyingAfter = (wait, min(wait * 2, Session.longestWait))
         guard try emptyLog(isUrgent: isUrgent) else { return false }
         emptyingAfter = nil
-        try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clearLog(in: connection) }
+        try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clear(tasks, in: connection) }
         // The bytes of this commit are no purged data, so emptying the log is not urgent.
         try emptyLog(isUrgent: false)
         return true

@@ -21,7 +21,6 @@ extension Connection {
     func transaction<Value>(
         _ kind: TransactionKind, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        restartWatchdog()
         do throws(StorageError) {
             if kind == .write { try takeWriteLock() } else { try run(kind.begin) }
         } catch {

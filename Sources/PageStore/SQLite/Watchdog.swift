@@ -31,7 +31,7 @@ final class Watchdog {
             }, this)
     }
 
-    /// Restarts the time limit. Call at the beginning of every transaction.
+    /// Restarts the time limit. Call at the beginning of every transaction. A statement outside a transaction is one.
     func restart() {
         guard let limit else {
             deadline = .max

@@ -2,20 +2,34 @@ import PageModel
 
 /// Rows of `upkeep`: unfinished work that another process must finish.
 enum UpkeepTable {
-    /// The task to empty the log, which may still hold purged bytes.
+    /// The name of a task to empty the log, which may still hold purged bytes. Each purge adds a task of its own, with
+    /// a random number after this name. A process that finishes one purge then leaves the task of a later one.
     private static let emptyLog = "empty_log"
 
     private static let note = SQL("INSERT OR IGNORE INTO upkeep (task) VALUES (?)")
-    private static let find = SQL("SELECT 1 FROM upkeep WHERE task = ?")
+    private static let find = SQL("SELECT task FROM upkeep WHERE task GLOB '\(emptyLog)*'")
     private static let clear = SQL("DELETE FROM upkeep WHERE task = ?")
 
-    /// Adds the task. Call inside the transaction that purges. If the process ends before the log is empty, the next
+    /// Adds a task. Call inside the transaction that purges. If the process ends before the log is empty, the next
     /// process finds the task.
-    static func noteLog(in connection: Connection) throws(StorageError) { try connection.run(note, .text(emptyLog)) }
-
-    static func hasLog(in connection: Connection) throws(StorageError) -> Bool {
-        try connection.number(find, .text(emptyLog)) != nil
+    static func noteLog(in connection: Connection) throws(StorageError) {
+        let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        try connection.run(note, .text("\(emptyLog).\(number)"))
     }
 
-    static func clearLog(in connection: Connection) throws(StorageError) { try connection.run(clear, .text(emptyLog)) }
+    /// Returns the tasks to empty the log.
+    static func logTasks(in connection: Connection) throws(StorageError) -> [String] {
+        var tasks: [String] = []
+        try connection.each(find) { row throws(StorageError) in tasks.append(row.text(0)) }
+        return tasks
+    }
+
+    static func hasLog(in connection: Connection) throws(StorageError) -> Bool {
+        try !logTasks(in: connection).isEmpty
+    }
+
+    /// Deletes tasks. Call inside a write transaction.
+    static func clear(_ tasks: [String], in connection: Connection) throws(StorageError) {
+        for task in tasks { try connection.run(clear, .text(task)) }
+    }
 }

@@ -52,6 +52,7 @@ enum Purge {
             if report.queries > 0 || removesOrphans { try UpkeepTable.noteLog(in: connection) }
             return report
         }
+        if try UpkeepTable.hasLog(in: connection) { session.purgeIsCommitted() }
         do throws(StorageError) {
             report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
         } catch {
@@ -79,7 +80,6 @@ enum Purge {
     static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) -> Bool {
         let connection = session.connection
         do throws(StorageError) {
-            connection.restartWatchdog()
             // Each portion is one transaction, so that other writers get their turn.
             while try connection.pragma("freelist_count") > 0 {
                 let before = try connection.pragma("freelist_count")
