@@ -39,21 +39,24 @@ public struct RunTally: Hashable, Sendable {
     /// `requests`.
     ///
     /// Never below 0: failing requests can outnumber the pages.
-    public var requestsSaved: Int { max(0, pagesFetched + pagesUnchanged + pagesKept - requests) }
+    public var requestsSaved: Int { max(0, pages - requests) }
+
+    private var pages: Int { pagesFetched.addingCapped(pagesUnchanged).addingCapped(pagesKept) }
 
     /// The share of pages that were unchanged or needed no request, from 0 to 1. `nil` when no page was counted.
     public var hitRate: Double? {
-        let all = pagesFetched + pagesUnchanged + pagesKept
-        return all > 0 ? Double(pagesUnchanged + pagesKept) / Double(all) : nil
+        pages > 0 ? Double(pagesUnchanged.addingCapped(pagesKept)) / Double(pages) : nil
     }
 
     /// Adds two tallies. The earlier `beganAt` counts, and the `changedSince` of the right one unless it is nil.
     public static func + (left: RunTally, right: RunTally) -> RunTally {
         RunTally(
-            beganAt: [left.beganAt, right.beganAt].compactMap { $0 }.min(), runs: left.runs + right.runs,
-            requests: left.requests + right.requests, pagesFetched: left.pagesFetched + right.pagesFetched,
-            pagesUnchanged: left.pagesUnchanged + right.pagesUnchanged, pagesKept: left.pagesKept + right.pagesKept,
-            bytesReceived: left.bytesReceived + right.bytesReceived,
+            beganAt: [left.beganAt, right.beganAt].compactMap { $0 }.min(),
+            runs: left.runs.addingCapped(right.runs), requests: left.requests.addingCapped(right.requests),
+            pagesFetched: left.pagesFetched.addingCapped(right.pagesFetched),
+            pagesUnchanged: left.pagesUnchanged.addingCapped(right.pagesUnchanged),
+            pagesKept: left.pagesKept.addingCapped(right.pagesKept),
+            bytesReceived: left.bytesReceived.addingCapped(right.bytesReceived),
             changedSince: right.changedSince ?? left.changedSince)
     }
 }

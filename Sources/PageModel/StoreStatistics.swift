@@ -47,7 +47,7 @@ public struct StoreStatistics: Hashable, Sendable {
     public var tally: RunTally { queries.reduce(RunTally()) { $0 + $1.tally } }
     /// The sum of the requests that each query saved. The failed requests of one query do not reduce the savings of
     /// another, so the sum may exceed `tally.requestsSaved`.
-    public var requestsSaved: Int { queries.reduce(0) { $0 + $1.tally.requestsSaved } }
+    public var requestsSaved: Int { queries.reduce(0) { $0.addingCapped($1.tally.requestsSaved) } }
     /// The number of held items of all queries.
     public var items: Int { queries.reduce(0) { $0 + $1.items } }
     /// The number of pages of all queries, including those of older generations.

@@ -8,6 +8,9 @@ package enum StoredBounds {
     package static let positions = 0...ListTotal.largest
     /// Sizes in items or bytes, and tallies: 0 to 2^53.
     package static let sizes = 0...ListTotal.largest
+    /// The items or bytes of one page: 0 to 2^32, far more than a page can have. A sum over all pages of a store is
+    /// then representable.
+    package static let pageSizes = 0...(1 << 32)
     /// Numbers that commits count up: generations, revisions and attempts. The range is 0 to 2^52, so that the next
     /// number is representable, too.
     package static let counters = 0...(1 << 52)
@@ -25,6 +28,15 @@ package enum StoredBounds {
 
     package static func contains(_ moment: Timestamp?) -> Bool {
         moment.map { milliseconds.contains($0.milliseconds) } ?? true
+    }
+}
+
+extension Int {
+    /// Returns the sum, or the largest number where the sum is not representable. For sums of stored numbers that no
+    /// checksum covers (R46).
+    package func addingCapped(_ other: Int) -> Int {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
     }
 }
 

@@ -32,7 +32,7 @@ extension CommitTransaction {
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
             let isWhole = try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
-            if isWhole { holdings?.move(move.range, by: move.distance) } else { holdings = nil }
+            if isWhole { holdings?.move(move.range, by: move.distance) } else { losesTrack() }
             try LedgerTable.shift(move, query: query, in: connection)
         }
         session.identities.move(moves, in: query)

@@ -218,11 +218,15 @@ struct CommitTransaction {
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
-            // The positions of a damaged row are not known.
-            journal.beginAnew()
-            holdings = nil
-            session.identities.forget(query)
+            losesTrack()
         }
+    }
+
+    /// Gives up naming the changes, because a damaged row was deleted, and its positions are not known.
+    mutating func losesTrack() {
+        journal.beginAnew()
+        holdings = nil
+        session.identities.forget(query)
     }
 
     /// Writes a page that is made from other pages, which were last read at `usedAt`.

@@ -238,4 +238,50 @@ struct PurgeTests {
             #expect(bytes.range(of: Data(secret.utf8)) == nil, "the secret is still in the file\(file)")
         }
     }
+
+    @Test("The sums over page records with forged numbers do not overflow (R46)")
+    func forgedSizes() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        let connection = try Connection(path: bench.folder.store)
+        try RowChecksum.define(in: connection)
+        let sealed = PageTable.columns.replacingOccurrences(of: ", seal", with: "")
+        try connection.execute(
+            """
+            WITH RECURSIVE forged(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM forged WHERE at < 1025)
+            INSERT INTO page (query, \(PageTable.columns)) SELECT
+                query, at, 9007199254740992 - at, body, checksum, 9007199254740992, generation, revision, evidence,
+                evidence_at, seams, fetched_at, validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag,
+                last_modified, covers_total, 0
+            FROM page, forged WHERE offset = 0;
+            UPDATE page SET seal = page_seal(query, \(sealed))
+            """)
+        #expect(try await !bench.store.verify().isSound)
+        #expect(try await bench.store.statistics().items >= 3)
+        #expect(try await bench.store.repair(at: noon).left.isSound)
+        #expect(try await bench.held.count == 3)
+    }
+
+    @Test("The sums over lists with forged numbers do not overflow (R46)")
+    func forgedLists() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        for number in 0..<1_024 { _ = try await bench.store.register(QueryKey("\(number)"), at: noon) }
+        try Connection(path: bench.folder.store).execute(
+            """
+            INSERT INTO tally SELECT
+                id, 0, 1, 0, 9007199254740992, 9007199254740992, 9007199254740992, 9007199254740992, 0, 0
+            FROM query;
+            INSERT OR REPLACE INTO page (query, \(PageTable.columns)) SELECT
+                query.id, offset, count, body, checksum, 9007199254740992, page.generation, page.revision, evidence,
+                evidence_at, seams, fetched_at, page.validated_at, fingerprint, cursor_in, cursor_out, request,
+                entity_tag, last_modified, covers_total, page.seal
+            FROM page, query WHERE page.query = \(bench.query.rawValue)
+            """)
+        let statistics = try await bench.store.statistics()
+        #expect(statistics.requestsSaved == .max && statistics.tally.requestsSaved == .max)
+        let report = try await bench.store.purge(try await bench.store.records().map(\.id))
+        #expect(report.queries == 1_025)
+        #expect(report.bytes == 1_025 << 32)
+    }
 }

@@ -140,6 +140,21 @@ struct JournalRowTests {
         #expect(try await bench.store.verify().isSound)
     }
 
+    @Test("A damaged page record that a shift removes restarts the journal")
+    func damagedInShift() async throws {
+        let bench = try await Bench()
+        for start in stride(from: 0, to: 100, by: 20) { try await bench.put(start, items(start..<start + 20)) }
+        let before = try await bench.list.contentVersion
+        // The commit reads the rows at the ends of the moved stretch, and not this one.
+        try Connection(path: bench.folder.store).execute("UPDATE page SET fetched_at = 1 WHERE offset = 60")
+        try await bench.commit([
+            .splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .inferred))
+        ])
+        let after = try await bench.list.contentVersion
+        #expect(try await bench.list.coverage.gaps(below: 101) == [61..<81])
+        #expect(try await bench.store.changes(of: bench.query, since: before, limit: 9) == .truncated(current: after))
+    }
+
     @Test("A query record that a repair rebuilds gets a new version")
     func renewedQuery() async throws {
         let bench = try await Bench()

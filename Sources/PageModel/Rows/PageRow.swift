@@ -16,7 +16,8 @@ package struct PageRow: Equatable, Sendable {
 
     /// Whether the numbers of the row are possible. A crafted row may have a valid seal (R46).
     package var isInBounds: Bool {
-        StoredBounds.holdsPage(at: summary.offset, count: summary.count) && StoredBounds.sizes.contains(bytes)
+        StoredBounds.holdsPage(at: summary.offset, count: summary.count)
+            && StoredBounds.pageSizes.contains(summary.count) && StoredBounds.pageSizes.contains(bytes)
             && StoredBounds.counters.contains(summary.generation) && StoredBounds.counters.contains(summary.revision)
             && StoredBounds.contains(summary.evidenceAt) && StoredBounds.contains(summary.fetchedAt)
             && StoredBounds.contains(summary.validatedAt)

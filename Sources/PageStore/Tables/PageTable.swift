@@ -13,7 +13,9 @@ enum PageTable {
         "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
     private static let downwards = SQL(
         "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
-    private static let total = SQL("SELECT total(bytes) FROM page WHERE query = ?")
+    // The rows are not checked. A forged size must not make the sum over all lists overflow.
+    private static let total = SQL(
+        "SELECT coalesce(sum(max(0, min(bytes, \(StoredBounds.pageSizes.upperBound)))), 0) FROM page WHERE query = ?")
     private static let at = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset = ?")
     // Pages do not overlap (R5), so at most one page that starts before the range reaches into it.
     private static let meeting = SQL(
@@ -103,13 +105,10 @@ enum PageTable {
 
     static func bytes(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
         do throws(StorageError) {
-            let sum = Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
-            // A forged size must not make the sum over all queries overflow.
-            return min(max(sum, 0), StoredBounds.sizes.upperBound)
+            return Int(try connection.number(total, .int(query.rawValue)) ?? 0)
         } catch {
             guard error.isUnreadableRow else { throw error }
-            let sum = try rows(of: query, in: connection).reduce(0.0) { $0 + Double($1.bytes) }
-            return Int(min(sum, Double(StoredBounds.sizes.upperBound)))
+            return try rows(of: query, in: connection).reduce(0) { $0 + $1.bytes }
         }
     }
 

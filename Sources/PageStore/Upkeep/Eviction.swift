@@ -35,7 +35,8 @@ struct Eviction: Sendable {
             guard StoredBounds.positions.contains(row.int(1)) else { return }
             candidates.append(
                 Candidate(
-                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40),
+                    query: query, offset: row.int(1),
+                    bytes: min(max(0, row.int(2)), StoredBounds.pageSizes.upperBound),
                     usedAt: row.time(3).stored,
                     isExempt: row.bool(4) || exempt.contains(query)))
         }
