@@ -63,19 +63,19 @@ extension HTTPSource {
     /// Accepts a stored list, unless it belongs to another credential or to another URL. Under the key of its URL, a list
     /// belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the ownership,
     /// and the credentials are not compared.
-    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none,
-    ///   and when a repair has removed the check of its credential, unless the configuration rebinds the list; with
-    ///   class `rejected` when it was fetched from another URL (R47).
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
+    ///   The same when a repair has removed the check of its credential, for callers with and without a credential,
+    ///   unless the configuration rebinds the list. With class `rejected` when it was fetched from another URL (R47).
     public func authorize(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != HTTPSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(
                 .forbidden, "the list was fetched with a different credential, or without one", isRetryable: false)
         }
-        guard isNamed || configuration.rebinds || credential == nil || !list.isDescriptionLost else {
+        guard isNamed || configuration.rebinds || !list.isDescriptionLost else {
             throw FetchFailure(
                 .forbidden,
-                "a repair removed the credential's check from the list; --rebind gives the list to this credential",
+                "a repair removed the credential's check from the list; --rebind gives the list to this caller",
                 isRetryable: false)
         }
         guard let known = PagingProfile(json: list.source) else { return }

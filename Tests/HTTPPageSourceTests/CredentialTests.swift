@@ -82,11 +82,13 @@ struct CredentialTests {
         #expect(try await again.refresh() == .upToDate)
     }
 
-    @Test("A list whose description a repair has removed is given to no credential, unless the caller rebinds it")
-    func lostDescription() throws {
+    @Test(
+        "A list whose description a repair has removed is given to no caller, with or without a credential, unless the caller rebinds it",
+        arguments: ["B", nil])
+    func lostDescription(credential: String?) throws {
         func source(rebinds: Bool) throws -> HTTPSource {
             var configuration = HTTPSourceConfiguration(url: "http://h/api")
-            configuration.headers = [HTTPField("Authorization", "B")]
+            configuration.headers = credential.map { [HTTPField("Authorization", $0)] } ?? []
             configuration.rebinds = rebinds
             return try HTTPSource(configuration, transport: Accounts())
         }
@@ -100,6 +102,24 @@ struct CredentialTests {
         try source(rebinds: true).authorize(lost)
         try source(rebinds: false).authorize(record("http://h/api", ""))
         try source(rebinds: false).authorize(record("mine", QueryRecord.lostPaging))
+    }
+
+    @Test("Pages that were fetched with a credential are not served without one after a repair has removed its check")
+    func withoutCredentialAfterRepair() async throws {
+        try await list("A").load()
+        let record = try #require(try await storage.query(QueryKey("http://h/api")))
+        // A repair of the list's record leaves this description.
+        let outcome = try await storage.commit(
+            CommitPlan(
+                query: record.id, version: record.version,
+                edits: [.describe(paging: QueryRecord.lostPaging, source: "")]))
+        #expect(outcome == .committed(record.version))
+        let anonymous = try list(nil)
+        try await anonymous.load(.cacheOnly)
+        #expect(anonymous.current.items.isEmpty)
+        let failure = await #expect(throws: ListFailure.self) { try await anonymous.load() }
+        #expect(failure?.failure.failureClass == .forbidden)
+        #expect(anonymous.current.items.isEmpty)
     }
 
     @Test("A list under the caller's own key is not bound to a credential")

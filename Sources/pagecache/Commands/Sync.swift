@@ -64,9 +64,7 @@ struct Sync: AsyncParsableCommand {
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
-        if work.rebind, source.key == nil {
-            throw ValidationError("--rebind needs --key, the list to bind to this URL")
-        }
+        if work.rebind, work.selectsQueries { throw ValidationError("--rebind needs one query or URL") }
         if let maxPages = work.maxPages, maxPages < 1 {
             throw ValidationError("--max-pages must be at least 1, and is \(maxPages)")
         }
