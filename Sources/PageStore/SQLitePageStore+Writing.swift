@@ -90,14 +90,25 @@ extension SQLitePageStore {
             return try await recreate(removing: queries, because: error)
         }
         guard report.isDiskFull else { return report }
-        // Emptying the file would also remove a query that was registered since.
-        let isEmpty = try? await writer.runLast { session throws(StorageError) -> Bool? in
-            try QueryTable.ids(in: session.connection).isEmpty ? true : nil
+        // Emptying the file would also remove a query that was registered since. This look keeps the store open in that
+        // case. The other one excludes all commits.
+        let isEmpty = try? await read { reading throws(StorageError) in
+            try QueryTable.ids(in: reading.connection).isEmpty
         }
         guard isEmpty == true else { return report }
-        var emptied = try await recreate(removing: [], because: StorageError(.full, "the disk of \(path) is full"))
-        emptied.queries = report.queries
-        return emptied
+        await leaveFile()
+        let (path, options, now) = (path, options, now)
+        let bytes = try await upkeep.run { () throws(StorageError) in
+            try Recreation.empty(
+                path, options, because: StorageError(.full, "the disk of \(path) is full"),
+                after: { connection throws(StorageError) -> Bool? in
+                    try QueryTable.ids(in: connection).isEmpty ? true : nil
+                },
+                then: { _ throws(StorageError) in SQLitePageStore.fillEmpty(path, options, at: now) }
+            )?.bytes
+        }
+        guard let bytes else { return report }
+        return PurgeReport(queries: report.queries, pages: 0, bytes: bytes)
     }
 
     /// Removes pages until the budget is kept (R40).
@@ -158,33 +169,44 @@ extension SQLitePageStore {
         var eviction = eviction
         eviction.requeue(failed)
         guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
-        let (doomed, path, options, now) = (eviction, path, options, now)
-        // A commit after the copy would be lost, so the copy is the last use of the connection.
-        let rows = try await writer.runLast { session throws(StorageError) -> MemoryCopy? in
-            try MemoryCopy(of: session.connection, without: doomed.remaining, at: now)
+        await leaveFile()
+        let (doomed, path, options, now) = (eviction.remaining, path, options, now)
+        let removed = try await upkeep.run { () throws(StorageError) in
+            try Recreation.empty(
+                path, options, because: cause,
+                after: { connection throws(StorageError) -> MemoryCopy? in
+                    try MemoryCopy(of: connection, without: doomed, at: now)
+                },
+                then: { rows throws(StorageError) in
+                    guard let identity = FileIdentity(path) else { throw .moved(path) }
+                    try rows.write(
+                        to: try StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false))
+                }
+            )?.value.removed
         }
-        guard let rows else { throw cause }
+        eviction.removed(removed ?? [])
+        return eviction.report
+    }
+
+    /// Closes the connections, so that the file can be emptied.
+    private func leaveFile() async {
         pool.close()
         await writer.close()
         place.withLock { $0 = nil }
-        _ = try Recreation.empty(path, because: cause)
-        try await upkeep.run { () throws(StorageError) in
-            guard let identity = FileIdentity(path) else { throw .moved(path) }
-            try rows.write(to: try StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false))
-        }
-        while let portion = eviction.next() { eviction.removed(portion) }
-        return eviction.report
+    }
+
+    /// Makes an empty file an empty store, where there is room.
+    private static func fillEmpty(_ path: String, _ options: Options, at now: Timestamp) {
+        guard let identity = FileIdentity(path) else { return }
+        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
     }
 
     private func recreate(
         removing queries: [QueryID], because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {
-        pool.close()
-        await writer.close()
-        place.withLock { $0 = nil }
+        await leaveFile()
         let bytes = try Recreation.empty(path, because: cause)
-        // Where there is room, an empty store replaces the empty file.
-        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
+        SQLitePageStore.fillEmpty(path, options, at: now)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }

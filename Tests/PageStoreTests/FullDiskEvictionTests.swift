@@ -39,7 +39,12 @@ struct FullDiskEvictionTests {
             let connection = try Connection(path: tree.path)
             let eviction = try Eviction(EvictionBudget(pagesPerQuery: 10), exempt: [], at: noon, in: connection)
             #expect(eviction.remaining.count == 20)
-            let copy = try MemoryCopy(of: connection, without: eviction.remaining, at: noon)
+            // This page was fetched after the eviction had been planned.
+            let all = try Eviction(EvictionBudget(bytes: 0), exempt: [], at: noon, in: connection).remaining
+            var changed = try #require(all.first { $0.offset == 0 })
+            changed.usedAt = noon + .seconds(-1)
+            let copy = try MemoryCopy(of: connection, without: eviction.remaining + [changed], at: noon)
+            #expect(copy.removed == eviction.remaining)
             try StoreFile.make(other.store)
             let identity = try #require(FileIdentity(other.store))
             try copy.write(
@@ -52,6 +57,53 @@ struct FullDiskEvictionTests {
         #expect(list.ledger.map(\.offset) == (0..<10).map { $0 * 20 })
         #expect(list.gaps == [200..<600])
         #expect(try await store.window(of: tree.query, 0..<200)?.missing == [])
+        await store.close()
+    }
+
+    private let full = StorageError(.full, "the disk is full")
+
+    private var impatient: SQLitePageStore.Options {
+        var options = SQLitePageStore.Options()
+        options.busyBudget = .zero
+        return options
+    }
+
+    @Test("Between a look at the rows and the emptying of the file no other connection commits, and no store is opened")
+    func underOneLock() async throws {
+        let tree = try await DamagedTree(pages: 3)
+        let pages = SQL("SELECT count(*) FROM page")
+        let found = try Recreation.empty(
+            tree.path, impatient, because: full,
+            after: { connection throws(StorageError) -> Int64? in
+                let other = try Connection(path: tree.path)
+                #expect(throws: StorageError.self) { try other.execute("BEGIN IMMEDIATE") }
+                return try connection.number(pages)
+            },
+            then: { _ throws(StorageError) in
+                #expect(StoreFile.size(tree.path) == 0)
+                #expect(StoreGate(tree.path, makingFile: true)?.lock(.shared) == false)
+            })
+        #expect(found?.value == 3)
+        #expect(!StoreFile.exists(tree.path + "-wal"))
+    }
+
+    @Test("A file stays as it is when the look refuses to empty it, or when another connection has it open")
+    func staying() async throws {
+        let tree = try await DamagedTree(pages: 3)
+        let before = try tree.bytes
+        let refused = try Recreation.empty(
+            tree.path, impatient, because: full, after: { _ throws(StorageError) -> Bool? in nil },
+            then: { _ throws(StorageError) in Issue.record("a refused file is filled") })
+        #expect(refused == nil)
+        #expect(try tree.bytes == before)
+        let store = try await tree.open()
+        let error = #expect(throws: StorageError.self) {
+            try Recreation.empty(
+                tree.path, impatient, because: full, after: { _ throws(StorageError) -> Bool? in true },
+                then: { _ throws(StorageError) in Issue.record("a file in use is filled") })
+        }
+        #expect(error?.code == .full)
+        #expect(try await store.window(of: tree.query, 0..<60)?.missing == [])
         await store.close()
     }
 }

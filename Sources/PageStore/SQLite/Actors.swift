@@ -34,37 +34,16 @@ actor WriterActor {
         }
     }
 
-    /// Runs `body`, and closes the connection if `body` returns a value. No other write comes between the two.
-    func runLast<Value: Sendable>(
-        _ body: @Sendable (Session) throws(StorageError) -> Value?
-    ) throws(StorageError) -> Value? {
-        try runLastOnThisThread(body)
-    }
-
-    private nonisolated func runLastOnThisThread<Value: Sendable>(
-        _ body: @Sendable (Session) throws(StorageError) -> Value?
-    ) throws(StorageError) -> Value? {
-        try session.withLock { session throws(StorageError) -> Value? in
-            guard let current = session else { throw StorageError(.closed, "the store is closed") }
-            guard let value = try body(current) else { return nil }
-            WriterActor.finish(current)
-            session = nil
-            return value
-        }
-    }
-
     /// Closes the connection; later calls throw `closed`. First stores the times of reads and resumes purges, if
     /// possible.
     func close() {
         session.withLock { session in
-            if let session { WriterActor.finish(session) }
+            if let session {
+                try? session.noteReads(force: true)
+                session.resumePurges()
+            }
             session = nil
         }
-    }
-
-    private static func finish(_ session: Session) {
-        try? session.noteReads(force: true)
-        session.resumePurges()
     }
 }
 

@@ -81,20 +81,26 @@ struct Eviction: Sendable {
         report.queries = touched.count
     }
 
-    /// Removes the chosen pages that are unchanged. Skips an offset where the page has another size or was fetched
-    /// since.
+    /// Removes a chosen page. Call inside a write transaction.
+    /// - Returns: the row of the page. `nil` where the page has another size or was fetched since, and stays.
+    static func remove(_ victim: Candidate, in connection: Connection) throws(StorageError) -> PageRow? {
+        guard let row = try PageTable.row(at: victim.offset, of: victim.query, in: connection),
+            row.bytes == victim.bytes, row.summary.fetchedAt <= victim.usedAt
+        else { return nil }
+        try BodyTable.delete(row.body, of: victim.query, in: connection)
+        try PageTable.delete(at: victim.offset, of: victim.query, in: connection)
+        // The page is a gap now, so its success record is deleted.
+        try LedgerTable.forgetSuccess(at: victim.offset, query: victim.query, in: connection)
+        return row
+    }
+
+    /// Removes the chosen pages that are unchanged.
     static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
         try session.write { moment throws(StorageError) in
             var removed: [Candidate] = []
             var gone: [QueryID: [PageSummary]] = [:]
             for victim in portion {
-                guard let row = try PageTable.row(at: victim.offset, of: victim.query, in: session.connection),
-                    row.bytes == victim.bytes, row.summary.fetchedAt <= victim.usedAt
-                else { continue }
-                try BodyTable.delete(row.body, of: victim.query, in: session.connection)
-                try PageTable.delete(at: victim.offset, of: victim.query, in: session.connection)
-                // The page is a gap now, so its success record is deleted.
-                try LedgerTable.forgetSuccess(at: victim.offset, query: victim.query, in: session.connection)
+                guard let row = try remove(victim, in: session.connection) else { continue }
                 gone[victim.query, default: []].append(row.summary)
                 removed.append(victim)
             }

@@ -8,20 +8,22 @@ final class MemoryCopy: Sendable {
     // The two uses are calls that run one after the other.
     private nonisolated(unsafe) let connection: Connection
     private let now: Timestamp
+    /// The pages that are left out.
+    let removed: [Eviction.Candidate]
 
+    /// - Parameter pages: the pages to leave out. Skips an offset where the page has changed since.
     init(of store: Connection, without pages: [Eviction.Candidate], at now: Timestamp) throws(StorageError) {
         let memory = try Connection(path: ":memory:")
         try RowChecksum.define(in: memory)
         try Migrator.migrate(memory, now: now)
         var rows = SalvagedRows(from: store, to: memory, at: now)
         try rows.copyAll()
-        try memory.transaction(.write) { () throws(StorageError) in
+        removed = try memory.transaction(.write) { () throws(StorageError) -> [Eviction.Candidate] in
+            var removed: [Eviction.Candidate] = []
             for page in pages {
-                guard let row = try PageTable.row(at: page.offset, of: page.query, in: memory) else { continue }
-                try BodyTable.delete(row.body, of: page.query, in: memory)
-                try PageTable.delete(at: page.offset, of: page.query, in: memory)
-                try LedgerTable.forgetSuccess(at: page.offset, query: page.query, in: memory)
+                if try Eviction.remove(page, in: memory) != nil { removed.append(page) }
             }
+            return removed
         }
         connection = memory
         self.now = now

@@ -17,16 +17,70 @@ enum Recreation {
     /// - Returns: the number of bytes freed.
     /// - Throws: an error with the code of `cause` when this or another process has the store open.
     static func empty(_ path: String, because cause: StorageError) throws(StorageError) -> Int {
-        let bytes = [path, path + "-wal", path + "-shm"].reduce(0) { $0 + StoreFile.size($1) }
-        try whileAlone(with: path, otherwise: cause) { () throws(StorageError) in
-            guard truncate(path, 0) == 0 else {
-                throw StorageError(.inputOutput, "cannot empty \(path): \(String(cString: strerror(errno)))")
-            }
-            unlink(path + "-wal")
-            unlink(path + "-shm")
-            unlink(path + "-journal")
-        }
+        let bytes = size(path)
+        try whileAlone(with: path, otherwise: cause) { () throws(StorageError) in try cut(path) }
         return bytes
+    }
+
+    /// Looks at the rows of a store, empties its file, and fills it again. No commit comes between the look and the
+    /// emptying, and no store is opened before the file is filled. Close the store before.
+    /// - Parameters:
+    ///   - look: reads the rows. Returns `nil` to leave the file as it is. Its connection excludes all others.
+    ///   - fill: makes the empty file a store again, with the result of `look`.
+    /// - Returns: the result of `look`, and the number of bytes freed. `nil` where the file was left as it is.
+    /// - Throws: an error with the code of `cause` when another connection has the store open.
+    static func empty<Value>(
+        _ path: String, _ options: SQLitePageStore.Options, because cause: StorageError,
+        after look: (Connection) throws(StorageError) -> Value?, then fill: (Value) throws(StorageError) -> Void
+    ) throws(StorageError) -> (value: Value, bytes: Int)? {
+        let gate = StoreGate(path, makingFile: true)
+        try gate?.lockExclusively(budget: options.busyBudget)
+        defer { withExtendedLifetime(gate) {} }
+        let bytes = size(path)
+        guard let value = try emptied(path, options, because: cause, after: look) else { return nil }
+        try fill(value)
+        return (value, bytes)
+    }
+
+    private static func emptied<Value>(
+        _ path: String, _ options: SQLitePageStore.Options, because cause: StorageError,
+        after look: (Connection) throws(StorageError) -> Value?
+    ) throws(StorageError) -> Value? {
+        guard let identity = FileIdentity(path) else { throw .moved(path) }
+        let connection = try Connection(
+            path: path, fileSystem: options.fileSystem, place: OpenStore(path, identity))
+        defer { withExtendedLifetime(connection) {} }
+        try StoreOpening.harden(connection, options)
+        connection.timeLimit = nil
+        // Closing must not write the log, which is gone by then.
+        connection.keepLogWhenClosing()
+        do throws(StorageError) {
+            // With this mode the log needs no shared memory, for which a full disk has no room
+            // (https://www.sqlite.org/wal.html#noshm).
+            try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw inUse(cause)
+        }
+        guard let value = try look(connection) else { return nil }
+        try cut(path)
+        return value
+    }
+
+    private static func size(_ path: String) -> Int {
+        [path, path + "-wal", path + "-shm"].reduce(0) { $0 + StoreFile.size($1) }
+    }
+
+    /// Call while no other connection has the store open.
+    private static func cut(_ path: String) throws(StorageError) {
+        guard truncate(path, 0) == 0 else {
+            throw StorageError(.inputOutput, "cannot empty \(path): \(String(cString: strerror(errno)))")
+        }
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+
+    private static func inUse(_ cause: StorageError) -> StorageError {
+        StorageError(cause.code, "\(cause.message); the store is open elsewhere too", cause: cause)
     }
 
     /// Runs `body` while no other process has the store open, and none can open it.
@@ -39,7 +93,7 @@ enum Recreation {
         with path: String, otherwise error: StorageError, budget: Duration = .seconds(5),
         _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        let inUse = StorageError(error.code, "\(error.message); the store is open elsewhere too", cause: error)
+        let inUse = inUse(error)
         let gate = StoreGate(path, makingFile: true)
         try gate?.lockExclusively(budget: budget)
         defer { withExtendedLifetime(gate) {} }
