@@ -254,6 +254,10 @@ public struct PurgeReport: Hashable, Sendable {
     public var mayRemainInLog: Bool
     /// Whether removed bytes may remain because the disk is full, and not because of a reader. Defaults to false.
     public var isDiskFull = false
+    /// Whether unused parts of the storage's file may still hold copies of removed bytes, because the file could not be
+    /// rewritten: it holds more than 64 MiB, is damaged or in use, or the disk has too little room. The next purge tries
+    /// again. Defaults to false.
+    public var mayRemainInFile = false
 
     /// Creates a report.
     public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0, mayRemainInLog: Bool = false) {

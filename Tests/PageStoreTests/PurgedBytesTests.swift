@@ -139,6 +139,54 @@ struct PurgedBytesTests {
         await store.close()
     }
 
+    @Test("A purge removes copies of rows from unused parts of the file's pages, too")
+    func unusedParts() async throws {
+        let (folder, store, query) = try await bench()
+        await store.close()
+        let root = try #require(
+            try Connection(path: folder.store).number(
+                SQL("SELECT rootpage FROM sqlite_schema WHERE name = 'migration'")))
+        // The page is a leaf. Its unused part is between the pointers to its cells and the cells.
+        var file = try Data(contentsOf: URL(fileURLWithPath: folder.store))
+        let start = (Int(root) - 1) * 4_096
+        func word(_ place: Int) -> Int { Int(file[start + place]) << 8 | Int(file[start + place + 1]) }
+        let place = 8 + 2 * word(3)
+        try #require(file[start] == 13 && word(5) - place > needle.count)
+        file.replaceSubrange(start + place..<start + place + needle.count, with: needle)
+        try file.write(to: URL(fileURLWithPath: folder.store))
+        let again = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
+        let report = try await again.purge([query])
+        #expect(!report.mayRemainInFile && !report.mayRemainInLog)
+        #expect(try !holdsNeedle(folder))
+        #expect(try await again.verify().isSound)
+        await again.close()
+    }
+
+    @Test("A purge that cannot rewrite a damaged file removes the list, and reports that copies may remain in the file")
+    func damagedFile() async throws {
+        let tree = try await DamagedTree()
+        let store = try await tree.open()
+        let query = try await store.register(QueryKey("other"), at: noon).id
+        await store.close()
+        try tree.damage([try tree.leaves(of: "body")[3]])
+        let damaged = try await tree.open()
+        let report = try await damaged.purge([query])
+        #expect(report.queries == 1 && report.mayRemainInFile)
+        #expect(try await damaged.query(QueryKey("other")) == nil)
+        await damaged.close()
+    }
+
+    @Test("A purge does not rewrite a file with a damaged record, and a repair still finds the record's name")
+    func damagedRecord() async throws {
+        let (folder, store, _) = try await bench()
+        let other = try await store.register(QueryKey("other"), at: noon).id
+        try Connection(path: folder.store).execute("UPDATE query SET revision = 7 WHERE key = 'list'")
+        #expect(try await store.purge([other]).mayRemainInFile)
+        #expect(try await store.repair(at: noon).left.isSound)
+        #expect(try await store.query(QueryKey("list")) != nil)
+        await store.close()
+    }
+
     @Test("The next process that opens a store for writing finishes the purge of a process that died")
     func nextProcess() async throws {
         let (folder, store, query) = try await bench()

@@ -150,7 +150,7 @@ struct NamingTests {
         let dry = try await folder.tool(["purge", "--older-than", "7d", "--dry-run"]).output
         #expect(dry.contains("\(QueryKey("old", scope: "a").shortID)  old  (a)\nwould remove 1 query, 0 pages"))
         let csv = try await folder.tool(["purge", "--older-than", "7d", "--dry-run", "--format", "csv"]).output
-        #expect(csv == "dry_run,queries,pages,bytes,may_remain_in_log\ntrue,1,0,0,false\n")
+        #expect(csv == "dry_run,queries,pages,bytes,may_remain_in_log,may_remain_in_file\ntrue,1,0,0,false,false\n")
         #expect(try await keys().count == 3)
         #expect(try await folder.tool(["purge", "--older-than", "7d", "--yes"]).status == 0)
         #expect(try await keys() == ["new", "failed"])

@@ -22,7 +22,11 @@ enum Purge {
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
-    /// Removes queries, overwrites their bytes in the file, and empties the log.
+    /// The largest size of the rest of a store that a purge rewrites. That takes half a second and as much memory, and
+    /// other writers wait.
+    private static let mostBytesRewritten = 64 << 20
+
+    /// Removes queries, overwrites their bytes in the file, rewrites the file, and empties the log.
     /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false. They are also removed with a
     ///   damaged record whose name is not bound to its id.
     static func run(
@@ -53,6 +57,7 @@ enum Purge {
             return report
         }
         if try UpkeepTable.hasLog(in: connection) { session.purgeIsCommitted() }
+        if report.queries > 0 || withOrphans { report.mayRemainInFile = try !rewriteFile(of: connection) }
         do throws(StorageError) {
             report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
         } catch {
@@ -62,6 +67,36 @@ enum Purge {
             report.isDiskFull = true
         }
         return report
+    }
+
+    /// Rewrites the file from its rows (Decision 0002). SQLite overwrites a row that it deletes, but no copies of the
+    /// row in unused parts of the file's pages. It leaves such copies when it moves rows from page to page.
+    /// - Returns: false where the file is too large, damaged or in use, or where the disk has too little room.
+    private static func rewriteFile(of connection: Connection) throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            let pages = try connection.pragma("page_count") - connection.pragma("freelist_count")
+            let (size, isTooMuch) = try pages.multipliedReportingOverflow(by: connection.pragma("page_size"))
+            guard !isTooMuch, size <= mostBytesRewritten, size <= StoreFile.room(beside: connection.path) / 2,
+                try isWhole(connection)
+            else { return false }
+            // SQLite attaches the new file to this connection during the VACUUM.
+            try connection.allowingAttached(1) { () throws(StorageError) in try connection.execute("VACUUM") }
+            return true
+        } catch {
+            guard [.busy, .full, .tookTooLong].contains(error.code) || error.isUnreadableRow else { throw error }
+            return false
+        }
+    }
+
+    /// Returns whether a file that is rewritten from its rows holds everything that a repair can use. A repair reads
+    /// around damage, and finds the names of damaged and lost records in the index of names.
+    private static func isWhole(_ connection: Connection) throws(StorageError) -> Bool {
+        var isWhole = true
+        try connection.pragma("quick_check(1)") { row throws(StorageError) in
+            if row.text(0) != "ok" { isWhole = false }
+        }
+        let known = Set(try QueryTable.all(in: connection).map(\.id))
+        return isWhole && QueryNames.bound(in: connection).keys.allSatisfy { known.contains($0) }
     }
 
     /// Deletes a query and its rows. Call inside a write transaction.

@@ -186,6 +186,7 @@ struct Purge: AsyncParsableCommand {
         let members: [(String, JSONOutput)] = [
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
             ("bytes", .int(report.bytes)), ("may_remain_in_log", .bool(report.mayRemainInLog)),
+            ("may_remain_in_file", .bool(report.mayRemainInFile)),
         ]
         // A dry run lists the queries, so that users can see which ones would be removed.
         for key in consent.dryRun && common.outputFormat == .table ? keys : [] {
@@ -204,6 +205,11 @@ struct Purge: AsyncParsableCommand {
             let reason = report.isDiskFull ? "the disk is full" : "another process reads the store"
             terminal.warn(
                 "the store's files may still hold removed bytes, because \(reason); the next command that writes to the store removes these bytes\(report.isDiskFull ? " once the disk has room" : "")"
+            )
+        }
+        if report.mayRemainInFile {
+            terminal.warn(
+                "unused parts of the store's file may still hold copies of removed bytes, because the file has more than 64 MiB, is damaged or in use, or the disk has too little room; the next purge tries again to rewrite the file"
             )
         }
     }
