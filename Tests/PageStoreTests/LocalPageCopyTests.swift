@@ -123,6 +123,19 @@ struct LocalPageCopyTests {
         await copy.close()
     }
 
+    @Test("A purge reaches a file that another object had a moment ago")
+    func purgeAfterUse() async throws {
+        let first = open()
+        await store([page(1, "needle")], in: first)
+        let second = open()
+        #expect(await second.status().problem?.code == .busy)
+        await first.close()
+        #expect(try !files(holding: "needle").isEmpty)
+        await second.purge([query])
+        #expect(try files(holding: "needle").isEmpty)
+        await second.close()
+    }
+
     @Test("A purge that the disk refuses removes the whole file")
     func refusedPurge() async throws {
         let faulty = FaultyFolder()

@@ -119,14 +119,18 @@ package final class LocalPageCopy: Sendable {
         await onQueue { copy in
             if copy.purged.count > 65_536 { copy.purged = [] }
             copy.purged.formUnion(numbers)
-            copy.withFile { file throws(StorageError) in
-                do throws(StorageError) {
-                    try file.purge(numbers)
-                } catch {
-                    // Purged bytes must not stay, so that the whole file is removed.
-                    throw StorageError(.damaged, "purged bytes could not be overwritten", cause: error)
-                }
+            copy.withFile(despitePause: true) { file throws(StorageError) in
+                try LocalPageCopy.purge(numbers, from: file)
             }
+        }
+    }
+
+    private static func purge(_ numbers: [Int64], from file: LocalCopyFile) throws(StorageError) {
+        do throws(StorageError) {
+            try file.purge(numbers)
+        } catch {
+            // Purged bytes must not stay, so that the whole file is removed.
+            throw StorageError(.damaged, "purged bytes could not be overwritten", cause: error)
         }
     }
 
@@ -158,12 +162,13 @@ package final class LocalPageCopy: Sendable {
 
     /// Opens the file if necessary, and runs `body` with it. An error makes the copy unused for a while. The caller holds
     /// the mutex.
-    private func withFile(_ body: (LocalCopyFile) throws(StorageError) -> Void) {
+    /// - Parameter despitePause: whether a file that failed is tried again at once. Defaults to false.
+    private func withFile(despitePause: Bool = false, _ body: (LocalCopyFile) throws(StorageError) -> Void) {
         let now = Watchdog.now()
         checkPlace(now)
         switch state {
         case .closed: return
-        case .failed(_, let until) where now < until: return
+        case .failed(_, let until) where now < until && !despitePause: return
         case .unopened, .failed: open(now)
         case .open: break
         }
@@ -192,8 +197,10 @@ package final class LocalPageCopy: Sendable {
             let file = try StoreFile.place(path)
             let identity = FileIdentity(file)
             do throws(StorageError) {
-                state = .open(
-                    try LocalCopyFile(at: file, bound: bound, store: store, fileSystem: fileSystem))
+                let opened = try LocalCopyFile(at: file, bound: bound, store: store, fileSystem: fileSystem)
+                // The file may hold lists that were purged while it could not be used.
+                try LocalPageCopy.purge(Array(purged), from: opened)
+                state = .open(opened)
             } catch {
                 // Another file may have taken the place of the damaged one.
                 guard error.code == .damaged, !isAgain, FileIdentity(file) == identity else { throw error }
