@@ -24,6 +24,8 @@ final class ListOrigin: PageSource, PromptSource {
         var total: (@Sendable (Int) -> ListTotal)? = { .exact($0) }
         /// Items that answers leave out, although pages are cut as if they were there (R53).
         var hidden: Set<String> = []
+        /// Whether the cursors of a chain name positions, and not items.
+        var countsPositions = false
         /// Runs before each answer with the number of the request. The closure may change the list, or throw.
         var before: (@Sendable (Int, inout [String]) throws -> Void)?
     }
@@ -52,6 +54,7 @@ final class ListOrigin: PageSource, PromptSource {
             switch request.target {
             case .first: start = 0
             case .offset(let offset): start = offset
+            case .cursor(let cursor) where state.countsPositions: start = Int(cursor.text) ?? 0
             // A keyset: the answer continues after the last item.
             case .cursor(let cursor): start = (state.names.firstIndex(of: cursor.text) ?? state.names.count - 1) + 1
             }
@@ -62,7 +65,9 @@ final class ListOrigin: PageSource, PromptSource {
                     content: named(state.names[range].filter { !state.hidden.contains($0) }),
                     total: state.total?(state.names.count) ?? .unknown,
                     next: isChain && range.upperBound < state.names.count
-                        ? state.names[range].last.map { PageCursor($0) } : nil))
+                        ? state.names[range].last.map {
+                            PageCursor(state.countsPositions ? "\(range.upperBound)" : $0)
+                        } : nil))
         }
     }
 }

@@ -91,7 +91,7 @@ enum Inspection {
         let expectation = origin.plan.expectation(length: origin.length, size: origin.plan.usualSize)
         var wrong: [String] = []
         let state =
-            "\(report.outcome.rawValue) \(report.reconciliation.rawValue), total \(record.total), end \(String(describing: record.end)), held \(report.list?.coverage.count ?? 0), shown \(origin.items.count), \(report.warnings), \(String(describing: report.headFailure))"
+            "\(report.outcome.rawValue) \(report.reconciliation.rawValue), total \(record.total), end \(String(describing: record.end)), held \(report.state?.holdings?.held.count ?? 0), shown \(origin.items.count), \(report.warnings), \(String(describing: report.headFailure))"
         if !expectation.outcomes.contains(report.outcome.rawValue) {
             let right = expectation.outcomes.sorted().joined(separator: " or ")
             wrong.append("Outcome: \(report.outcome.rawValue) instead of \(right); \(state)")

@@ -61,8 +61,9 @@ extension KindLife {
             }
         // An item that was sent twice may be held twice until a sweep. The end of the life checks for that.
         if plan.kind == .replicas { try await lookAtReplicas(before, now, options, report) }
-        guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
-            !isPart || report.list?.isComplete == true, mustKnow(before, now, options, report)
+        // A run that found no change reports no outline.
+        guard let report, report.outcome == .complete, report.state?.record.allowsDuplicates == false,
+            !isPart || report.state?.isComplete == true, mustKnow(before, now, options, report)
         else { return }
         if let difference = difference(now.held) {
             find("G2: a run reports complete, and the list differs: \(difference)", report, now)
@@ -140,7 +141,7 @@ extension KindLife {
             let right = expectation.outcomes.sorted().joined(separator: " or ")
             find("Outcome: \(report.outcome.rawValue) instead of \(right)", report, now)
         }
-        if report?.list?.record.allowsDuplicates == true, !expectation.mayAllowDuplicates {
+        if report?.state?.record.allowsDuplicates == true, !expectation.mayAllowDuplicates {
             find("R25: the list is marked as one with repeating ids, and its ids are unique", report, now)
         }
         if outcome.requests > 8 * pages(asked) + 60 {
@@ -186,7 +187,7 @@ extension KindLife {
         if let report {
             parts.append("\(report.outcome.rawValue) \(report.reconciliation.rawValue)")
             parts.append("\(report.usage.requests) requests")
-            if let record = report.list?.record {
+            if let record = report.state?.record {
                 parts.append("total \(record.total), end \(record.end.map(String.init) ?? "none")")
             }
             if !report.warnings.isEmpty { parts.append("\(report.warnings)") }

@@ -50,7 +50,9 @@ struct ChainPlace {
             // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
             // kind shows a list in another order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return .walkAgain }
-            if !sighting.isPushed(to: offset) { pass.walk.isDisordered = true }
+            // A stored cursor may name a position in an earlier state of the list, and then leads through held items.
+            let isWalk = pass.walk.mode == .whole || pass.walk.isFromPageOne(to: offset)
+            if isWalk, !sighting.isPushed(to: offset) { pass.walk.isDisordered = true }
             return nothingNew(page, &pass, &belief)
         }
         if list.record.allowsDuplicates { return unaligned(page) }
@@ -61,10 +63,7 @@ struct ChainPlace {
         }
         // An answer that repeats an id must also arrive twice.
         if sighting.repeatsItems { return .walkAgain }
-        // A held page that was fetched with the cursor of this answer follows it.
-        let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
-        let merge = CursorMerge(
-            sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
+        let merge = CursorMerge(sighting, at: offset, runs: list.coverage.runs, keepsHole: true)
         if phase.recheck != nil, merge.position != offset || !sighting.isInPlace { return .restart }
         let isChecking = pass.walk.mode == .checkingEnd
         if isChecking, !sighting.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }

@@ -23,17 +23,16 @@ struct CursorMerge: Equatable {
     /// - Parameters:
     ///   - position: the planned position of the answer's first item.
     ///   - runs: the held runs, at least from `position` on.
-    ///   - following: the position of the held page that the origin named as the next one.
-    ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until the answer meets the items
-    ///     behind it.
-    init(_ sighting: ObservedPage, at position: Int, runs: [Range<Int>], following: Int? = nil, keepsHole: Bool) {
+    ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until an answer meets the items behind
+    ///     it.
+    init(_ sighting: ObservedPage, at position: Int, runs: [Range<Int>], keepsHole: Bool) {
         let count = sighting.content.count
         let known = sighting.places.enumerated().compactMap { index, place in
             place.map { Alignment.Anchor(cached: $0.position, origin: position + index) }
         }
         let ahead = known.filter { $0.cached >= position }
         let again = Set(known.map(\.cached)).filter { $0 < position }.sorted()
-        let anchors = CursorMerge.near(Alignment(ahead).anchors, from: position, count: count, runs: runs)
+        let anchors = CursorMerge.near(Alignment(ahead), from: position, count: count, runs: runs)
         self.position = position - again.count
         if anchors.count == count, anchors.last?.cached == position + count - 1,
             (0..<count).allSatisfy({ sighting.isHeldAsSent($0) })
@@ -42,24 +41,19 @@ struct CursorMerge: Equatable {
             hasMet = true
             return
         }
+        // Only an item shows where the cached list continues. A cursor may name a position, so an equal one shows no
+        // item.
+        let last = anchors.last
+        hasMet = last != nil && sighting.places.last??.position == last?.cached
+        // The answer's items behind the last anchor fill the positions that are not held.
+        let behind = last.map { $0.cached + 1 } ?? position
+        let filling = last.map { position + count - 1 - $0.origin } ?? count - again.count
+        let next = runs.first { $0.upperBound > behind }.map { max($0.lowerBound, behind) }
+        let free = next.map { $0 - behind } ?? .max
         // The position where the cached list continues behind the answer.
-        var rest: Int
-        var hole = 0
-        if let last = anchors.last {
-            rest = last.cached + 1
-            hasMet = sighting.places.last??.position == last.cached
-        } else if let following, following >= position {
-            rest = following
-            hasMet = true
-        } else {
-            // The answer fills the positions that are not held.
-            let next = runs.first { $0.upperBound > position }.map { max($0.lowerBound, position) }
-            let free = next.map { $0 - position } ?? .max
-            rest = position + min(free, count)
-            // No evidence shows that the held items follow (G2).
-            if keepsHole, next != nil, free <= count { hole = 1 }
-            hasMet = false
-        }
+        let rest = behind + min(free, filling)
+        // No evidence shows that the held items follow (G2).
+        let hole = keepsHole && !hasMet && next != nil && free <= filling ? 1 : 0
         let leaving = again + Set(ahead.map(\.cached)).filter { $0 >= rest }.sorted()
         var pieces: [Rearrangement.Piece] = []
         CursorMerge.keep(0..<position, except: leaving, in: &pieces)
@@ -80,16 +74,24 @@ struct CursorMerge: Equatable {
         if start < range.upperBound { pieces.append(.kept(start..<range.upperBound)) }
     }
 
-    /// An anchor far behind the others has moved from there; the items between were not removed. Without more evidence
-    /// no item is dropped that may still exist (R20).
+    /// Leaves out the anchors that have moved here from farther back. The items that they passed were not removed.
+    /// Without more evidence no item is dropped that may still exist (R20).
+    ///
+    /// Fewer items move than stay. So held items before an anchor are gone if fewer of them are gone than anchors of the
+    /// answer follow. Up to two pages of held items before all anchors of an answer are gone if the anchors are most of
+    /// the answer. In any other case the next answer decides.
     private static func near(
-        _ anchors: [Alignment.Anchor], from position: Int, count: Int, runs: [Range<Int>]
+        _ alignment: Alignment, from position: Int, count: Int, runs: [Range<Int>]
     ) -> [Alignment.Anchor] {
         var near: [Alignment.Anchor] = []
         var before = position
-        for anchor in anchors {
+        for (index, anchor) in alignment.anchors.enumerated() {
             let between = before..<max(before, anchor.cached)
-            guard runs.reduce(0, { $0 + $1.clamped(to: between).count }) <= 2 * count else { break }
+            let moved = alignment.moved.count { between.contains($0) }
+            let passed = runs.reduce(-moved) { $0 + $1.clamped(to: between).count }
+            let following = alignment.anchors.count - index
+            let beginsAnswer = near.isEmpty && following > 1 && 2 * following > count
+            guard passed < following || beginsAnswer && passed <= 2 * count else { break }
             near.append(anchor)
             before = anchor.cached + 1
         }

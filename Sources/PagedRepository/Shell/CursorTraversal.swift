@@ -10,7 +10,9 @@ extension SyncRun {
         var edits = walk.edits(head, list)
         let end = end(of: page)
         if let end { edits.append(.truncate(at: end)) }
-        edits += [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end ?? walk.end(list))]
+        edits += [
+            .setTotal(page.total.believed(reached: page.content.count)), .setEnd(end ?? keptEnd(walk, page, list)),
+        ]
         guard try await commitHead(edits, page, list) else {
             guard belief.drift.contradicted() else { return try await replace(with: page) }
             return askAgain()
@@ -28,6 +30,14 @@ extension SyncRun {
         else { return }
         pass.walk.follow(pageOne: page.content.count)
         queue.add([.cursor(next, offset: page.content.count)])
+    }
+
+    /// Returns the end of the list after its page one has changed. Returns nil when it is not known. A refresh requests no
+    /// other page, so it cannot show that the list still ends before its exact total (R24).
+    private func keptEnd(_ walk: CursorMerge, _ page: FetchedPage, _ list: ListOutline) -> Int? {
+        let end = walk.end(list)
+        guard options.work == .refresh, let end, let total = page.total.exactCount, end < total else { return end }
+        return nil
     }
 
     /// Reports a change that a refresh alone cannot locate (R22).
@@ -141,6 +151,8 @@ extension SyncRun {
         announce(page.range, news: page.merge.isSame ? 0 : page.range.count)
         if page.merge.hasMet, !pass.walk.isThorough, counts.reconciliation != .firstLoad {
             reconciled(.spliced, place.list)
+            // No exact total shows whether the list still ends where it did (R24).
+            if pass.walk.unbrokenTo == after, place.list.record.total.exactCount == nil { pass.check.isDue = true }
         }
         guard counts.pages < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")

@@ -41,8 +41,7 @@ extension SyncRun {
 
         adopt(head, list)
         counts.pagesUnchanged += 1
-        // Without an exact total, an unchanged page one says nothing about the end of the list (R24).
-        if known.exactCount == nil { pass.check.isDue = true }
+        lookAtEnd(after: known)
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version,

@@ -122,6 +122,7 @@ extension SyncRun {
                 ledger: [leases.succeeded(0)], requestLease: leases[0], expectedLength: list.record.extent,
                 preconditions: [precondition]))
         guard case .committed = outcome else { return false }
+        lookAtEnd(after: list.record.total)
         unchanged(list, holdings)
         return true
     }
@@ -153,6 +154,10 @@ extension SyncRun {
         unchanged(list, holdings)
         return true
     }
+
+    /// Plans the check of the end after a 304. Without an exact total, an unchanged page one says nothing about the end of
+    /// the list (R24).
+    func lookAtEnd(after known: ListTotal) { if known.exactCount == nil { pass.check.isDue = true } }
 
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {
         counts.pagesUnchanged += 1

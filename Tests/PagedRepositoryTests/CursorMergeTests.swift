@@ -1,0 +1,75 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// The place of an answer in a cached list whose item `i…` is held at the position of its number.
+@Suite("Places of the items of a chain (R22)")
+struct CursorMergeTests {
+    /// Returns the merged list as names, with "-" for a position that is not held.
+    private func merge(
+        _ names: [String], at position: Int, into held: Int, keepsHole: Bool = true
+    ) -> (list: [String], hasMet: Bool) {
+        let sighting = ObservedPage(
+            offset: position, content: named(names), places: places(0..<held), isEnd: false)
+        let merge = CursorMerge(sighting, at: position, runs: [0..<held], keepsHole: keepsHole)
+        guard case .changed(let rearrangement) = merge.step else {
+            return (PagedRepositoryTests.names(0..<held), merge.hasMet)
+        }
+        var list: [String] = []
+        for piece in rearrangement.pieces {
+            switch piece {
+            case .kept(let range): list += PagedRepositoryTests.names(range.clamped(to: 0..<held))
+            case .written: list += names
+            case .gap(let count): list += [String](repeating: "-", count: count)
+            }
+        }
+        return (list, merge.hasMet)
+    }
+
+    @Test("New items push the cached ones back, and a hole stays open between them (G2)")
+    func allNew() {
+        let merged = merge(["a", "b"], at: 2, into: 5)
+        #expect(merged.list == ["i0", "i1", "a", "b", "-", "i2", "i3", "i4"])
+        #expect(!merged.hasMet)
+    }
+
+    @Test("A last item that is new leaves a hole, although the first items are known (G2)")
+    func pinned() {
+        let merged = merge(["i0", "a", "b"], at: 0, into: 4)
+        #expect(merged.list == ["i0", "a", "b", "-", "i1", "i2", "i3"])
+        #expect(!merged.hasMet)
+        #expect(merge(["i3", "a"], at: 3, into: 4).list == ["i0", "i1", "i2", "i3", "a"], "no item is held behind it")
+        #expect(merge(["i0", "a"], at: 0, into: 2, keepsHole: false).list == ["i0", "a", "i1"])
+    }
+
+    @Test("A single item that has moved up removes none of those that it passed (R20)", arguments: 1..<8)
+    func moved(passed: Int) {
+        let merged = merge(["i0", "i1", "i2", "i\(3 + passed)"], at: 0, into: 12)
+        let kept = names(3..<12).filter { $0 != "i\(3 + passed)" }
+        #expect(merged.list == ["i0", "i1", "i2", "i\(3 + passed)", "-"] + kept)
+        #expect(!merged.hasMet)
+    }
+
+    @Test("Fewer missing items than known ones that follow them are removed")
+    func removed() {
+        let merged = merge(["i0", "i3", "i4", "i5"], at: 0, into: 8)
+        #expect(merged.list == ["i0", "i3", "i4", "i5", "i6", "i7"])
+        #expect(merged.hasMet)
+    }
+
+    @Test("An answer of known items shows that up to two pages before them are gone")
+    func removedBefore() {
+        let merged = merge(["i10", "i11", "i12", "i13"], at: 2, into: 20)
+        #expect(merged.list == names(0..<2) + names(10..<20))
+        #expect(merged.hasMet)
+        #expect(merge(["i11", "i12", "i13", "i14"], at: 2, into: 20).list.count == 21, "nine items are too many")
+    }
+
+    @Test("A swap at the end of an answer removes no item")
+    func swapped() {
+        let merged = merge(["i0", "i2", "i1"], at: 0, into: 5)
+        #expect(merged.list == ["i0", "i2", "i1", "i3", "i4"])
+        #expect(merged.hasMet)
+    }
+}
