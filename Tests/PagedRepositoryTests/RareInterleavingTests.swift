@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A source whose answers the test computes, and which counts its requests.
-private final class Answering: PageSource {
+final class Answering: PageSource {
     let access: PagingAccess
     let largestOverlap: Int? = 0
     private let count = Mutex(0)

@@ -7,15 +7,22 @@ extension SyncRun {
     enum BeyondTotal {
         /// These items belong to the positions from `start` on.
         case page(FetchedPage, start: Int)
-        /// The items before the position are in flight. They decide.
+        /// The items before the position decide, and are not held. The answer is dropped, and the position is requested
+        /// again once they are.
         case undecided
     }
 
     /// Returns the meaning of an answer that has more items than its exact total leaves room for. Returns nil for any
     /// other answer, and for one that no such habit explains: the total is then wrong (R20). A report of more items
     /// does not change the meaning, and decides only about the end (R24).
-    func beyondTotal(_ page: FetchedPage, at start: Int, _ list: ListOutline) async throws(StorageError) -> BeyondTotal?
-    {
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - start: the position of its first item, if the origin has no such habit.
+    ///   - range: the requested positions, without the overlap.
+    ///   - list: the list.
+    func beyondTotal(
+        _ page: FetchedPage, at start: Int, of range: Range<Int>, _ list: ListOutline
+    ) async throws(StorageError) -> BeyondTotal? {
         let count = page.content.count
         guard let total = page.total.exactCount, total == list.record.total.exactCount, start < total,
             start + count > total, count <= total, page.next == nil
@@ -26,7 +33,8 @@ extension SyncRun {
         guard let before = try await storage.excerpt(of: list.record.id, known), isStillThere(before) else {
             return nil
         }
-        if before.coverage.gaps(in: known).isEmpty {
+        let isKnown = before.coverage.gaps(in: known).isEmpty
+        if isKnown {
             if try await agrees(Array(identities.prefix(known.count)), known, [], before) {
                 return .page(page, start: known.lowerBound)
             }
@@ -35,9 +43,22 @@ extension SyncRun {
         }
         // The first items once more: all items behind the total are stored elsewhere.
         let beyond = Set(identities.dropFirst(total - start).map(\.key))
-        guard try await storage.locate(beyond, in: list.record.id).count == beyond.count else { return nil }
+        guard try await storage.locate(beyond, in: list.record.id).count == beyond.count else {
+            if isKnown { return nil }
+            askBefore(range, known)
+            return .undecided
+        }
         var first = page
         first.content = page.content.slice(0..<total - start)
         return .page(first, start: start)
+    }
+
+    /// Requests the items before a position, once. If they cannot be had, the position is not requested again in this
+    /// pass: no answer shows which items belong there.
+    private func askBefore(_ range: Range<Int>, _ known: Range<Int>) {
+        guard pass.fill.realigns(range.lowerBound) else { return pass.fill.observe(withoutNews: range.lowerBound) }
+        guard case .grid(let size) = source.access else { return queue.add([.range(known, overlap: 0)]) }
+        let first = known.lowerBound / size * size
+        queue.add([.range(first..<first + size, overlap: 0)])
     }
 }

@@ -42,7 +42,7 @@ extension SyncRun {
     ///   the ids of the first ones and other content are other items of a list that repeats ids (R25).
     ///
     /// Both hold also when the answer reports more items: such a report decides only about the end. While pages before
-    /// the answer are in flight, the same request is sent again after them.
+    /// the answer are in flight, nothing is decided.
     func behindEnd(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> BehindEnd? {
@@ -57,7 +57,7 @@ extension SyncRun {
         }
         guard list.coverage.headEnd == end, list.coverage.runs.count == 1 else {
             let isUndecided = queue.inFlight.contains { $0.isPage && $0.offset < start }
-            return beginning != nil && isUndecided ? .elsewhere(.range(range, overlap: end - start)) : nil
+            return beginning != nil && isUndecided ? .undecided : nil
         }
         let known = positions.prefix { $0 != nil }.count
         let first = end - known
@@ -88,6 +88,9 @@ extension SyncRun {
 
     /// An answer of an origin that goes behind the end of its list.
     enum BehindEnd {
+        /// The items before the position are in flight. The answer is dropped, and the position is requested again
+        /// later.
+        case undecided
         /// The list continues in the answer for this position.
         case elsewhere(FetchTarget)
         /// Only these items belong to the requested positions.

@@ -33,11 +33,11 @@ extension SyncRun {
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
-        switch try await beyondTotal(page, at: start, list) {
+        switch try await beyondTotal(page, at: start, of: range, list) {
         case .page(let page, let start):
             return try await spanArrived(
                 .page(page), range, overlap: range.lowerBound - start, isCut: true, looks: looks)
-        case .undecided: return queue.add([.range(range, overlap: overlap)])
+        case .undecided: return
         case nil: break
         }
         let missing = list.coverage.gaps(in: arrived)
@@ -135,6 +135,7 @@ extension SyncRun {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         if try await isClamped(page, places, of: range, query) { return }
         switch try await behindEnd(page, places, at: offset, of: range, query) {
+        case .undecided: return
         case .elsewhere(let target): return queue.add([target])
         case .part(let part):
             return try await spanArrived(.page(part), range, overlap: range.lowerBound - offset, isCut: true)

@@ -29,6 +29,8 @@ extension SyncRun {
             let shifts = page.content.shifts(at: start, places).filter { $0 != 0 }
             if shifts.isEmpty, mayLookAgain { return .changed }
             switch try await behindEnd(page, places, at: start, of: range, query) {
+            case .undecided:
+                return .notStored
             case .elsewhere(let target):
                 queue.add([target])
                 return .notStored

@@ -88,6 +88,30 @@ struct ListBeliefTests {
         #expect(belief.hidden.isRepeated(short: named(10..<18).identities, at: 10) == false)
     }
 
+    @Test("A short answer with other members is the same answer, and the fourth of other items proves hidden ones, too")
+    func shortAlike() {
+        var belief = ListBelief()
+        func items(_ names: [String], at time: Int) -> [ItemIdentity] {
+            PageContent(
+                names.map { RawItem(payload: Array(#"{"id":"\#($0)","at":\#(time)}"#.utf8), id: $0) }
+            ).identities
+        }
+        #expect(belief.hidden.isRepeated(short: items(["a", "b"], at: 1), at: 10) == false)
+        #expect(belief.hidden.isRepeated(short: items(["a", "b"], at: 2), at: 10) == true)
+        let answers = ["c", "d", "e", "f"].map { belief.hidden.isRepeated(short: items([$0], at: 1), at: 20) }
+        #expect(answers == [false, false, false, true])
+    }
+
+    @Test("A page one that repeats another id each time is requested again three times in a run (R25)")
+    func otherRepeats() {
+        var belief = ListBelief()
+        let answers = (1...5).map { belief.pageOne.repeats([UInt64($0)]) }
+        #expect(answers == [true, true, true, false, false])
+        var other = ListBelief()
+        let same = [other.pageOne.repeats([7]), other.pageOne.repeats([7]), other.pageOne.repeats([])]
+        #expect(same == [true, false, false])
+    }
+
     @Test("Items that arrive farther back three times, all by the same distance, show hidden items (R53)")
     func shifts() {
         var belief = ListBelief()

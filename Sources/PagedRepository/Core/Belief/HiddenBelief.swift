@@ -3,14 +3,25 @@ import PageModel
 /// Whether the origin leaves items out of its pages, for example because the caller may not see them (R53), and the
 /// answers that suggest it.
 struct HiddenBelief: Equatable {
+    /// An answer that had fewer items than a page.
+    private struct ShortAnswer: Equatable {
+        /// The keys of its items. Other members can differ with each answer.
+        var keys: [UInt64]
+        /// The number of such answers at this position.
+        var count = 1
+    }
+
+    /// The number of short answers at one position that prove hidden items, although each has other items.
+    private static let mostShortAnswers = 4
+
     /// Whether the origin hides items, so that the pages are requested one after the other.
     var isHiding = false
     /// The requests one after the other.
     var walk = PositionWalk()
     /// The positions of answers that had fewer items than a page, although the list continues behind them.
     private var shortPlaces: Set<Int> = []
-    /// The items of these answers, by position, until they are requested again.
-    private var shortAnswers: [Int: [ItemIdentity]] = [:]
+    /// These answers, by position.
+    private var shortAnswers: [Int: ShortAnswer] = [:]
     /// The requests of short answers behind which nothing had arrived yet, by the position behind the answer.
     private var undecided: [Int: FetchTarget] = [:]
     /// How often answers did not fit the held items, while page one stayed as it was.
@@ -30,14 +41,16 @@ struct HiddenBelief: Equatable {
     mutating func observe(short page: FetchedPage, at start: Int, undecided target: FetchTarget?) {
         shortPlaces.insert(start)
         guard let target, shortAnswers[start] == nil else { return }
-        shortAnswers[start] = page.content.identities
+        shortAnswers[start] = ShortAnswer(keys: page.content.identities.map(\.key))
         undecided[start + page.content.count] = target
     }
 
     /// Records an answer that is short in the middle of the list. The first one may be a fault.
-    /// - Returns: whether the same answer arrived before. The origin then hides items.
+    /// - Returns: whether the same answer arrived before, or several others. The origin then hides items.
     mutating func isRepeated(short identities: [ItemIdentity], at start: Int) -> Bool {
-        shortAnswers.updateValue(identities, forKey: start) == identities
+        let now = ShortAnswer(keys: identities.map(\.key), count: (shortAnswers[start]?.count ?? 0) + 1)
+        let last = shortAnswers.updateValue(now, forKey: start)
+        return last?.keys == now.keys || now.count >= HiddenBelief.mostShortAnswers
     }
 
     /// Returns the request for an answer that was short, once items behind it have arrived. The same answer again shows

@@ -48,6 +48,10 @@ struct PageOneBelief: Equatable {
     private(set) var settled: [ItemIdentity] = []
     /// Keys that it repeated in its last answer (R25).
     private var repeated: Set<UInt64> = []
+    /// How often its answers repeated other keys than the answer before.
+    private var otherRepeats = 0
+    /// The number of such answers after which the next one counts, whatever it repeats.
+    private static let mostOtherRepeats = 3
 
     /// Whether an answer has other items than the last settled one, or the same ones in another order. An item that was
     /// edited in its place moves no other item. Some members change with every answer, such as an age.
@@ -68,10 +72,12 @@ struct PageOneBelief: Equatable {
     }
 
     /// Records the keys that page one repeats. The same repetition in two answers is proof (R25).
-    /// - Returns: whether the answer before did not repeat the same keys.
+    /// - Returns: whether page one must be requested again: the answer before did not repeat the same keys.
     mutating func repeats(_ keys: Set<UInt64>) -> Bool {
         defer { repeated = keys }
-        return !keys.isEmpty && keys != repeated
+        guard !keys.isEmpty, keys != repeated, otherRepeats < PageOneBelief.mostOtherRepeats else { return false }
+        otherRepeats += 1
+        return true
     }
 }
 
