@@ -14,10 +14,11 @@ struct RecheckTests {
     private let week: Duration = .seconds(7 * 24 * 3_600)
 
     private func sync(
-        _ bench: SyncBench, _ origin: ListOrigin, every period: Duration?
+        _ bench: SyncBench, _ origin: ListOrigin, every period: Duration?, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
         var options = SyncOptions()
         options.recheckEvery = period
+        options.work = work
         return try await ListSync(
             storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
         ).run()
@@ -62,6 +63,25 @@ struct RecheckTests {
         let pages = try #require(try await bench.list).heldPages.count
         #expect(origin.requests.count - before <= hours + 5 * pages)
         #expect(origin.requests.count - before >= hours + pages - 1)
+    }
+
+    @Test(
+        "Refreshes between two runs take no page from their checks",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    func refreshes(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<200), access: access)
+        _ = try await sync(bench, origin, every: week)
+        var oldest: Duration = .zero
+        for _ in 0..<21 {
+            clock.advance(by: .seconds(24 * 3_600 - 60))
+            _ = try await sync(bench, origin, every: week, .refresh)
+            clock.advance(by: .seconds(60))
+            _ = try await sync(bench, origin, every: week)
+            let list = try #require(try await bench.list)
+            oldest = max(oldest, list.heldPages.map { clock.now() - $0.validatedAt }.max() ?? .zero)
+        }
+        #expect(oldest <= week)
     }
 
     @Test("Without a period, and in a list that was just checked, no page but page one is requested")
@@ -141,6 +161,19 @@ struct RecheckTests {
         #expect(count(0, 700_000_000, week) == 10)
         #expect(count(0, 1, .zero) == 10)
         #expect(count(-453_600_000, 0, week) == 10)
+    }
+
+    @Test("The stretches behind the pointer cover each position once, and the pointer passes each page once in a cycle")
+    func stretches() {
+        for hour in [0, 1, 60, 125] {
+            let now = Timestamp(milliseconds: 453_600_000 * 4_000 + Int64(hour) * 3_600_000)
+            let stretches = RecheckPlan.stretches(end: 500, now: now, period: week, first: 30)
+            #expect(stretches.flatMap(\.self).flatMap(\.self).sorted() == Array(0..<500))
+            #expect(stretches.map { $0.reduce(0) { $0 + $1.count } } == [30, 60, 120, 240, 50])
+            let pointer = 500 * hour / 126
+            #expect(stretches[0].contains { $0.upperBound == (pointer == 0 ? 500 : pointer) })
+        }
+        #expect(RecheckPlan.stretches(end: 0, now: Timestamp(milliseconds: 0), period: week, first: 30) == [])
     }
 }
 

@@ -16,7 +16,7 @@ extension SyncRun {
         let due = try await duePages(query)
         let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
         if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
-        try await reopenWindow(query)
+        try await reopenWindow(query, due.last?.page.range.upperBound)
         return .drained
     }
 
@@ -44,13 +44,16 @@ extension SyncRun {
     }
 
     /// Opens a list that ends at a result window again, once in each period. The positions behind the window are
-    /// requested, and a refusal stores the window again (R24).
-    private func reopenWindow(_ query: QueryID) async throws(StorageError) {
+    /// requested, and a refusal stores the window again (R24). A window of one page has no page that is due.
+    /// - Parameter checked: the end of the last page that this run has checked for its age. `nil` means that it checked
+    ///   none.
+    private func reopenWindow(_ query: QueryID, _ checked: Int?) async throws(StorageError) {
         guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
             let list = try await storage.outline(of: query), list.isAtWindow, let end = list.record.window,
-            RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
-                .contains(where: { $0.upperBound == end })
+            checked == end
+                || RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
+                    .contains(where: { $0.upperBound == end })
         else { return }
         if try await commit([.setWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
     }
@@ -71,7 +74,10 @@ extension SyncRun {
         return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
 
-    /// Returns the pages that are due by their age.
+    /// The number of pages that a run reads at least to find those that are due.
+    private static let pagesToLookBack = 8
+
+    /// Returns the pages that are due by their age, in order.
     private func duePages(_ query: QueryID) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
         // No page of a younger list can be due. Such a list costs no read.
         guard let period = options.recheckEvery, let earlier = start.earlier,
@@ -79,11 +85,21 @@ extension SyncRun {
             let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
             !record.allowsDuplicates
         else { return [] }
+        let now = storageTime
+        // The runs that refreshed page one since may have checked no page.
+        let passed = RecheckPlan.passed(end: end, from: earlier.confirmed, to: now, period: period)
+        let first = max(passed.reduce(0) { $0 + $1.count }, SyncRun.pagesToLookBack * belief.sizes.size)
         var pages: [PageSummary] = []
-        for range in RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period) {
-            guard let list = try await storage.excerpt(of: query, range) else { break }
-            pages += RecheckPlan.due(list.heldPages, in: range, period: period, now: list.readAt)
+        for stretch in RecheckPlan.stretches(end: end, now: now, period: period, first: first) {
+            var due: [PageSummary] = []
+            for range in stretch {
+                guard let list = try await storage.excerpt(of: query, range) else { return [] }
+                due += RecheckPlan.due(list.heldPages, in: range, end: end, period: period, now: now)
+            }
+            if due.isEmpty { break }
+            pages += due
         }
+        pages.sort { $0.offset < $1.offset }
         return pages.map { ($0, nil) }
     }
 
