@@ -21,6 +21,25 @@ struct LostItemTests {
         #expect(origin.count - before <= 2)
     }
 
+    @Test("A deletion on page one during a walk loses no item, although a 304 has confirmed page one (R16, R22)")
+    func deletedAfterNotModified() async throws {
+        let bench = try await SyncBench()
+        let rows = StagedOrigin(40, access: .chain, total: nil)
+        let origin = MarkedOrigin(rows) { request, page in
+            if request.target == .first {
+                let tag = page.content.ids.map { $0 ?? "" }.joined(separator: " ")
+                page.validator = Validator(request: "first", entityTag: tag, lastModified: nil, coversTotal: false)
+            }
+            // The list changes after this answer.
+            if request.target == .cursor(PageCursor("50")), rows.rows.count == 70 { rows.rows.remove(at: 2) }
+        }
+        _ = try await bench.run(origin)
+        rows.rows += (100..<130).map { StagedOrigin.row($0) }
+        #expect(try await bench.run(origin).outcome == .complete)
+        #expect(rows.rows.count == 69)
+        #expect(try await bench.held == rows.rows.map(\.id))
+    }
+
     @Test("A walk without totals confirms page one with one request, and an insert repeats no walk")
     func confirmed() async throws {
         let bench = try await SyncBench()

@@ -40,6 +40,8 @@ extension SyncRun {
         guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
 
         adopt(head, list)
+        let parts = try await storage.window(of: query, head.range)?.parts ?? []
+        belief.pageOne.confirm(parts.filter(\.isHeld).flatMap { $0.content.identities })
         counts.pagesUnchanged += 1
         lookAtEnd(after: known)
         let outcome = try await apply(

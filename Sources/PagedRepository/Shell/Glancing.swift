@@ -122,6 +122,7 @@ extension SyncRun {
                 ledger: [leases.succeeded(0)], requestLease: leases[0], expectedLength: list.record.extent,
                 preconditions: [precondition]))
         guard case .committed = outcome else { return false }
+        if let identities = state.pageOne?.identities { belief.pageOne.confirm(identities) }
         lookAtEnd(after: list.record.total)
         unchanged(list, holdings)
         return true
@@ -150,7 +151,7 @@ extension SyncRun {
         belief.drift.isShrinkConfirmed = false
         guard try await confirm(page, list, restingOn: precondition) else { return false }
         witness(isSame: !page.total.contradicts(belief.pageOne.total))
-        belief.pageOne.adopt(count: page.content.count, next: page.next, total: page.total)
+        _ = belief.pageOne.settle(page)
         unchanged(list, holdings)
         return true
     }

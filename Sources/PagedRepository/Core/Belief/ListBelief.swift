@@ -62,6 +62,11 @@ struct PageOneBelief: Equatable {
         (self.count, self.next, self.total) = (count, next, total)
     }
 
+    /// Records that the origin has confirmed the stored items without sending them.
+    mutating func confirm(_ identities: [ItemIdentity]) {
+        (settled, received) = (identities, identities.map(\.key))
+    }
+
     /// Records an answer that is stored or confirmed.
     /// - Returns: whether the answer differs from the one before, in an item or in its total.
     mutating func settle(_ page: FetchedPage) -> Bool {
