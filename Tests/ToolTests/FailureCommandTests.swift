@@ -24,7 +24,8 @@ struct FailureCommandTests {
 
         init(_ statuses: [Int: Int]) { self.statuses = Mutex(statuses) }
 
-        func mend() { statuses.withLock { $0 = [:] } }
+        func mend() { fail([:]) }
+        func fail(_ statuses: [Int: Int]) { self.statuses.withLock { $0 = statuses } }
 
         func fault(_ target: String) -> DemoOrigin.Fault? {
             let offset = target.firstMatch(of: /offset=(\d+)/).flatMap { Int($0.1) } ?? 0
@@ -208,6 +209,9 @@ struct FailureCommandTests {
             faults.mend()
             let before = origin.requests.count
             let first = try await tool(["retry", id])
+            // The fetched page is not the whole list.
+            #expect(first.status == 75)
+            #expect(first.output.hasPrefix("\(id): incomplete"), "\(first.output)")
             #expect(
                 first.errors.contains(
                     "1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it"))
@@ -225,6 +229,38 @@ struct FailureCommandTests {
             #expect(origin.requests.count == before + 2)
             #expect(try await shownIDs(folder, id) == origin.ids)
         }
+    }
+
+    @Test("A retry of page one and of a later page is complete once both are fetched")
+    func pageOneToo() async throws {
+        try await withFailing([250: 403]) { id, origin, faults in
+            faults.fail([50: 403, 250: 403])
+            #expect(try await tool(["sync", id]).status == 77)
+            #expect(try await tool(["errors", "--json"]).jsonArray.count == 2)
+            faults.mend()
+            let ended = try await tool(["retry", id, "--permanent", "--json"])
+            #expect(ended.status == 0, "\(ended.errors)")
+            let result = try #require(ended.jsonArray.first?["result"] as? [String: Any])
+            #expect(result["outcome"] as? String == "complete")
+            #expect(result["items"] as? Int == 300)
+            #expect(try await shownIDs(folder, id) == origin.ids)
+        }
+    }
+
+    @Test("The outcome of runs on parts of a list is that of the whole list, and other outcomes stay")
+    func wholeList() {
+        func outcome(_ list: ListOutline, _ ended: SyncReport.Outcome) -> SyncReport.Outcome {
+            var report = SyncReport(stored: list)
+            report.outcome = ended
+            return report.ofWholeList().outcome
+        }
+        let whole = Sample.list([Sample.page(0..<300)], total: .exact(300))
+        let part = Sample.list([Sample.page(0..<200)], total: .exact(300))
+        let failing = Sample.list([Sample.page(0..<300)], total: .exact(300), ledger: [Sample.failing(100)])
+        #expect(outcome(whole, .incomplete) == .complete)
+        #expect(outcome(part, .complete) == .incomplete)
+        #expect(outcome(failing, .complete) == .incomplete)
+        #expect(outcome(whole, .unproven) == .unproven)
     }
 
     @Test("retry --no-run makes pages due without a request, and sync --due fetches them once")

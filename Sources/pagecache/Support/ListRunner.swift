@@ -100,8 +100,9 @@ struct ListRunner {
             if report.outcome == .offline || report.headFailure != nil { break }
         }
         for warning in whole?.warnings ?? [] { Terminal.standard.warn("\(due.query.key.shortID): \(warning)") }
-        if let whole { return whole }
-        return try await stored(due.query, .incomplete)
+        guard let whole else { return try await stored(due.query, .incomplete) }
+        let hasParts = due.runs.contains { if case .positions = $0 { true } else { false } }
+        return hasParts ? whole.ofWholeList() : whole
     }
 
     private func source(
@@ -145,6 +146,24 @@ struct ListRunner {
 }
 
 extension SyncReport {
+    /// The report with the outcome of the whole list, after runs on parts of it. A fetched part is not the whole list,
+    /// and a later run may have filled the gaps that an earlier one reported. Other outcomes than `complete` and
+    /// `incomplete` stay.
+    func ofWholeList() -> SyncReport {
+        guard outcome == .complete || outcome == .incomplete, !wasCancelled, pagesNotStored == 0,
+            reconciliation != .staleTail, let list
+        else { return self }
+        var report = self
+        if !list.failures.isEmpty {
+            report.outcome = .incomplete
+        } else if list.isComplete {
+            report.outcome = .complete
+        } else {
+            report.outcome = list.isAtWindow ? .limited : .incomplete
+        }
+        return report
+    }
+
     /// The joint report of this run and a later one of the same list and source.
     fileprivate func joined(with later: SyncReport) -> SyncReport {
         var sum = later
@@ -153,6 +172,7 @@ extension SyncReport {
         if later.reconciliation == .none || reconciliation != .none { sum.reconciliation = reconciliation }
         sum.pagesFetched += pagesFetched
         sum.pagesUnchanged += pagesUnchanged
+        sum.pagesNotStored += pagesNotStored
         // Pages that the first run fetched are among those that the second one kept. The smaller count avoids counting
         // them.
         sum.pagesKept = min(pagesKept, later.pagesKept)
