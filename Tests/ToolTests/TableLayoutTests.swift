@@ -110,13 +110,19 @@ struct TableLayoutTests {
     }
 
     @Test(
-        "Lines break at spaces where possible, and anywhere otherwise",
+        "Lines break at spaces where possible, not between a number and its unit, and anywhere otherwise",
         arguments: [
             ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]),
             ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
             ("QUERY abcd efgh", ["QUERY abcd", "  efgh"]), ("寿司と天ぷら と 寿司", ["寿司と天ぷ", "  ら と", "  寿司"]),
             ("名前 寿司 と 天", ["名前 寿司", "  と 天"]), ("a  bcdefgh  i", ["a  bcdefgh", "  i"]),
             ("http://h/orders", ["http://h/", "  orders"]), ("12:34:56.789Z", ["12:34:", "  56.789Z"]),
+            ("one 12 items", ["one", "  12 items"]), ("at (3 pages", ["at", "  (3 pages"]),
+            ("took 1.2 s now", ["took 1.2 s", "  now"]), ("costs 1.2 s", ["costs", "  1.2 s"]),
+            // No line has room for both, or the number begins the line.
+            ("one 12 attempts", ["one 12", "  attempts"]), ("123 attempts", ["123", "  attempts"]),
+            // Not a unit.
+            ("part 3, then", ["part 3,", "  then"]),
         ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 

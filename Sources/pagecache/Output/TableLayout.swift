@@ -159,8 +159,8 @@ struct TableLayout {
         return line
     }
 
-    /// Breaks a text into lines, at spaces where possible. A word that is longer than a line, such as a URL, is broken
-    /// after a sign that separates its parts.
+    /// Breaks a text into lines, at spaces where possible. A number and its unit stay together. A word that is longer
+    /// than a line, such as a URL, is broken after a sign that separates its parts.
     /// - Parameters:
     ///   - margin: the indentation of the lines after the first.
     ///   - breakingWords: whether a word that is longer than a line is broken. Otherwise it exceeds its line.
@@ -179,10 +179,12 @@ struct TableLayout {
                 rest[...piece.endIndex].lastIndex(of: " ").flatMap { $0 > rest.startIndex ? $0 : nil }
                 ?? (breakingWords ? nil : rest.dropFirst().firstIndex(of: " "))
             if let space {
-                var line = rest[..<space]
+                let next = max(1, width - (width < 4 ? 0 : indentation.count))
+                let end = TableLayout.keepingUnit(space, in: rest, room: next)
+                var line = rest[..<end]
                 while line.last == " " { line.removeLast() }
                 lines.append(margin + line)
-                rest = rest[space...].drop { $0 == " " }
+                rest = rest[end...].drop { $0 == " " }
             } else if breakingWords {
                 // A character wider than the terminal still gets its own line.
                 let piece = piece.isEmpty ? rest.prefix(1) : TableLayout.parts(of: piece)
@@ -192,6 +194,22 @@ struct TableLayout {
                 return lines + [margin + rest]
             }
         }
+    }
+
+    /// The space to break a line at instead of `space`, which follows a number: the one before that number. Returns
+    /// `space` when no unit follows it, when the number begins the line, or when no line has room for both.
+    /// - Parameter room: the columns of the next line.
+    private static func keepingUnit(_ space: Substring.Index, in text: Substring, room: Int) -> Substring.Index {
+        let line = text[..<space]
+        guard let start = line.lastIndex(of: " "), line[..<start].contains(where: { $0 != " " }) else { return space }
+        let word = line[start...].dropFirst()
+        let number = word.drop { $0 == "(" }
+        let unit = text[space...].dropFirst().prefix { $0 != " " }
+        guard number.last?.isNumber == true, number.allSatisfy({ $0.isNumber || $0 == "," || $0 == "." }),
+            unit.first?.isLetter == true || unit.first == "%",
+            TextWidth.columns(word) + 1 + TextWidth.columns(unit) <= room
+        else { return space }
+        return start
     }
 
     /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is near
