@@ -1,4 +1,5 @@
 #if Tool
+import DemoOrigin
 import Foundation
 import ProgramSupport
 import StorageSupport
@@ -44,6 +45,35 @@ struct ForegroundTests {
         }
         tool.type("q")
         try await eventually("it has ended") { tool.shown.contains("ended, 0") }
+    }
+
+    @Test("A terminal that becomes narrower shows no rest of the progress line of sync")
+    func narrower() async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 9 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let tool = try TerminalProgram(
+                Tool.path, ["sync", "\(root)/items", "--store", folder.store],
+                environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm-256color"], columns: 100)
+            try await eventually("the line has pages") { tool.shown.contains(" pages · ") }
+            tool.resize(columns: 30, rows: 24)
+            try await eventually("its rows are erased") { tool.shown.contains(/\u{1b}\[\dA\r\u{1b}\[J/) }
+            tool.signal(SIGINT)
+            try await eventually("it has ended") { tool.ended != nil }
+            origin.release()
+        }
+    }
+
+    @Test("The view of watch leaves the last column free, where terminals differ", arguments: [20, 40])
+    func lastColumn(columns: Int) async throws {
+        try await folder.writeListWithGap()
+        let tool = try TerminalProgram(
+            Tool.path, ["watch", "--store", folder.store],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"], columns: columns)
+        try await eventually("the view is there") { tool.shown.contains("q quit") }
+        tool.type("q")
+        try await eventually("it has ended") { tool.ended != nil }
+        let lines = tool.shown.replacing(/\u{1b}\[[0-9;?]*[A-Za-z]/, with: "").split(whereSeparator: \.isNewline)
+        #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
     }
 
     @Test("Help fits the terminal, whatever COLUMNS says", arguments: [60, 100])

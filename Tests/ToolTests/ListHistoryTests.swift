@@ -128,6 +128,42 @@ struct ListHistoryTests {
         #expect(!narrow.contains("pinned"))
     }
 
+    @Test(
+        "A view of 20 and 40 columns keeps the failures, the errors, the last path segment and the key that ends it",
+        arguments: [20, 40])
+    func narrow(columns: Int) {
+        let key: QueryKey = "https://api.example.com/v2/regions/europe/orders?open=1"
+        let before = Sample.list([Sample.page(0..<100)], total: .exact(12_345), key: key)
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(12_345), ledger: [Sample.failing(300)], key: key)
+        var view = WatchView()
+        view.takesKeys = true
+        for event in ListHistory.events(from: before, to: list) {
+            view.note(ListEventRendering(event: event, key: key, at: Sample.now))
+        }
+        let lines = view.lines([list], columns: columns, rows: 24, now: Sample.now)
+        #expect(lines.allSatisfy { TextWidth.columns($0) <= columns }, "\(lines)")
+        #expect(lines[0].contains("1 failing"), "\(lines)")
+        #expect(lines[1].contains("1 failing"), "\(lines)")
+        #expect(lines[2].hasSuffix("/orders?open=1"), "\(lines)")
+        #expect(lines.last?.hasSuffix("q quit") == true, "\(lines)")
+        // Once for the selected query, and once as an event.
+        let text = lines.joined(separator: " ").replacing(/\s+/, with: " ")
+        #expect(text.matches(of: /the origin answered 500/).count == 2, "\(lines)")
+    }
+
+    @Test("A list that has not grown for three seconds has no rate and no time left")
+    func rate() {
+        var view = WatchView()
+        view.measure(Sample.list([Sample.page(0..<100)], total: .exact(1_000)), now: Sample.ago(.seconds(2)))
+        let list = Sample.list([Sample.page(0..<200)], total: .exact(1_000))
+        view.measure(list, now: Sample.ago(.seconds(1)))
+        func line(_ later: Duration) -> String {
+            view.lines([list], columns: 200, rows: 24, now: Sample.now + later)[1]
+        }
+        #expect(line(.zero).contains("100/s · 8 s left"), "\(line(.zero))")
+        #expect(!line(.seconds(2)).contains("/s"), "\(line(.seconds(2)))")
+    }
+
     @Test("The items of a query scroll, and have keys of their own")
     func scrolling() {
         var view = WatchView()

@@ -132,6 +132,18 @@ struct ProgressLineTests {
         #expect(line.text(width: 20, requests: nil, now: noon + .seconds(1)).hasPrefix("50 %"))
     }
 
+    @Test("A line that a narrower terminal has broken into rows is erased whole, unless the terminal cuts lines")
+    func erasing() {
+        func rows(_ columns: Int, _ width: Int, breaksLines: Bool = true) -> String {
+            Terminal.erasing(columns, width: width, breaksLines: breaksLines)
+        }
+        #expect(rows(68, 100) == "\r\u{1b}[K")
+        #expect(rows(40, 40) == "\r\u{1b}[K")
+        #expect(rows(41, 40) == "\u{1b}[1A\r\u{1b}[J")
+        #expect(rows(68, 20) == "\u{1b}[3A\r\u{1b}[J")
+        #expect(rows(68, 20, breaksLines: false) == "\r\u{1b}[K")
+    }
+
     @Test("Before the first page the line shows the time waited")
     func nothingYet() {
         let text = ProgressLine(startedAt: noon).text(width: 40, requests: nil, now: noon + .seconds(3))

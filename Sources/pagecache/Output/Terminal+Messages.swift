@@ -51,7 +51,7 @@ extension Terminal {
     ///   - wrapping: whether a terminal breaks the line between words.
     ///   - state: a part of the first line, and its colour.
     private func say(_ line: String, wrapping: Bool = true, state mark: (text: String, colour: Int)? = nil) {
-        if state.withLock({ $0.hasProgressLine }) { progress("") }
+        if state.withLock({ $0.progressColumns != nil }) { progress("") }
         let width = wrapping && errorIsTerminal ? errorWidth : .max
         let line = wrapping ? hinted(line) : line
         var lines = TableLayout.wrapped(Printable.text(line), width: width, breakingWords: false)

@@ -37,15 +37,26 @@ extension Terminal {
     func progress(_ line: String) {
         guard showsProgress, isInForeground else { return }
         screen.withLock { _ in
-            let isSuspended = state.withLock { state in
-                if !state.isSuspended { state.hasProgressLine = !line.isEmpty }
-                return state.isSuspended
+            let width = errorWidth
+            let text = String(TextWidth.prefix(Printable.text(line), columns: width - 1))
+            let (old, isSuspended) = state.withLock { state in
+                let old = state.progressColumns
+                if !state.isSuspended { state.progressColumns = text.isEmpty ? nil : TextWidth.columns(text) }
+                return (old, state.isSuspended)
             }
             guard !isSuspended else { return }
-            put(
-                Array("\r\u{1b}[K\(TextWidth.prefix(Printable.text(line), columns: errorWidth - 1))".utf8),
-                to: STDERR_FILENO)
+            put(Array((Terminal.erasing(old ?? 0, width: width) + text).utf8), to: STDERR_FILENO)
         }
+    }
+
+    /// The bytes that erase the progress line, and put the cursor at its beginning. A terminal that became narrower has
+    /// broken the line into rows, and the cursor is in the last of them.
+    /// - Parameters:
+    ///   - columns: the columns of the line.
+    ///   - width: the present columns of the terminal.
+    static func erasing(_ columns: Int, width: Int, breaksLines: Bool = Terminal.breaksLines) -> String {
+        let rows = breaksLines ? max(0, columns - 1) / max(1, width) : 0
+        return rows == 0 ? "\r\u{1b}[K" : "\u{1b}[\(rows)A\r\u{1b}[J"
     }
 
     /// Asks a question. Only `y` or `yes` returns true.
@@ -69,7 +80,7 @@ extension Terminal {
     func restore() {
         let was = state.withLock { state in
             defer {
-                (state.hasProgressLine, state.hasView, state.question, state.settings) = (false, false, nil, nil)
+                (state.progressColumns, state.hasView, state.question, state.settings) = (nil, false, nil, nil)
             }
             return state
         }
@@ -77,7 +88,9 @@ extension Terminal {
     }
 
     private func clear(_ was: State) {
-        if was.hasProgressLine { put(Array("\r\u{1b}[K".utf8), to: STDERR_FILENO) }
+        if let columns = was.progressColumns {
+            put(Array(Terminal.erasing(columns, width: errorWidth).utf8), to: STDERR_FILENO)
+        }
         if was.hasView { put(Array("\u{1b}[?25h\u{1b}[?1049l".utf8), to: STDOUT_FILENO) }
         giveKeysBack(was.settings)
         if was.question != nil { put([UInt8(ascii: "\n")], to: STDERR_FILENO) }
@@ -89,7 +102,7 @@ extension Terminal {
     func suspend() {
         screen.withLock { _ in
             let was = state.withLock { state in
-                defer { (state.hasProgressLine, state.hasView, state.isSuspended) = (false, false, true) }
+                defer { (state.progressColumns, state.hasView, state.isSuspended) = (nil, false, true) }
                 return state
             }
             clear(was)

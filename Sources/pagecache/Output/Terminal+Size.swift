@@ -32,6 +32,13 @@ extension Terminal {
     /// Whether the terminal knows no escapes (terminfo(5), "dumb").
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? false }
 
+    /// Whether the terminal breaks shown lines anew when it becomes narrower. Most terminals do. xterm, rxvt, screen and
+    /// the Linux console cut them.
+    static var breaksLines: Bool {
+        let kind = getenv("TERM").map { String(cString: $0) } ?? ""
+        return getenv("XTERM_VERSION") == nil && getenv("STY") == nil && !kind.hasPrefix("rxvt") && kind != "linux"
+    }
+
     private static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }

@@ -16,7 +16,8 @@ final class Terminal: Sendable {
     // State behind the mutex: the temporary output on the terminal (`Terminal+Screen`), and the settings of the
     // options.
     struct State {
-        var hasProgressLine = false
+        /// The columns of the progress line. `nil` when there is none.
+        var progressColumns: Int?
         var hasView = false
         /// The question that waits for an answer.
         var question: String?

@@ -30,6 +30,11 @@ struct WatchView {
     private static let memory = 200
     static let keys = "↑↓ select · r retry · p pin · s sweep · / find · ↵ items · q quit"
     static let itemKeys = "↑↓ scroll · any other key returns"
+    /// The shorter texts for narrow screens, longest first.
+    private static let fewerKeys = ["↑↓ · r retry · p pin · s sweep · q quit", "r retry · q quit"]
+    private static let fewerItemKeys = ["any key returns"]
+    /// The fewest columns for a query on one line. Below, its key has a line of its own.
+    private static let wide = 48
 
     mutating func note(_ event: ListEventRendering) {
         log.append(event)
@@ -77,26 +82,26 @@ struct WatchView {
         } else if let message {
             footer.append(cut(message, columns))
         } else if takesKeys {
-            let keys = if case .items = mode { WatchView.itemKeys } else { WatchView.keys }
-            footer.append(colour(Colour.missing, cut(keys, columns)))
+            footer.append(colour(Colour.missing, cut(keys(columns), columns)))
         }
-        var lines = [colour(Colour.bold, cut(title(lists, found), columns))]
+        var lines = [colour(Colour.bold, cut(title(lists, found, columns), columns))]
         if case .items(let key, let items, let top) = mode {
             lines.append(cut(key, columns))
             lines += items.dropFirst(top).prefix(max(0, rows - 2 - footer.count)).map { cut($0, columns) }
             lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count))
             return Array(lines.prefix(max(1, rows - footer.count)) + footer.prefix(max(0, rows - 1)))
         }
-        // A map below each line needs twice the room. Six lines are left for events.
+        // A query has a line or two, and a map below them where there is room. Six lines are left for events.
         let room = max(1, rows - 2 - footer.count)
-        let hasMaps = found.count * 2 + 6 <= room
-        let most = max(1, (room - min(6, room / 2)) / (hasMaps ? 2 : 1))
+        let height = columns < WatchView.wide ? 2 : 1
+        let hasMaps = found.count * (height + 1) + 6 <= room
+        let most = max(1, (room - min(6, room / 2)) / (hasMaps ? height + 1 : height))
         let first = min(
             max(0, (found.firstIndex { $0.record.id == current?.record.id } ?? 0) - most / 2),
             max(0, found.count - most))
         for list in found.dropFirst(first).prefix(most) {
-            lines.append(
-                line(list, now, columns, isSelected: takesKeys && list.record.id == current?.record.id, colour))
+            let isSelected = takesKeys && list.record.id == current?.record.id
+            lines += self.lines(of: list, now, columns, isSelected: isSelected, colour)
             if hasMaps { lines.append(map(list, now, columns, colour)) }
         }
         if most < found.count { lines.append(cut("… and \(found.count - most) more", columns)) }
@@ -108,26 +113,49 @@ struct WatchView {
         lines.append("")
         let left = rows - lines.count - footer.count
         if takesKeys, let failure = current?.failures.first, left > 1 {
-            lines.append(colour(Colour.failing, cut(sentence(failure, current), columns)))
+            let reason = TableLayout.wrapped(Printable.text(sentence(failure, current)), width: columns)
+            lines += reason.prefix(left - 1).map { colour(Colour.failing, $0) }
         }
-        for entry in log.suffix(max(0, rows - lines.count - footer.count)) {
-            let time = String(TimeText.rfc3339(entry.at).dropFirst(11).prefix(8))
-            lines.append(cut("\(time) \(lists.count == 1 ? "" : entry.key.shortID + " ")\(entry.sentence)", columns))
-        }
+        lines += events(rows - lines.count - footer.count, columns, hasIDs: lists.count != 1)
         lines = Array(lines.prefix(max(1, rows - footer.count)))
         // The keys are at the bottom of the screen.
         if !footer.isEmpty { lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count)) }
         return lines + footer.prefix(max(0, rows - 1))
     }
 
-    private func title(_ lists: [ListOutline], _ found: [ListOutline]) -> String {
+    /// The latest events that fit, in order. None is cut, except for the newest one where it alone does not fit.
+    private func events(_ rows: Int, _ columns: Int, hasIDs: Bool) -> [String] {
+        guard rows > 0 else { return [] }
+        var shown: [String] = []
+        for entry in log.reversed() {
+            let time = TimeText.rfc3339(entry.at).dropFirst(11).prefix(8)
+            let text = "\(time) \(hasIDs ? entry.key.shortID + " " : "")\(entry.sentence)"
+            let lines = TableLayout.wrapped(Printable.text(text), width: columns)
+            guard shown.isEmpty || shown.count + lines.count <= rows else { break }
+            shown = Array(lines.prefix(rows)) + shown
+        }
+        return shown
+    }
+
+    private func keys(_ columns: Int) -> String {
+        let texts =
+            if case .items = mode {
+                [WatchView.itemKeys] + WatchView.fewerItemKeys
+            } else {
+                [WatchView.keys] + WatchView.fewerKeys
+            }
+        return texts.first { TextWidth.columns($0) <= columns } ?? texts[texts.count - 1]
+    }
+
+    private func title(_ lists: [ListOutline], _ found: [ListOutline], _ columns: Int) -> String {
         let count = SizeText.count(lists.count, "query", "queries")
         let failing = lists.reduce(0) { $0 + $1.failures.count }
-        let parts = [
-            "pagecache watch", found.count < lists.count ? "\(found.count) of \(count)" : count,
-            failing > 0 ? "\(SizeText.count(failing)) failing" : nil,
+        var parts = [
+            Part(text: "pagecache watch", rank: 1),
+            Part(text: found.count < lists.count ? "\(found.count) of \(count)" : count, rank: 2),
         ]
-        return parts.compactMap { $0 }.joined(separator: " · ")
+        if failing > 0 { parts.append(Part(text: "\(SizeText.count(failing)) failing", rank: 0)) }
+        return WatchView.fitting(parts, into: columns).map(\.text).joined(separator: WatchView.separator)
     }
 
     private func sentence(_ failure: LedgerEntry, _ list: ListOutline?) -> String {
@@ -142,18 +170,54 @@ struct WatchView {
         var colour: Int?
     }
 
-    /// The fewest columns of a key, whose beginning and end then stay.
-    private static let shortestKey = 16
+    private static let separator = " · "
 
-    /// The line of a query. When it is too long, the least important parts are left out. The id, the failures and the
-    /// key stay.
-    private func line(
-        _ list: ListOutline, _ now: Timestamp, _ columns: Int, isSelected: Bool, _ colour: (Int, String) -> String
-    ) -> String {
+    /// The parts that fit side by side. The least important ones are left out, except for the last one left.
+    private static func fitting(_ parts: [Part], into columns: Int) -> [Part] {
+        var parts = parts
+        func width() -> Int {
+            parts.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + separator.count } - separator.count
+        }
+        while parts.count > 1, width() > columns, let rank = parts.map(\.rank).max(), rank > 0,
+            let index = parts.lastIndex(where: { $0.rank == rank })
+        {
+            parts.remove(at: index)
+        }
+        return parts
+    }
+
+    /// The lines of a query. When a line is too long, the least important parts are left out. The failures and the key
+    /// stay, and the id where the key is on the same line.
+    private func lines(
+        of list: ListOutline, _ now: Timestamp, _ columns: Int, isSelected: Bool, _ colour: (Int, String) -> String
+    ) -> [String] {
+        let key = Printable.text(list.record.key.text)
+        let isNarrow = columns < WatchView.wide
+        // The beginning and the end of a key stay, and its last path segment where that is short.
+        let segment = min(TextWidth.columns(TextWidth.lastSegment(key)) + 1, WatchView.longestSegment)
+        let least = min(TextWidth.columns(key), max(WatchView.shortestKey, segment))
+        let room = isNarrow ? columns : columns - least - WatchView.separator.count
+        var chosen = WatchView.fitting(parts(of: list, now, isNarrow: isNarrow), into: room)
+        let used = chosen.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + WatchView.separator.count }
+        let end = Part(text: TextWidth.cutInside(key, to: max(1, isNarrow ? columns : columns - used)), rank: 0)
+        if !isNarrow { chosen.append(end) }
+        let rows = isNarrow ? [chosen, [end]] : [chosen]
+        return rows.map { row in
+            styled(row.map { ($0.text, $0.colour) }, columns, isSelected: isSelected, colour)
+        }
+    }
+
+    /// The fewest columns of a key.
+    private static let shortestKey = 16
+    /// The most columns that the last path segment of a key is kept whole for, with the ellipsis before it.
+    private static let longestSegment = 25
+
+    /// The parts of a query's line before its key.
+    private func parts(of list: ListOutline, _ now: Timestamp, isNarrow: Bool) -> [Part] {
         let record = list.record
         let inFlight = list.ledger.count { $0.state == .inFlight }
         let failures = list.failures
-        var parts = [Part(text: record.key.shortID, rank: 0)]
+        var parts = [Part(text: record.key.shortID, rank: isNarrow ? 1 : 0)]
         let held = list.coverage.count
         if let share = list.coveredShare {
             parts.append(Part(text: "\(Int(share * 100)) % of \(SizeText.count(list.length))", rank: 2))
@@ -181,29 +245,20 @@ struct WatchView {
                 colour: Colour.of(list.freshness(FreshnessPolicy(), now: now))))
         if record.isPinned { parts.append(Part(text: "pinned", rank: 8)) }
         if !record.key.scope.isEmpty { parts.append(Part(text: record.key.scope, rank: 1)) }
-        let key = Printable.text(record.key.text)
-        let room = min(TextWidth.columns(key), WatchView.shortestKey)
-        func width() -> Int { parts.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + 3 } }
-        while width() + room > columns, let rank = parts.map(\.rank).max(), rank > 0,
-            let index = parts.lastIndex(where: { $0.rank == rank })
-        {
-            parts.remove(at: index)
-        }
-        parts.append(Part(text: TextWidth.cutInside(key, to: max(1, columns - width())), rank: 0))
-        return styled(parts.map { ($0.text, $0.colour) }, columns, isSelected: isSelected, colour)
+        return parts
     }
 
     /// Joins parts up to the width of the screen, with the colour of each.
     private func styled(
         _ parts: [(text: String, colour: Int?)], _ columns: Int, isSelected: Bool, _ colour: (Int, String) -> String
     ) -> String {
-        let whole = cut(parts.map(\.text).joined(separator: " · "), columns)
+        let whole = cut(parts.map(\.text).joined(separator: WatchView.separator), columns)
         // Reverse video would end at the first colour inside the line.
         guard !isSelected else { return colour(Colour.reverse, whole) }
         var line = ""
         var rest = whole[...]
         for (index, part) in parts.enumerated() {
-            let text = (index > 0 ? " · " : "") + Printable.text(part.text)
+            let text = (index > 0 ? WatchView.separator : "") + Printable.text(part.text)
             let piece = rest.prefix(text.count)
             rest = rest.dropFirst(text.count)
             line += part.colour.map { colour($0, String(piece)) } ?? String(piece)
@@ -222,26 +277,6 @@ struct WatchView {
 
     private func cut(_ text: String, _ columns: Int) -> String {
         TextWidth.cut(Printable.text(text), to: columns)
-    }
-}
-
-/// The growth of a list over the last seconds. Pure.
-private struct Pace {
-    private static let memory = Duration.seconds(10)
-    private var samples: [(at: Timestamp, held: Int)] = []
-
-    mutating func note(_ held: Int, at now: Timestamp) {
-        samples.append((now, held))
-        while samples.count > 2, now - samples[1].at > Pace.memory { samples.removeFirst() }
-    }
-
-    /// Items a second. `nil` when the list did not grow within the last seconds.
-    func rate(at now: Timestamp) -> Double? {
-        guard let first = samples.first, let last = samples.last, last.held > first.held,
-            now - last.at < Pace.memory
-        else { return nil }
-        let seconds = Double((last.at - first.at).wholeMilliseconds) / 1_000
-        return seconds < 0.1 ? nil : Double(last.held - first.held) / seconds
     }
 }
 #endif

@@ -224,9 +224,10 @@ final class Watching {
     private func draw() {
         guard showsView else { return }
         let size = terminal.size
+        // One column stays free, because terminals differ in how they handle the end of a line.
         terminal.draw(
             view.lines(
-                lists, columns: size.columns, rows: size.rows, now: clock.now(), colour: terminal.colour))
+                lists, columns: max(1, size.columns - 1), rows: size.rows, now: clock.now(), colour: terminal.colour))
     }
 }
 #endif
