@@ -69,6 +69,29 @@ extension SQLitePageStore {
         return try await read { reading throws(StorageError) in try reading.list(of: query, reading: choose) }
     }
 
+    /// Reads a stored list in pieces, all of them in one transaction (R2), on the caller's thread. The memory is that of
+    /// one piece. Each piece has the time limit of a read.
+    /// - Parameters:
+    ///   - query: the query of the list.
+    ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
+    ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction, which keeps the log from
+    ///     being truncated, and must not use the store.
+    /// - Throws: `StorageError`, as every read does.
+    package func pieces(
+        of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?
+    ) throws(StorageError) {
+        let (accesses, clock) = (accesses, clock)
+        try pool.read { connection throws(StorageError) in
+            let reading = StoreReading(connection: connection, accesses: accesses, clock: clock)
+            guard let outline = try reading.outline(of: query) else { return }
+            var piece: ListWindow?
+            while let range = next(outline, piece) {
+                connection.restartWatchdog()
+                piece = try reading.window(of: query, range)
+            }
+        }
+    }
+
     /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its
     /// bytes are damaged.
     /// - Throws: `StorageError`, as every read does.

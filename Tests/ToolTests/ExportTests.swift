@@ -153,6 +153,51 @@ struct ExportTests {
         }
     }
 
+    @Test("An export of 40 MB is one state, although its reader is late and the list is removed, and it frees the log")
+    func lateReader() async throws {
+        let rest = String(repeating: "x", count: 100_000)
+        func item(_ id: Int) -> String { #"{"id":\#(id),"rest":"\#(rest)"}"# }
+        func page(_ start: Int) -> PageContent {
+            PageContent((start..<start + 100).map { RawItem(payload: Array(item($0).utf8), id: "\($0)") })
+        }
+        let edits = [100, 200, 300].map { start -> ListEdit in
+            .insertPage(PageWrite(offset: start, content: page(start), evidence: .verified))
+        }
+        try await folder.write(page(0), as: "orders", total: .exact(400), and: edits + [.setEnd(400)])
+        let pipe = "\(folder.path)/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        let temporary = Folder()
+        let tool = try TerminalProgram(
+            Tool.path, ["export", "orders", "--store", folder.store],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TMPDIR": temporary.path], output: pipe)
+        var waiting: Int32 = 0
+        try await eventually("the pipe is full") {
+            ioctl(reader, UInt(FIONREAD), &waiting) == 0 && waiting >= 4_096
+        }
+        #expect(try await Tool.run(["purge", "orders", "--yes", "--store", folder.store]).status == 0)
+        // Nobody has read from the pipe yet.
+        let script = """
+            import sqlite3, sys
+            sys.exit(sqlite3.connect('\(folder.store)').execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone()[0])
+            """
+        try await eventuallyAwaiting("the log can be truncated") {
+            try await Program.run("/usr/bin/env", ["python3", "-c", script]).status == 0
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        try await eventually("it has ended") {
+            let hadEnded = tool.ended != nil
+            while case let count = read(reader, &buffer, buffer.count), count > 0 { bytes += buffer.prefix(count) }
+            return hadEnded
+        }
+        #expect(tool.ended == 0, "\(tool.shown)")
+        let expected = (0..<400).map { item($0) + "\n" }.joined()
+        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+        #expect(temporary.contents.isEmpty)
+    }
+
     @Test("An export with gaps writes the held items, reports the missing ones, and ends with 75 (R12)")
     func gaps() async throws {
         let query = try await filled(1_000, ["--max-pages", "3", "--overlap", "0"])

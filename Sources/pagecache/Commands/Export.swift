@@ -22,11 +22,6 @@ struct Export: AsyncParsableCommand {
               pagecache export 4k2m9xqa -o items.ndjson && duckdb -c "FROM 'items.ndjson'"
             """)
 
-    /// The largest number of times that an export starts again because the list changed during it.
-    private static let restarts = 3
-    /// The most bytes of items that are read in one transaction and kept in memory, for a pipe: 32 MiB.
-    static let mostInMemory = 32 << 20
-
     @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @Option(
@@ -55,23 +50,19 @@ struct Export: AsyncParsableCommand {
 
     private func export(_ store: any ToolStore) async throws {
         let record = try await find(in: store)
-        let isPipe = output == nil || output == "-"
-        let sink = try ByteSink(path: isPipe ? nil : output, terminal: .standard)
-        // A pipe cannot take bytes back, and its reader may be slower than the next sync.
-        if isPipe, try await store.summary(of: record.id)?.bytes ?? .max <= Export.mostInMemory {
-            let reading = try await store.list(of: record.id) { [0..<($0.pages.last?.range.upperBound ?? 0)] }
-            guard let reading else { throw moved("was removed") }
-            return try finish(write(reading, to: sink), reading.outline, sink)
+        let sink = try ByteSink(path: output == "-" ? nil : output, terminal: .standard)
+        let encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
+        let written = try await Terminal.standard.writingInTransaction {
+            var writing = ExportWriting(encoder, to: sink)
+            try await store.pieces(of: record.id) { writing.next($0, after: $1) }
+            guard let written = try writing.finish() else {
+                throw ToolFailure(.incomplete, "list_moved", "the list was removed before it was exported")
+            }
+            try sink.flush()
+            return written
         }
-        for attempt in 0... {
-            guard let list = try await store.outline(of: record.id) else { throw moved("was removed") }
-            let result = try await write(list, from: store, to: sink)
-            // Every piece must be read under the version that the list had at the start (R4). Otherwise the export
-            // starts again.
-            if let result { return try finish(result, list, sink) }
-            guard attempt < Export.restarts, sink.rewind() else { throw moved("was changed") }
-            Terminal.standard.note("pagecache: the list changed during the export; the export starts again")
-        }
+        try sink.finish()
+        try finish(written, sink)
     }
 
     private func find(in store: any ToolStore) async throws -> QueryRecord {
@@ -84,85 +75,11 @@ struct Export: AsyncParsableCommand {
         return record
     }
 
-    private func moved(_ what: String) -> ToolFailure {
-        ToolFailure(
-            .incomplete, "list_moved", "the list \(what) while it was exported",
-            hint: output == nil ? "try again, or use --output: the export then restarts automatically" : "try again")
-    }
-
-    // MARK: Reading and writing
-
-    /// The result of writing.
-    private struct Written {
-        var items: Int
-        var itemsCutShort: Int
-        /// Positions that are up to date.
-        var held: [Range<Int>] = []
-        var damaged: [Range<Int>] = []
-    }
-
-    /// Writes the list in pieces. Returns nil when the list changed meanwhile. Each piece is a transaction of its own.
-    /// A transaction as long as a slow reader would keep the store's log from being truncated.
-    private func write(_ list: ListOutline, from store: any ToolStore, to sink: ByteSink) async throws -> Written? {
-        var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
-        var written = Written(items: 0, itemsCutShort: 0)
-        var plan = ExportPlan(list.pages)
-        let id = list.record.id
-        try encoder.begin(sink)
-        var piece = plan.nextPiece(after: nil)
-        var window = try await Export.read(piece, of: id, from: store)
-        while piece != nil {
-            try Task.checkCancellation()
-            guard let current = window, current.version == list.record.version else { return nil }
-            let following = plan.nextPiece(after: current.parts.reduce(0) { $0 + $1.content.bytes.count })
-            // The next piece is read while this one is written.
-            async let ahead = Export.read(following, of: id, from: store)
-            for part in current.parts {
-                try encoder.write(part.content, to: sink)
-                if part.isHeld { written.held.append(part.range) }
-            }
-            written.damaged += current.damaged
-            window = try await ahead
-            piece = following
-        }
-        written.damaged += list.damaged
-        guard try await store.excerpt(of: id, 0..<0)?.record.version == list.record.version else { return nil }
-        try encoder.end(sink)
-        (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
-        return written
-    }
-
-    /// Writes a list that was read in one transaction.
-    private func write(_ reading: ListReading, to sink: ByteSink) throws -> Written {
-        var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
-        var written = Written(items: 0, itemsCutShort: 0)
-        try encoder.begin(sink)
-        for window in reading.windows {
-            for part in window.parts {
-                try Task.checkCancellation()
-                try encoder.write(part.content, to: sink)
-                if part.isHeld { written.held.append(part.range) }
-            }
-            written.damaged += window.damaged
-        }
-        written.damaged += reading.outline.damaged
-        try encoder.end(sink)
-        (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
-        return written
-    }
-
-    private static func read(_ range: Range<Int>?, of query: QueryID, from store: any ToolStore) async throws
-        -> ListWindow?
-    {
-        guard let range else { return nil }
-        return try await store.window(of: query, range)
-    }
-
     // MARK: Messages
 
-    private func finish(_ written: Written, _ list: ListOutline, _ sink: ByteSink) throws {
-        try sink.finish()
+    private func finish(_ written: ExportWriting.Written, _ sink: ByteSink) throws {
         let terminal = Terminal.standard
+        let list = written.list
         let id = list.record.key.shortID
         if let output, output != "-" {
             terminal.note(

@@ -63,6 +63,8 @@ struct Show: AsyncParsableCommand {
         try await common.withStore(.reading) { store in try await show(store) }
     }
 
+    /// The most bytes of items that are read in one transaction and kept in memory: 32 MiB.
+    private static let mostInMemory = 32 << 20
     /// The largest number of times that a list is read again because it changed before any output.
     private static let restarts = 20
 
@@ -85,7 +87,7 @@ struct Show: AsyncParsableCommand {
     private func first(_ pieces: [Range<Int>], of record: QueryRecord, in store: any ToolStore) async throws
         -> [ListWindow]
     {
-        guard pieces.count > 1, try await store.summary(of: record.id)?.bytes ?? .max <= Export.mostInMemory else {
+        guard pieces.count > 1, try await store.summary(of: record.id)?.bytes ?? .max <= Show.mostInMemory else {
             guard let piece = pieces.first else { return [] }
             return [try await read(piece, of: record, in: store)]
         }

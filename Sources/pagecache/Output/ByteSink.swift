@@ -56,14 +56,6 @@ final class ByteSink {
         try result.get()
     }
 
-    /// Discards all bytes.
-    /// - Returns: false when some of them cannot be taken back.
-    func rewind() -> Bool {
-        guard isFile, file?.rewind() ?? false else { return false }
-        (count, written) = (0, 0)
-        return true
-    }
-
     /// Writes the remaining bytes, and puts the file in its place.
     func finish() throws(ToolFailure) {
         if !line.isEmpty { show([UInt8(ascii: "\n")]) }
@@ -82,7 +74,8 @@ final class ByteSink {
         }
     }
 
-    private func flush() throws(ToolFailure) {
+    /// Writes the remaining bytes. Lines for a terminal stay until they are whole.
+    func flush() throws(ToolFailure) {
         defer { count = 0 }
         try put(UnsafeRawBufferPointer(start: memory, count: count))
     }

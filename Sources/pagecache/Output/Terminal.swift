@@ -28,6 +28,8 @@ final class Terminal: Sendable {
         /// The action that redraws the view.
         var redraw: (@Sendable () -> Void)?
         var buffer: [UInt8] = []
+        /// The way into a pipe while a transaction is open.
+        var spool: PipeSpool?
         var isQuiet = false
         var isVerbose = false
         var isJSON = false
@@ -169,6 +171,13 @@ final class Terminal: Sendable {
     }
 
     private func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
+        let spool = descriptor == STDOUT_FILENO ? state.withLock { $0.spool } : nil
+        guard let spool else { return send(bytes, to: descriptor) }
+        spool.write(bytes) { send($0, to: descriptor) }
+    }
+
+    /// Writes bytes, and waits for a reader.
+    func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])

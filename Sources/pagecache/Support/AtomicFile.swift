@@ -82,12 +82,6 @@ struct AtomicFile: ~Copyable {
         }
     }
 
-    /// Discards the bytes written so far.
-    /// - Returns: false for a device or a pipe, which has consumed the bytes already.
-    func rewind() -> Bool {
-        temporary != nil && ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0
-    }
-
     /// Renames the file into its place.
     consuming func commit() throws(ToolFailure) {
         guard let name = temporary else { return }

@@ -16,6 +16,15 @@ protocol ToolStore: PageStorage {
     func closeInPlace() async throws(StorageError)
 
     func summary(of query: QueryID) async throws(StorageError) -> QuerySummary?
+    /// Reads a stored list in pieces, all of them in one transaction (R2). The memory is that of one piece.
+    /// - Parameters:
+    ///   - query: the query of the list.
+    ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
+    ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction, which keeps the log of
+    ///     the store from being truncated, and uses no store.
+    func pieces(
+        of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?
+    ) async throws(StorageError)
     func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion?
     func tally(of query: QueryID) async throws(StorageError) -> RunTally?
     func add(_ tally: RunTally, to query: QueryID) async throws(StorageError)

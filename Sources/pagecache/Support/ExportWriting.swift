@@ -1,0 +1,66 @@
+#if Tool
+import PageModel
+
+/// Writes a list piece by piece, while one transaction reads it.
+struct ExportWriting {
+    /// The result of writing.
+    struct Written {
+        /// The list as of the transaction, without its items.
+        var list: ListOutline
+        var items = 0
+        var itemsCutShort = 0
+        /// Positions that are up to date.
+        var held: [Range<Int>] = []
+        var damaged: [Range<Int>]
+    }
+
+    private var encoder: ItemEncoder
+    private let sink: ByteSink
+    private var plan: ExportPlan?
+    private var written: Written?
+    private var failure: (any Error)?
+
+    init(_ encoder: ItemEncoder, to sink: ByteSink) {
+        self.encoder = encoder
+        self.sink = sink
+    }
+
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a failure,
+    /// which `finish` throws.
+    /// - Parameter piece: the piece read last. `nil` before the first.
+    mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
+        do {
+            try Task.checkCancellation()
+            if written == nil {
+                written = Written(list: list, damaged: list.damaged)
+                plan = ExportPlan(list.pages)
+                try encoder.begin(sink)
+            }
+            if let piece { try write(piece) }
+            return plan?.nextPiece(after: piece?.parts.reduce(0) { $0 + $1.content.bytes.count })
+        } catch {
+            failure = error
+            return nil
+        }
+    }
+
+    private mutating func write(_ piece: ListWindow) throws {
+        for part in piece.parts {
+            try encoder.write(part.content, to: sink)
+            if part.isHeld { written?.held.append(part.range) }
+        }
+        // The outline names the positions of damaged records, too.
+        let known = written?.damaged ?? []
+        written?.damaged += piece.damaged.filter { !known.contains($0) }
+    }
+
+    /// Ends the output. Returns nil when no list was read.
+    func finish() throws -> Written? {
+        if let failure { throw failure }
+        guard var result = written else { return nil }
+        try encoder.end(sink)
+        (result.items, result.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
+        return result
+    }
+}
+#endif
