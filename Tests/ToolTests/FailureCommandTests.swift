@@ -221,7 +221,8 @@ struct FailureCommandTests {
             #expect(none.status == 0)
             #expect(
                 none.errors
-                    == "pagecache: no page was retried: 1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it\n"
+                    == #"{"notice":{"level":"reason","message":"no page was retried: 1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it"}}"#
+                    + "\n"
             )
             #expect(none.output == "[]\n")
             #expect(origin.requests.count == before + 1)

@@ -31,7 +31,7 @@ struct SchemaTests {
             SchemaTests.withoutJSON)
         let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Documentation/schemas"))
         let names = Set(files.map { $0.replacing(".json", with: "") })
-        #expect(names == commands.union(["error"]))
+        #expect(names == commands.union(["error", "notice"]))
         for name in names { #expect(throws: Never.self, "\(name)") { try schema(name) } }
         let page = try String(contentsOfFile: Repository.path("Documentation/JSON.md"), encoding: .utf8)
         for name in names { #expect(page.contains("schemas/\(name).json"), "\(name) is not in Documentation/JSON.md") }
@@ -113,6 +113,29 @@ struct SchemaTests {
         #expect(ended.status == status, "\(ended.errors)")
         #expect(ended.output.isEmpty)
         #expect(try schema("error").problems(with: try JSONValue(ended.errors)) == [])
+    }
+
+    @Test("With --json every line on standard error is an error or a notice, at every level")
+    func standardError() async throws {
+        let failing = DemoOrigin(count: 550) { number, _ in number > 3 ? .status(503, retryAfter: 60) : nil }
+        try await withOrigin(failing) { root in
+            var levels: Set<String> = []
+            let url = "\(root)/items?api_key=S3CRET"
+            for arguments in [
+                ["sync", url, "--wait", "0s", "--retries", "1"], ["sync", url, "--offline", "--verbose", "--explain"],
+                ["errors"], ["retry", "--no-run"], ["export", url], ["show", url], ["list"], ["sync", "--due"],
+                ["show", "none"], ["watch", "none"], ["purge", "none"],
+            ] {
+                let ended = try await Tool.run(arguments + ["--store", folder.store, "--json"])
+                for line in ended.errors.split(separator: "\n") {
+                    let value = try #require(try? JSONValue(String(line)), "\(arguments): \(line)")
+                    let form = try schema(line.hasPrefix(#"{"error":"#) ? "error" : "notice")
+                    #expect(form.problems(with: value) == [], "\(arguments): \(line)")
+                    if let level = line.firstMatch(of: /"level":"([a-z]+)"/) { levels.insert(String(level.1)) }
+                }
+            }
+            #expect(levels == ["note", "detail", "warning", "reason"])
+        }
     }
 
     @Test("A schema with an unsupported keyword or a dangling reference is refused")

@@ -14,23 +14,23 @@ extension Terminal {
     /// Prints a note, unless `--quiet` is given.
     func note(_ line: String) {
         guard !state.withLock({ $0.isQuiet }) else { return }
-        say(line)
+        tell(line, .note)
     }
 
     /// Prints a detail, only with `--verbose`.
     func detail(_ line: String) {
         guard isVerbose else { return }
-        say("pagecache: \(line)")
+        tell("pagecache: \(line)", .detail)
     }
 
-    func warn(_ line: String) { say("pagecache: warning: \(line)", state: ("warning", Colour.stale)) }
+    func warn(_ line: String) { tell("pagecache: warning: \(line)", .warning, state: ("warning", Colour.stale)) }
 
     /// Prints the reason for an exit status other than 0 that has no error code of its own. The state that it begins
     /// with has a colour, as in `incomplete: 3 positions are missing`.
     func complain(_ line: String) {
         let state = line.prefixMatch(of: /(?:[0-9a-z]{8}: )?(incomplete|unproven|offline|interrupted|purged):/)?.output
             .1
-        say("pagecache: \(line)", state: state.map { (String($0), Colour.stale) })
+        tell("pagecache: \(line)", .reason, state: state.map { (String($0), Colour.stale) })
     }
 
     func fail(_ failure: ToolFailure) {
@@ -45,6 +45,21 @@ extension Terminal {
                 "pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")",
                 state: ("pagecache:", Colour.failing))
         }
+    }
+
+    /// The level of a message that is no error. The raw values appear with `--json`.
+    private enum Level: String {
+        case note, detail, warning
+        /// The reason for an exit status or a decision. `--quiet` does not suppress it.
+        case reason
+    }
+
+    /// Prints a message that is no error. With `--json` it is an object, so that every line on standard error is one.
+    private func tell(_ line: String, _ level: Level, state mark: (text: String, colour: Int)? = nil) {
+        guard state.withLock({ $0.isJSON }) else { return say(line, state: mark) }
+        let message = String(line.trimmingPrefix("pagecache: ").trimmingPrefix("warning: "))
+        let notice = JSONOutput.object([("level", .string(level.rawValue)), ("message", .string(hinted(message)))])
+        say(JSONOutput.object([("notice", notice)]).text, wrapping: false)
     }
 
     /// - Parameters:
