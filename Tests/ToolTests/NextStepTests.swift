@@ -1,5 +1,7 @@
 #if Tool
+import ArgumentParser
 import PageModel
+import PagedRepository
 import Testing
 @testable import pagecache
 
@@ -10,16 +12,27 @@ struct NextStepTests {
         Explanation(of: list, now: Sample.now).sentences.filter { $0.topic == topic }.map(\.text)
     }
 
-    @Test("A requested pause that is longer than the store's own says that the next attempt is earlier")
-    func longRetryAfter() {
+    @Test("A requested pause that is longer than the longest one says that the next attempt is earlier, and why")
+    func longRetryAfter() throws {
         var entry = Sample.failing(100, next: .seconds(3_600))
         entry.retryAfterUntil = Sample.now + .seconds(7_200)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
         #expect(
             sentences(list, .failure).last
-                == "The origin asks for no request before 2027-01-15T10:00:00.000Z (Retry-After). That exceeds the longest pause, so the next attempt is earlier."
+                == "The origin asks for no request before 2027-01-15T10:00:00.000Z (Retry-After). The next attempt is earlier, because a list waits at most 60 min for Retry-After."
         )
         #expect(sentences(list, .next).first?.contains("at 2027-01-15T09:00:00.000Z") == true)
+        func complaint(_ list: ListOutline) throws -> String? {
+            var report = SyncReport(stored: list)
+            report.outcome = .incomplete
+            let common = try CommonOptions.parse([])
+            return SyncRendering(report: report, key: "k", url: "http://h/", common: common).complaint
+        }
+        let reason = "next attempt 2027-01-15T09:00:00.000Z (a list waits at most 60 min for Retry-After)"
+        #expect(try complaint(list)?.hasSuffix(reason) == true)
+        entry.retryAfterUntil = entry.nextAttemptAt
+        let followed = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
+        #expect(try complaint(followed)?.hasSuffix("next attempt 2027-01-15T09:00:00.000Z") == true)
     }
 
     @Test("A refused page is retried with a credential")

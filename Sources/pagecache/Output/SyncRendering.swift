@@ -124,7 +124,10 @@ struct SyncRendering {
             parts.append("\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.message)")
         }
         if let hint = credentialHint { parts.append(hint) }
-        if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
+        if let next = report.nextAttemptAt {
+            let reason = failing.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
+            parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
+        }
         if parts.isEmpty, report.list?.isComplete == true {
             guard let total = report.list?.record.total.exactCount, total != held else {
                 return "the list kept changing while it was read"

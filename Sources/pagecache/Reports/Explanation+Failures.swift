@@ -1,5 +1,6 @@
 #if Tool
 import PageModel
+import PagedRepository
 
 // Failures, and their consequences.
 extension Explanation {
@@ -77,8 +78,8 @@ extension Explanation {
     private func hint(_ entry: LedgerEntry) -> String? {
         if let until = entry.retryAfterUntil, until > now {
             let wish = "The origin asks for no request before \(TimeText.rfc3339(until)) (Retry-After)"
-            guard let next = entry.nextAttemptAt, next < until, next > now else { return "\(wish)." }
-            return "\(wish). That exceeds the longest pause, so the next attempt is earlier."
+            guard let reason = entry.reasonToRetryEarlier, entry.nextAttemptAt ?? now > now else { return "\(wish)." }
+            return "\(wish). The next attempt is earlier, because \(reason)."
         }
         return switch entry.failure?.failureClass {
         case .forbidden?: "The origin rejected the credentials; set one with --bearer-env or --header-env."
@@ -136,6 +137,12 @@ extension Explanation {
 }
 
 extension LedgerEntry {
+    /// Why the next attempt is earlier than the origin asks for with `Retry-After` (R28). `nil` when it is not earlier.
+    var reasonToRetryEarlier: String? {
+        guard let until = retryAfterUntil, let next = nextAttemptAt, until - next >= .seconds(1) else { return nil }
+        return "a list waits at most \(TimeText.age(RetrySchedule().longestRetryAfter)) for Retry-After"
+    }
+
     fileprivate func hasSameCause(as other: LedgerEntry) -> Bool {
         state == other.state && failure?.failureClass == other.failure?.failureClass
             && failure?.message == other.failure?.message
