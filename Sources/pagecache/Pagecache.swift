@@ -170,7 +170,9 @@ struct Pagecache: AsyncParsableCommand {
     /// The option that is spelled most like the text. Pure.
     private static func closest(_ text: String, _ options: [CommandDescription.Option]) -> String? {
         let names = options.flatMap { $0.names ?? [] }.map(\.text).filter { $0.hasPrefix("--") }
-        return names.map { ($0, Spelling.edits(Array(text), Array($0), most: 3)) }.filter { $0.1 <= 3 }.min {
+        // Half of a short name may differ by chance.
+        let most = min(3, max(1, text.count / 2 - 1))
+        return names.map { ($0, Spelling.edits(Array(text), Array($0), most: 3)) }.filter { $0.1 <= most }.min {
             $0.1 < $1.1
         }?.0
     }

@@ -73,7 +73,9 @@ struct UsageTests {
             (["sync", "http://h/", "--concurrency", "x"], "'x' is not valid for --concurrency (give a whole number"),
             (["sync", "http://h/", "--concurrency", "99"], "--concurrency must be from 1 to 64, and is 99"),
             (["sync", "--bogus"], "unknown option '--bogus'"), (["sync", "--du"], "did you mean '--due'?"),
+            (["demo", "--foo"], "unknown option '--foo' (see 'pagecache demo --help')"),
             (["sync", "http://h/", "--page-size"], "--page-size needs a value"),
+            (["sync", "--wait", "-1s", "http://h/"], "--wait must not be negative, and is -1s (durations are written"),
             (["--store", "x", "list"], "options follow the command"),
             (
                 ["sync", "http://h/", "--items", "items"],

@@ -29,7 +29,8 @@ struct UsageMessage: Equatable {
         } else if let match = line.wholeMatch(of: /Missing value for '([^' ]+)(?: <(.*?)>)?'.*/) {
             let option = String(match.output.1)
             let next = words.firstIndex(of: option).flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil }
-            if let next, let number = Double(next), number < 0 {
+            // The parser takes a negative number, duration, size or rate for an option.
+            if let next, next.wholeMatch(of: /-\.?[0-9].*/) != nil {
                 message = "\(option) must not be negative, and is \(next)"
             } else {
                 message = "\(option) needs a value"
