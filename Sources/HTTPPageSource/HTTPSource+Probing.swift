@@ -139,16 +139,15 @@ extension HTTPSource {
             trial.style = .cursor
             trial.cursorParameter = candidate.parameter
             trial.isTokenWeak = draft.evidence.token?.isWeak == true ? true : nil
-            let reader = PageReader(
-                answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
-            guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else {
-                return .failed("no token")
+            let verdict = try await judgeToken(trial, &draft, contact)
+            guard case .failed = verdict, draft.evidence.token?.isEscaped == true, left(contact) > 0 else {
+                return verdict
             }
-            var second: Answer?
-            let verdict = try await compare(next, &draft, contact, reading: trial, from: next, answer: &second) {
-                ProbeFinding.following($0, $1)
-            }
-            return try await confirmed(verdict, second, trial, &draft, contact)
+            // The token may be meant for the URL as it is, with its escapes.
+            trial.isTokenEscaped = true
+            let escaped = try await judgeToken(trial, &draft, contact)
+            if case .proved = escaped { draft.description.isTokenEscaped = true }
+            return escaped
         case .keyset(let name, let key):
             var trial = draft.description
             trial.style = .keyset
@@ -162,6 +161,22 @@ extension HTTPSource {
             let verdict = try await compare(url, &draft, contact, answer: &second) { ProbeFinding.following($0, $1) }
             return try await confirmed(verdict, second, trial, &draft, contact)
         }
+    }
+
+    private func judgeToken(
+        _ trial: PagingProfile, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        let reader = PageReader(
+            answer: contact.answer, description: trial, base: contact.answer.url, isFirst: true,
+            limits: configuration.limits)
+        guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else {
+            return .failed("no token")
+        }
+        var second: Answer?
+        let verdict = try await compare(next, &draft, contact, reading: trial, from: next, answer: &second) {
+            ProbeFinding.following($0, $1)
+        }
+        return try await confirmed(verdict, second, trial, &draft, contact)
     }
 
     /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
@@ -223,6 +238,13 @@ extension HTTPSource {
         if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
             let first = said == 0 ? 0 : 1
             switch try await look(first + 1, &draft) {
+            case .proved where endsWithSecond(draft, contact) && left(contact) > 0:
+                // An origin may return its last page for every later number. The number of page one returns page one.
+                switch try await look(first, &draft) {
+                case .failed(ProbeFinding.pageOne.detail): return .proved(first: first)
+                case .failed, .proved: return .failed("\(first) did not return page one")
+                case .interrupted(let detail): return .interrupted(detail)
+                }
             case .proved:
                 return try await isSettled(answer, name, first + 2, &draft, contact)
                     ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
@@ -252,6 +274,13 @@ extension HTTPSource {
         case let verdict:
             return verdict
         }
+    }
+
+    /// Whether page one states that the list has two pages.
+    private func endsWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        return evidence.pageCount.map { $0 == 2 }
+            ?? evidence.exactTotal.map { $0 <= 2 * contact.content.count } ?? false
     }
 
     func name(of candidate: Candidate) -> String {

@@ -81,6 +81,17 @@ struct EvidenceTests {
         #expect(try await scripted("http://h/api?page=1", empty).first().content.isEmpty)
     }
 
+    @Test("A page number is proven at an origin that repeats the second and last page for every later number")
+    func repeatedLastPage() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let page = min(url.number("page") ?? 1, 2), start = (page - 1) * 20, end = min(start + 20, 35)
+            return .json(#"{"page":\#(page),"pages":2,"total":35,"photo":[\#(objects(start..<end))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await walk(source) == Array(fortyFive.prefix(35)))
+        #expect(source.access == .grid(size: 20))
+    }
+
     @Test("A total that differs by five or more in the answer that proves the way on is an estimate")
     func varyingTotal() async throws {
         for (difference, expected) in [(4, ListTotal.exact(45)), (5, .estimate(45))] {

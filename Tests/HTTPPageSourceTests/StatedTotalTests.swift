@@ -33,6 +33,41 @@ struct StatedTotalTests {
         ])
     func noRange(text: String) { #expect(StatedRange(text) == nil) }
 
+    @Test(
+        "A text that counts the page, and the list in a way that cannot be read, calls the page a part",
+        arguments: ["1-17 of 9,500", "0–16 of many", "Results 1 to 17 of >95", "1-17 of 95 pages"])
+    func openRange(text: String) async throws {
+        #expect(StatedRange.isOpen(text, count: 17))
+        let body = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<17))],"summary":"\#(text)"}"#) }
+        #expect(try await scripted("http://h/api", body).first().hasMore == true)
+        let header = ScriptedOrigin { _, _ in .json("[\(objects(0..<17))]", [HTTPField("X-Shown", text)]) }
+        #expect(try await scripted("http://h/api", header).first().hasMore == true)
+    }
+
+    @Test(
+        "A text that counts another page, or the whole list, leaves nothing open",
+        arguments: ["1-17 of 17", "1-18 of 9,500", "18-34 of many", "17 of many", "1-17 from many", "1-17/*"])
+    func closedRange(text: String) { #expect(!StatedRange.isOpen(text, count: 17)) }
+
+    @Test("A total that equals the size in the URL may count the page, under any name")
+    func totalOfRequestedSize() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 60), end = min(start + 25, 60)
+            return .json(#"{"items":[\#(objects(start..<end))],"totalResults":\#(end - start)}"#)
+        }
+        let source = try scripted("http://h/api?limit=25", origin)
+        #expect(try await source.first().total == .unknown)
+        #expect(source.access == .offsets)
+
+        let whole = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 25)
+            return .json(#"{"items":[\#(objects(start..<25))],"totalResults":25}"#)
+        }
+        let page = try await scripted("http://h/api?limit=25", whole).first()
+        #expect(page.total == .exact(25))
+        #expect(page.hasMore != true)
+    }
+
     @Test("A list is read behind a lower bound of its total")
     func lowerBound() async throws {
         let origin = ScriptedOrigin { url, _ in

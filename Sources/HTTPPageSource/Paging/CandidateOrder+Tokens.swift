@@ -46,7 +46,8 @@ extension CandidateOrder {
     }
 
     /// Names derived from the name of the token. `next_page_token` suggests `page_token`, then a parameter of its own
-    /// name, then the siblings of the derived name.
+    /// name, then the siblings of the derived name, then `page-token` and `pagetoken`. `nextForwardToken` suggests
+    /// `nextToken`.
     private static func derived(_ token: ContinuationToken) -> [String] {
         if case .header = token.place { return header(token.name) }
         let name = Substring(token.name)
@@ -60,9 +61,11 @@ extension CandidateOrder {
         let camel = token.name.contains("-") ? [TokenName.camelCase(token.name)] : []
         let plain =
             bare.first?.isUppercase == true && bare.count < name.count && name.hasPrefix("Next") ? [String(bare)] : []
-        let hyphenated = bare.contains("_") ? [WordedName(String(bare)).hyphenated] : []
-        return plain + camel + [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
-            + siblings(of: String(bare), like: token.name) + hyphenated
+        let other = bare.contains("_") ? [WordedName(String(bare)).hyphenated, String(bare.filter { $0 != "_" })] : []
+        let forward = ["Forward", "_forward"].first { token.name.contains($0) }
+        let directed = forward.map { [token.name.replacing($0, with: "")] } ?? []
+        return directed + plain + camel + [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
+            + siblings(of: String(bare), like: token.name) + other
     }
 
     /// Names for a token in a header. Words before the one for a token name the vendor: `X-Nomad-NextToken` suggests

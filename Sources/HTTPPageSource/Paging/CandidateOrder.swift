@@ -59,11 +59,12 @@ enum CandidateOrder {
             ? keyset(["marker", "before"]) : []
 
         let page = Candidate.page("page", first: configuration.firstPage),
-            fashionable = Candidate.page("_page", first: configuration.firstPage)
+            fashionable = Candidate.page("_page", first: configuration.firstPage),
+            short = Candidate.page("p", first: configuration.firstPage)
         if draft.evidence.pageCount != nil {
             return unique(
                 parameters + [
-                    page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage),
+                    page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage), short,
                 ] + keyset(["before", "after"]))
         }
         if draft.evidence.hasMore == true {
@@ -74,17 +75,22 @@ enum CandidateOrder {
         }
         // Origins that count the list mostly also accept any offset.
         if draft.evidence.exactTotal != nil {
+            // An answer that numbers its pages may be requested by a number under another name.
+            let numbers = hinted(draft) { if case .page = $0 { true } else { false } }.isEmpty ? [] : [short]
             return unique(
-                parameters + [.offset("offset"), page] + offsets(["skip", "start", "from"]) + [
+                parameters + [.offset("offset"), page] + numbers + offsets(["skip", "start", "from"]) + [
                     fashionable, .offset("_start"),
                 ]
                     + keyset(["after", "starting_after"]))
         }
+        // Names that begin with `_` go with a size that does.
+        let size = ParameterNames.size(in: url)
+        let last: [Candidate] = size?.hasPrefix("_") ?? true ? [fashionable, .offset("_start")] : [.offset("from")]
         return unique(
             parameters + [.offset("offset")] + behindLast + [page]
                 + (behindLast.isEmpty ? [] : keyset(["starting_after", "after"])) + [
                     .offset("skip")
-                ] + (ParameterNames.size(in: url) == nil ? [] : offsets(["start"])) + [fashionable, .offset("_start")]
+                ] + (size == nil ? [] : offsets(["start"])) + last
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 

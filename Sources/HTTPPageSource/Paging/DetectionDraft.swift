@@ -67,6 +67,8 @@ struct Evidence {
     var isTotalWeak = false
     /// Whether the origin says that its list has at least as many items as it counts.
     var isLowerBound = false
+    /// The place of a text that counts the page and, in a way that cannot be read, the list: `1-18 of many`.
+    var openRange: String?
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
     /// A list inside the first item, where the items may only group the real ones.
@@ -107,6 +109,9 @@ struct ContinuationToken: Hashable {
 
     /// Whether the token is an object of parameters.
     var isMerged: Bool { text == nil }
+
+    /// Whether the token has percent escapes (`NTI1Cg%3D%3D`).
+    var isEscaped: Bool { text.map { $0.contains("%") && $0.percentDecoded != nil } ?? false }
 
     /// The token as a number. `nil` when it is not a whole number.
     var number: Int? { text.flatMap { Int($0) } }

@@ -15,9 +15,9 @@ extension Detector {
         if members.contains(where: { $0.plainName == "exceededtransferlimit" }) {
             found.append(.offset("resultOffset"))
         }
-        // `kind: "books#volumes"`: this family of APIs has a token in the answer, or takes a position of this name.
+        // `kind: "books#volumes"`: this family of APIs has a token in the answer, or takes a position of these names.
         if members.contains(where: { $0.name == "kind" && document.string($0.value)?.contains("#") == true }) {
-            found.append(.offset("startIndex"))
+            found += [.offset("startIndex"), .offset("start")]
         }
         for member in members where member.kind == .number {
             guard let number = document.integer(member.value), number == 0 || number == 1 else { continue }
@@ -38,11 +38,22 @@ extension Detector {
                 // `offset: 1` on page one numbers pages.
                 found.append(.page(member.name, first: 1))
             } else if Detector.pageNames.contains(member.plainName) {
-                let own = ParameterNames.page.contains(member.name) ? member.name : nil
+                let isOwn = ParameterNames.page.contains(member.name) || isBesideEchoedSize(member)
+                let own = isOwn ? member.name : nil
                 found += [own, nested].compactMap(\.self).map { .page($0, first: configuration.firstPage) }
             }
         }
         return found
+    }
+
+    /// Whether the answer repeats the size parameter of the URL next to this member: `pageSize=50` in the URL, and
+    /// `{currentPage: 1, pageSize: 50}`. The origin then also names the page number as its parameter.
+    private func isBesideEchoedSize(_ member: EnvelopeMember) -> Bool {
+        guard let size = ParameterNames.size(in: answer.url) else { return false }
+        let holder = member.pointer.tokens.dropLast()
+        return members.contains {
+            $0.name == size && $0.pointer.tokens.dropLast() == holder && text($0) == answer.url.value(of: size)
+        }
     }
 
     /// Position parameters in the answer's links to itself, to its first and to its last page. A page one without a next

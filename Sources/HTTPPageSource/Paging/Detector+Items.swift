@@ -40,7 +40,7 @@ extension Detector {
             // Four times the rank leaves room for the paging next to an array, which decides among arrays of one rank.
             let plain = rank(of: elements, at: member.pointer, named: member.name)
             // So does the name of the list in the path of the URL.
-            let isNamed = plain == 3 && isNamedByPath(member.name)
+            let isNamed = plain == 3 && (isNamedByPath(member.name) || haveIDNamedByPath(elements))
             let rank = plain > 0 ? 4 * plain + (isNamed ? 2 : 0) + (isBesidePaging(member) ? 1 : 0) : plain
             if plain == 1, !elements.isEmpty, elements.allSatisfy({ document.kind(of: $0) == .object }) {
                 sideList = sideList ?? member.pointer
@@ -80,6 +80,18 @@ extension Detector {
         return answer.url.path.split(separator: "/").contains { EnvelopeMember.plain(String($0)) == plain }
     }
 
+    /// Whether the path of the URL has the name of the items in their id: `transaction_id` below `/transactions/sync`.
+    private func haveIDNamedByPath(_ elements: [JSONValue]) -> Bool {
+        guard let first = elements.first else { return false }
+        let parts = answer.url.path.split(separator: "/").map { EnvelopeMember.plain(String($0)) }
+        return document.members(of: first).contains { name, _ in
+            let plain = EnvelopeMember.plain(name), stem = plain.dropLast(2)
+            return plain.hasSuffix("id") && stem.count >= 3
+                && parts.contains { $0 == stem || $0 == "\(stem)s" }
+                && isUnique(JSONPointer(tokens: [name]), elements)
+        }
+    }
+
     /// Whether a total equals the length of this list, and not that of the other one.
     func isCounted(_ list: ItemsPlace) -> Bool {
         func length(_ pointer: JSONPointer?) -> Int? {
@@ -94,11 +106,12 @@ extension Detector {
 
     /// The list inside the first item, where items may only group the real ones (`[{"stream":{…},"values":[…]}]`): they
     /// have no ids, and each has one array, under a usual name for items. It counts where there is one group only, or
-    /// where the groups hold as many elements as the URL requests.
+    /// where the groups hold as many elements as the URL requests. Groups of different lengths also count where they
+    /// hold as many elements as a usual page. Series of points have one length.
     func innerList(of elements: [JSONValue], at items: JSONPointer, hasIDs: Bool) -> JSONPointer? {
         guard !hasIDs, configuration.items == nil, (1...100).contains(elements.count) else { return nil }
         var name: String?
-        var sum = 0
+        var lengths: [Int] = []
         for element in elements {
             let members = document.members(of: element)
             let arrays = members.filter { document.kind(of: $0.value) == .array }
@@ -106,10 +119,13 @@ extension Detector {
                 name ?? arrays[0].name == arrays[0].name
             else { return nil }
             name = arrays[0].name
-            sum += document.elements(of: arrays[0].value, atMost: configuration.limits.itemsPerPage).count
+            lengths.append(document.elements(of: arrays[0].value, atMost: configuration.limits.itemsPerPage).count)
         }
+        let sum = lengths.reduce(0, +)
         let asked = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
-        guard let name, elements.count == 1 || asked == "\(sum)" else { return nil }
+        let isFull =
+            asked.map { $0 == "\(sum)" } ?? (Set(lengths).count > 1 && OpenEnd.usualSizes.contains(sum))
+        guard let name, elements.count == 1 || isFull else { return nil }
         return items.appending("0").appending(name)
     }
 

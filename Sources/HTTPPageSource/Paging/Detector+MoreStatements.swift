@@ -5,7 +5,7 @@ import PageModel
 extension Detector {
     private static let pageCountNames: Set<String> = [
         "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages",
-        "numberofpages",
+        "numberofpages", "totalpage",
     ]
     static let pageNames: Set<String> = [
         "page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current",

@@ -33,6 +33,7 @@ extension Detector {
         let (total, nonsense) = PageReader.total(of: answer, draft.description)
         draft.evidence.total = total
         draft.evidence.isLowerBound = PageReader.isLowerBound(answer, draft.description)
+        draft.evidence.openRange = openRange(count: draft.evidence.count)
         if let nonsense { draft.warnings.append(nonsense) }
         if total != .unknown, total.exactCount == nil { draft.explain("total", "an estimate", .seen) }
         if let pages = draft.evidence.pageCount, let exact = total.exactCount, pages > 1, draft.evidence.count > 0,
@@ -46,7 +47,8 @@ extension Detector {
 
     /// Whether a number that equals the length of the page may count the page: its name leaves both readings open, or
     /// the answer also states its own place in a list of pages (`total: 20, page: 1`), and the page may be a full one.
-    /// A name such as `X-Result-Count` counts the page as often as the list, whatever the size of the page.
+    /// A name such as `X-Result-Count` counts the page as often as the list, whatever the size of the page. So does a
+    /// member that equals the size in the URL, under any name.
     private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
         guard found.number == draft.evidence.count else { return false }
         if found.rank < 3, found.number > 0 { return true }
@@ -54,7 +56,7 @@ extension Detector {
         let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
         return found.rank < 4
             ? draft.evidence.looksFull || isFull || draft.evidence.count >= 10 && !echoes().isEmpty
-            : isFull && !echoes().isEmpty
+            : found.member != nil && size == "\(found.number)" || isFull && !echoes().isEmpty
     }
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
@@ -143,6 +145,14 @@ extension Detector {
     private func rankOfRange(_ member: EnvelopeMember, _ draft: DetectionDraft) -> Int? {
         guard let text = document.string(member.value), let range = StatedRange(text) else { return nil }
         return range.count == draft.evidence.count ? 3 : nil
+    }
+
+    private func openRange(count: Int) -> String? {
+        let member = members.first {
+            $0.kind == .string && StatedRange.isOpen(document.string($0.value) ?? "", count: count)
+        }
+        let field = answer.response.headers.first { StatedRange.isOpen($0.value, count: count) }
+        return member?.pointer.description ?? field.map { "header:\($0.name)" }
     }
 
     /// - Parameter count: the number of items of the page. A text that counts another number is no total.

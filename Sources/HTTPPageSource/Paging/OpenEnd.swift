@@ -7,11 +7,12 @@ struct OpenEnd {
     /// Whether the page only looks like a part of its list, because it has the size of a full page.
     var isSuspicion = false
 
-    /// Page sizes that origins use by themselves.
+    /// Page sizes that origins use by themselves: round numbers, powers of two, and rows and columns of a grid.
     static let usualSizes: Set<Int> = [
-        10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72, 75, 80, 90, 96, 100, 120, 128, 150,
-        200,
-        250, 256, 300, 400, 500, 512, 1_000, 1_024, 2_000, 5_000, 10_000,
+        10, 12, 14, 15, 16, 18, 20, 21, 24, 25, 27, 28, 30, 32, 35, 36, 40, 42, 45, 48, 49, 50, 54, 56, 60, 63, 64, 70,
+        72, 75, 80, 81, 84, 90, 96, 99, 100, 108, 120, 125, 128, 144, 150, 160, 180, 192, 200, 240, 250, 256, 300, 360,
+        400, 450, 500, 512, 600, 720, 750, 800, 900, 999, 1_000, 1_024, 1_200, 1_500, 2_000, 2_048, 2_500, 3_000, 4_000,
+        4_096, 5_000, 10_000, 20_000, 25_000, 50_000, 100_000,
     ]
 
     /// Detection was interrupted, so the page may be a part of the list.
@@ -82,6 +83,9 @@ struct OpenEnd {
             return OpenEnd("the origin counts at least \(evidence.count) items, and shows no way to more; \(way)")
         }
         if evidence.exactTotal != nil { return nil }
+        if let place = evidence.openRange {
+            return OpenEnd("\(place) counts the page and more items, and the answer shows no way to them; \(way)")
+        }
         if let pages = evidence.pageCount, pages > 1 {
             return OpenEnd(
                 "the origin counts \(pages) pages, and shows no way to the second; name its parameter with \(parameters.page)"

@@ -124,7 +124,7 @@ extension PageReader {
             return next
         }
         guard let name = description.cursorParameter, let text = answer.text(at: place) else { return nil }
-        next.set(name, text)
+        next.set(name, description.isTokenEscaped == true ? text.percentDecoded ?? text : text)
         return next
     }
 

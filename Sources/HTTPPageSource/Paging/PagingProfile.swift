@@ -55,6 +55,8 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var next: HTTPSourceConfiguration.Place?
     /// Whether the token at `next` may be there on the last page as well. An empty page is the end then.
     var isTokenWeak: Bool?
+    /// Whether the token at `next` is percent-encoded, and goes into the URL as it is.
+    var isTokenEscaped: Bool?
     /// The place of the number of items after this page. It counts only next to a weak token.
     var remaining: JSONPointer?
     var hasMore: JSONPointer?

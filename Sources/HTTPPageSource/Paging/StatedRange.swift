@@ -31,6 +31,24 @@ struct StatedRange: Equatable {
     }
 }
 
+extension StatedRange {
+    /// Whether a text counts the items of a page correctly, and the list in a way that cannot be read: `1-18 of 9,500`,
+    /// `1-18 of many`.
+    static func isOpen(_ text: String, count: Int) -> Bool {
+        guard text.utf8.count <= 80, count > 0, StatedRange(text) == nil else { return false }
+        let numbers = text.split { !$0.isASCII || !$0.isNumber }
+        let words = text.split(omittingEmptySubsequences: false) { $0.isASCII && $0.isNumber }
+            .map { $0.lowercased().filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
+        let between = text.first?.isNumber == true ? words[...] : words.dropFirst()
+        guard numbers.count >= 2, between.count >= 2,
+            ["-", "–", "—", "to", "..", "..."].contains(between[between.startIndex]),
+            ["of", "outof"].contains(where: { between[between.startIndex + 1].hasPrefix($0) }),
+            let first = Int(numbers[0]), let last = Int(numbers[1]), (0...1).contains(first)
+        else { return false }
+        return last - first + 1 == count
+    }
+}
+
 /// The words around the numbers of a `StatedRange`.
 private enum RangeWords {
     /// Returns nil where the last number does not count items: `10K`, `95 thousand`, `95 pages`.

@@ -7,10 +7,14 @@ struct TokenName {
     private static let strongWords = ["next", "cursor", "continu"]
     private static let weakWords = [
         "after", "older", "marker", "batch", "seq", "bookmark", "pagetoken", "scrolltoken", "pagekey", "pageoffset",
+        "iterator",
     ]
+    /// Weak tokens under no longer name, because other names with these words mean other things.
+    private static let weakNames: Set<String> = ["position"]
     /// Words of names that count, time or identify something else, or lead to the page before.
     private static let otherWords = [
-        "prev", "before", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date", "sync",
+        "prev", "before", "backward", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date",
+        "sync",
         "request",
         "size", "count", "length", "created", "updated", "run", "trace", "reset", "total", "consequence", "sequencer",
         "hasnext", "hasmore", "hash", "etag",
@@ -26,8 +30,9 @@ struct TokenName {
 
     /// Whether the name can be that of a token.
     var isToken: Bool {
-        (TokenName.strongWords + TokenName.weakWords).contains { plain.contains($0) }
-            && !TokenName.otherWords.contains { plain.contains($0) }
+        TokenName.weakNames.contains(plain)
+            || (TokenName.strongWords + TokenName.weakWords).contains { plain.contains($0) }
+                && !TokenName.otherWords.contains { plain.contains($0) }
     }
 
     /// Whether a token of this name shows that more items follow. Other tokens are also there on the last page, and only

@@ -46,6 +46,10 @@ struct WordedName {
             let others = [words.dropLast(), words.dropLast() + ["number"]]
             return others.map { .page(name(Array($0)), first: nil) }
         }
+        // `maxRows` goes with `startRow`.
+        if words.count == 2, words[0] == "max", words[1].hasSuffix("s") {
+            return [.offset(name(["start", String(words[1].dropLast())]))]
+        }
         if words.suffix(2) == ["per", "page"] { return [.page(name(["page"]), first: nil)] }
         return []
     }
