@@ -50,6 +50,16 @@ extension HTTPSource {
         return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging, method: configuration.method)
     }
 
+    /// Whether a token that leads to no item may be one of the last page: the origin states that the list ends, or its
+    /// token leads back to itself, and page one is no full page.
+    func mayEnd(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        if evidence.isMoreDenied { return true }
+        return draft.namesSamePage && evidence.hasStrongToken && evidence.hasMore != true && !evidence.looksFull
+            && !OpenEnd.usualSizes.contains(evidence.count)
+            && !statedSizes(draft, nil, contact).contains(evidence.count)
+    }
+
     /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that
     /// the answer states.
     func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {

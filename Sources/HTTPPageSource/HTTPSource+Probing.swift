@@ -88,7 +88,7 @@ extension HTTPSource {
             }
             var verdict = try await judge(candidate, &draft, contact)
             // A single answer without items proves nothing (R20). The second one may have some.
-            let isAskedTwice = draft.evidence.isMoreDenied && isEmpty(verdict, candidate) && left(contact) > 0
+            let isAskedTwice = mayEnd(draft, contact) && isEmpty(verdict, candidate) && left(contact) > 0
             if isAskedTwice { verdict = try await judge(candidate, &draft, contact) }
             switch verdict {
             case .proved(let first):
@@ -96,8 +96,8 @@ extension HTTPSource {
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
                 if isAskedTwice, isEmpty(verdict, candidate), draft.namesSamePage {
-                    // The origin states that the list ends, and its token leads to no item and back to itself. An
-                    // answer without items that has no such token shows only that the parameter may be a wrong one.
+                    // The token leads to no item and back to itself. An answer without items that has no such token
+                    // shows only that the parameter may be a wrong one.
                     draft.isProvenWhole = true
                     draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
                     return PagingChoice.giveUp(&draft)

@@ -173,8 +173,9 @@ extension HTTPSource {
                 draft.namesSamePage = empty.namesItself
                 if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
             }
-            guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
+            if finding == .lastItem { draft.probedTotal = total.exactCount }
+            guard finding == .proved else { return .failed(finding.detail) }
             if ProbeFinding.isFiltered(draft.evidence.total, total) {
                 return .failed("returned another list, of \(total.count ?? 0) items")
             }

@@ -92,6 +92,17 @@ struct EvidenceTests {
         #expect(source.access == .grid(size: 20))
     }
 
+    @Test("A total that differs in an answer of the last item alone is an estimate")
+    func varyingTotalAtEnd() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 7)
+            return .json(#"{"total":\#(start == 0 ? 300 : 313),"items":[\#(objects(start..<7))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await source.first().total == .estimate(300))
+        #expect(source.access == .offsets)
+    }
+
     @Test("A total that differs by five or more in the answer that proves the way on is an estimate")
     func varyingTotal() async throws {
         for (difference, expected) in [(4, ListTotal.exact(45)), (5, .estimate(45))] {

@@ -41,6 +41,47 @@ struct SideListTests {
         #expect(try await payloads("http://h/v1/settings", counted) == [#""read""#, #""write""#])
     }
 
+    @Test(
+        "A total of 0 counts the empty list, and not the list beside it",
+        arguments: [
+            #"{"count":0,"artObjects":[],"facets":[{"name":"maker"}]}"#,
+            #"{"count":0,"order_columns":["a","b"],"result":[]}"#,
+            #"{"total":0,"orders":[],"users":[{"id":1},{"id":2}]}"#,
+        ])
+    func countedEmpty(body: String) async throws {
+        #expect(try await payloads("http://h/api", body) == [])
+    }
+
+    @Test("A total of 0 without an empty list is refused, unless it counts something else")
+    func uncountedList() async throws {
+        let body = #"{"queries":{"request":[{"title":"x"}]},"search":{"totalResults":"0"}}"#
+        await #expect { try await payloads("http://h/api", body) } throws: {
+            ($0 as? FetchFailure)?.message
+                == "the answer counts 0 items, and has a list at /queries/request: choose with --items"
+        }
+        let other = #"{"failures":{"total":0},"things":[{"id":1}]}"#
+        #expect(try await payloads("http://h/api", other) == [#"{"id":1}"#])
+    }
+
+    @Test("Objects beside a list that is null are not the list")
+    func null() async throws {
+        let objects = #""related":{"user":{"1":{"id":1,"name":"x"},"2":{"id":2,"name":"y"}}}"#
+        #expect(try await payloads("http://h/v1/deals", #"{"data":null,"has_more":false,\#(objects)}"#) == [])
+        await #expect(throws: FetchFailure.self) {
+            try await payloads("http://h/v1/deals", #"{"data":null,"code":401,\#(objects)}"#)
+        }
+    }
+
+    @Test("Plain values beside a list without elements are refused")
+    func emptyBesideValues() async throws {
+        await #expect {
+            try await payloads("http://h/query", #"{"head":{"vars":["item"]},"results":{"bindings":[]}}"#)
+        } throws: {
+            ($0 as? FetchFailure)?.message
+                == "the answer has two lists, /head/vars and /results/bindings: choose with --items"
+        }
+    }
+
     @Test("Facets beside the items stay beside them")
     func beside() async throws {
         let body = #"{"facets":[{"id":7},{"id":8},{"id":9}],"products":[{"id":1}]}"#

@@ -33,7 +33,7 @@ extension Detector {
         if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
         var rival: (pointer: JSONPointer, rank: Int)?
-        var sideList: JSONPointer?
+        var sideList: JSONPointer?, emptyList: JSONPointer?
         let keyed = keyedObjects
         for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
@@ -45,6 +45,7 @@ extension Detector {
             if plain == 1, !elements.isEmpty, elements.allSatisfy({ document.kind(of: $0) == .object }) {
                 sideList = sideList ?? member.pointer
             }
+            if plain == 1, elements.isEmpty { emptyList = emptyList ?? member.pointer }
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
@@ -62,20 +63,23 @@ extension Detector {
         }
         if let best, best.rank > 0 {
             let other = best.rank / 4 == 3 ? rival : nil
-            // Plain values that the URL does not name are as doubtful as objects under the name of a side list.
-            let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList : nil
+            // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as a
+            // list without elements.
+            let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             return ItemsPlace(
                 pointer: best.member.pointer, rival: other?.pointer ?? side,
                 isTied: side != nil || other.map { $0.rank == best.rank } ?? false)
         }
-        for pointer in keyed {
+        // Objects beside `data: null` are not the list.
+        let isNull = members.contains { $0.kind == .null && $0.parent == nil && isUsual($0.name) }
+        for pointer in keyed where !isNull {
             if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }
         }
         return best.map { ItemsPlace(pointer: $0.member.pointer) }
     }
 
     /// Whether the path of the URL has the name of a list: `/v1/filters`.
-    private func isNamedByPath(_ name: String) -> Bool {
+    func isNamedByPath(_ name: String) -> Bool {
         let plain = EnvelopeMember.plain(name)
         return answer.url.path.split(separator: "/").contains { EnvelopeMember.plain(String($0)) == plain }
     }
@@ -188,7 +192,10 @@ extension Detector {
         }.map { JSONPointer(tokens: [$0]) }
     }
 
-    private func rank(of elements: [JSONValue], at pointer: JSONPointer, named name: String) -> Int {
+    func isUsual(_ name: String) -> Bool { Detector.usualNames.contains(name.lowercased()) }
+
+    /// The rank of an array as the list of items: 5 to 1, 0 for a side list without elements, and less for no list.
+    func rank(of elements: [JSONValue], at pointer: JSONPointer, named name: String) -> Int {
         // HAL keeps links and their short names there, and no items.
         if pointer.tokens.contains("_links") { return -1 }
         // Errors next to an empty answer are no items, unless the URL requests them.
@@ -197,7 +204,7 @@ extension Detector {
         {
             return -1
         }
-        let isUsual = Detector.usualNames.contains(name.lowercased())
+        let isUsual = isUsual(name)
         let isNamed = isNamedByPath(name)
         // Lists that usually stand beside the items, unless the URL requests them.
         if !isNamed, Detector.sideNames.contains(EnvelopeMember.plain(name)) { return elements.isEmpty ? 0 : 1 }

@@ -19,7 +19,7 @@ extension Detector {
         findPart(&draft)
         let counts = members.filter {
             (Detector.pageCountNames.contains($0.plainName) || isCountOfPages($0))
-                && ($0.kind == .number || $0.kind == .string)
+                && ($0.kind == .number || $0.kind == .string) && !countsItemsOfPage($0, draft.evidence.count)
         }
         let count =
             counts.lazy.compactMap { member in
@@ -35,6 +35,17 @@ extension Detector {
             Detector.pageNames.contains($0.plainName) && document.integer($0.value) != nil
         }
         .flatMap { document.integer($0.value) }
+    }
+
+    /// Whether a number of pages counts the items of this page, which is shorter than its stated size and as long as the
+    /// list: `count: 7, page_count: 7, page_size: 50` next to 7 items.
+    private func countsItemsOfPage(_ member: EnvelopeMember, _ count: Int) -> Bool {
+        guard count > 1, document.integer(member.value) == count else { return false }
+        func states(_ isWanted: (EnvelopeMember) -> Bool, _ isRight: (Int) -> Bool) -> Bool {
+            members.contains { isWanted($0) && document.integer($0.value).map(isRight) ?? false }
+        }
+        return states({ Detector.sizeNames.contains($0.plainName) }, { $0 > count })
+            && states({ Detector.rank($0.name) ?? 0 >= 3 }, { $0 == count })
     }
 
     /// `of` next to the number of the page: `page: {current: 1, of: 4}`.

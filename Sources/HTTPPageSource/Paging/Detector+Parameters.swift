@@ -88,13 +88,15 @@ extension Detector {
             ?? ParameterNames.size(in: answer.url)
     }
 
+    /// Names of members that state the size of a page.
+    static let sizeNames: Set<String> = [
+        "limit", "perpage", "pagesize", "pagelen", "itemsperpage", "maxresults", "size", "hitsperpage", "rows",
+    ]
+
     /// Compares the requested page size with the number of items in page one. The actual number counts. A warning
     /// reports a difference.
     func findSize(_ draft: inout DetectionDraft) {
-        let names: Set<String> = [
-            "limit", "perpage", "pagesize", "pagelen", "itemsperpage", "maxresults", "size", "hitsperpage", "rows",
-        ]
-        draft.evidence.sizes = members.filter { names.contains($0.plainName) }.compactMap {
+        draft.evidence.sizes = members.filter { Detector.sizeNames.contains($0.plainName) }.compactMap {
             document.integer($0.value)
         }
         let evidence = draft.evidence

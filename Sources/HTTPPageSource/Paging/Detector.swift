@@ -25,7 +25,8 @@ struct Detector {
     }
 
     private mutating func describe() throws(FetchFailure) -> DetectionDraft {
-        guard let list = itemsPointer() else { return try withoutItems() }
+        guard let found = itemsPointer() else { return try withoutItems() }
+        let list = try countedEmpty(found)
         // Members of items are no evidence, where an object holds the items.
         members.removeAll { list.pointer.isAbove($0.pointer) }
         var draft = DetectionDraft(

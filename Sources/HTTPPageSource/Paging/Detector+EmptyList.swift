@@ -1,0 +1,38 @@
+import PageModel
+
+// Answers to an empty list that hold another list: `{"count":0,"artObjects":[],"facets":[{…}]}`.
+extension Detector {
+    /// The list that a total of 0 counts. It is the empty array of the answer where `list` has items, no usual name, and
+    /// no name in the path of the URL.
+    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. Its list may be the items, or
+    ///   something beside them.
+    func countedEmpty(_ list: ItemsPlace) throws(FetchFailure) -> ItemsPlace {
+        let name = list.pointer.tokens.last ?? ""
+        guard configuration.items == nil, !name.isEmpty, !isUsual(name), !isNamedByPath(name), statesEmptyList(list),
+            let value = document.value(at: list.pointer), !document.entries(of: value, atMost: 1).isEmpty
+        else { return list }
+        let empty = members.first { member in
+            guard member.kind == .array, document.elements(of: member.value, atMost: 1).isEmpty else { return false }
+            return rank(of: [], at: member.pointer, named: member.name) > 0
+        }
+        if let empty { return ItemsPlace(pointer: empty.pointer) }
+        throw FetchFailure(
+            .undecodable,
+            "the answer counts 0 items, and has a list at \(list.pointer): choose with --items",
+            isRetryable: false, httpStatus: answer.response.status)
+    }
+
+    /// Whether all totals of the answer are 0. A bare `total` or `count` counts only around the list, or in an object of
+    /// paging: elsewhere it may count errors.
+    private func statesEmptyList(_ list: ItemsPlace) -> Bool {
+        let numbers = members.compactMap { member -> Int? in
+            guard let rank = Detector.rank(member.name), rank >= 3 else { return nil }
+            let isAround =
+                list.pointer.tokens.starts(with: member.pointer.tokens.dropLast())
+                || Detector.envelopeNames.contains(EnvelopeMember.plain(member.parent ?? ""))
+            let isPlain = rank == 4 && member.plainName != "total"
+            return isAround || isPlain ? document.integer(member.value) : nil
+        }
+        return !numbers.isEmpty && numbers.allSatisfy { $0 == 0 }
+    }
+}
