@@ -41,7 +41,8 @@ extension ListSyncTests {
     func restlessOrigin() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
-        origin.before { number, names in names.insert("n\(number)", at: 0) }
+        // Page one never shows what has changed.
+        origin.before { number, names in names.insert("n\(number)", at: names.count / 2) }
         let report = try await sync(bench, origin)
         #expect(report.outcome == .unproven)
         #expect(!report.warnings.isEmpty)
@@ -86,6 +87,22 @@ extension ListSyncTests {
         // A download without a cache takes 31 requests.
         #expect(origin.requests.count <= 31 * 3 / 2 + 4, "\(origin.requests.count) requests")
         #expect(report.pagesFetched + report.pagesUnchanged <= origin.requests.count, "\(report.pagesFetched)")
+    }
+
+    @Test(
+        "A list that gains an item with each request is loaded with few more requests than a download takes",
+        arguments: [PagingAccess.offsets, .grid(size: 20), .chain], [400, 95])
+    func growing(access: PagingAccess, count: Int) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<count), access: access, size: 20)
+        origin.before { number, names in names.insert("n\(number)", at: 0) }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        // The last request was the one for page one.
+        #expect(try await bench.held == origin.names)
+        // A download by cursor receives 20 items with each request, and one by position 19 new ones.
+        let download = access == .chain ? (count + 19) / 20 : (count + 18) / 19
+        #expect(origin.requests.count <= download * 3 / 2 + 1, "\(origin.requests.count) requests")
     }
 
     @Test("A wrong total in one answer leaves no evidence for a later change (R21)")

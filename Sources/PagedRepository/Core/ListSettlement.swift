@@ -47,7 +47,7 @@ extension ListBelief {
             return settleChain(endingAt: last, total, end, &pass)
         }
         guard end.list.isComplete else { return .unchanged }
-        guard record.total.exactCount == nil else { return .whole(isConfirmed: true) }
+        guard record.total.exactCount == nil else { return .whole(isConfirmed: !pass.isOutgrown) }
         // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
         // it is the same as before the other pages were read.
         if end.access.supportsRandomAccess, pass.newItems > 0 { return .whole(isConfirmed: false) }

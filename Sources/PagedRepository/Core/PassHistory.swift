@@ -6,6 +6,8 @@ struct PassHistory: Equatable {
     private(set) var restarts = 0
     /// The largest number of items held at the end of a pass, since the list was last replaced.
     private var mostHeld = 0
+    /// Whether the list was held up to its end at the end of a pass, since it was last replaced.
+    private var wasWhole = false
     /// Whether the run gave up because the list changed with each pass.
     var keptChanging = false
     /// Whether this run has checked the pages that were due (R54).
@@ -18,13 +20,20 @@ struct PassHistory: Equatable {
     mutating func ended(isProgress: Bool) { restarts = isProgress ? 0 : restarts + 1 }
 
     /// Begins to count the items of another list.
-    mutating func replaced() { mostHeld = 0 }
+    mutating func replaced() { (mostHeld, wasWhole) = (0, false) }
 
     /// Whether a pass has stored more items than any pass before. Items that only moved or changed are no progress: an
-    /// origin may return other content with every answer.
-    mutating func isProgress(held: Int) -> Bool {
-        defer { mostHeld = max(mostHeld, held) }
-        return held > mostHeld
+    /// origin may return other content with every answer. Once the list was held up to its end, more items are no
+    /// progress either: an origin may add items with every answer.
+    /// - Parameters:
+    ///   - held: the number of held items.
+    ///   - isWhole: whether they are held up to the end of the list.
+    mutating func isProgress(held: Int, isWhole: Bool) -> Bool {
+        defer {
+            mostHeld = max(mostHeld, held)
+            if isWhole { wasWhole = true }
+        }
+        return held > mostHeld && !wasWhole
     }
 }
 

@@ -83,7 +83,7 @@ extension SyncRun {
         if pass.walk.mode != .whole {
             // A walk of this pass is not repeated before page one has been fetched once more.
             guard list.coverage.headEnd == end, !list.isExplained, !belief.isWalkedWhole(to: end),
-                pass.walk.unbrokenTo != end
+                pass.walk.unbrokenTo != end, belief.pageOne.total != .exact(end)
             else { return [] }
             pass.walk.mode = .untilExplained
         }

@@ -191,7 +191,9 @@ extension SyncRun {
             return true
         }
         guard let list = try await storage.outline(of: query) else { return false }
-        guard list.record.end != nil, list.coverage.runs.count <= 1, !list.isExplained else { return false }
+        guard let end = list.record.end, list.coverage.runs.count <= 1, !list.isExplained else { return false }
+        // Later answers count items that were added since page one. Page one is then requested again, and shows them.
+        if list.coverage.headEnd == end, belief.pageOne.total == .exact(end) { return false }
         pass.walk.mode = .untilExplained
         return true
     }

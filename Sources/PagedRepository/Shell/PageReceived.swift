@@ -32,7 +32,14 @@ extension SyncRun {
         }
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
-        guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
+        if list.record.total.contradicts(page.total) {
+            guard let (earlier, start) = try await beforeInserts(page, at: start, of: range, list) else {
+                return listMoved(page, at: start, isCounted: true)
+            }
+            pass.isOutgrown = true
+            return try await spanArrived(
+                .page(earlier), range, overlap: range.lowerBound - start, isCut: true, looks: looks)
+        }
         switch try await beyondTotal(page, at: start, of: range, list) {
         case .page(let page, let start):
             return try await spanArrived(
@@ -62,6 +69,29 @@ extension SyncRun {
         case .notStored: break
         case .changed: try await spanArrived(answer, range, overlap: overlap, isCut: isCut, looks: looks + 1)
         }
+    }
+
+    /// Returns an answer as the origin would have given it before the inserts since page one, and the position of its
+    /// first item then. So a list that gains items while it is loaded needs no restart for each of them.
+    ///
+    /// Its first item is held, and has moved exactly as far as the total has grown: all inserts are before it (R17).
+    /// Page one shows them at the end of the pass, or after half a page of inserts. Returns nil for any other answer.
+    private func beforeInserts(
+        _ page: FetchedPage, at start: Int, of range: Range<Int>, _ list: ListOutline
+    ) async throws(StorageError) -> (page: FetchedPage, start: Int)? {
+        guard options.work.refreshesHead, let now = page.total.exactCount,
+            let then = list.record.total.exactCount, now > then, 2 * (now - then) <= page.content.count,
+            now - then <= start, !list.record.allowsDuplicates
+        else { return nil }
+        let first = start - (now - then)
+        guard page.content.count > range.lowerBound - first,
+            let before = try await storage.excerpt(of: list.record.id, first..<start), isStillThere(before),
+            before.coverage.gaps(in: first..<first + 1).isEmpty,
+            try await agrees(Array(page.content.identities.prefix(1)), first..<first + 1, [], before)
+        else { return nil }
+        var earlier = page
+        earlier.total = list.record.total
+        return (earlier, first)
     }
 
     /// Stores the answers of a batch, and takes the leases of the next requests in the same transaction. Returns false

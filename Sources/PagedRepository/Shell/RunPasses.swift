@@ -102,8 +102,9 @@ extension SyncRun {
     private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
         if pass.hasReplaced { passes.replaced() }
         guard pass.newItems > 0, !pass.hasReplaced else { return false }
-        guard let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else { return true }
-        return passes.isProgress(held: held)
+        guard let list = try await storage.excerpt(of: query, 0..<Int.max) else { return true }
+        let isWhole = list.coverage.runs.count == 1 && list.record.end == list.coverage.headEnd
+        return passes.isProgress(held: list.coverage.count, isWhole: isWhole)
     }
 
     /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk

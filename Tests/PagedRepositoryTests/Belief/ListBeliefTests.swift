@@ -23,6 +23,18 @@ struct ListBeliefTests {
         #expect(drift.isNone)
     }
 
+    @Test("More items are progress until the list was held up to its end, and then again in another list")
+    func progress() {
+        var history = PassHistory()
+        let loading = [(10, false), (10, false), (20, true), (30, true), (40, true)].map {
+            history.isProgress(held: $0.0, isWhole: $0.1)
+        }
+        #expect(loading == [true, false, true, false, false])
+        history.replaced()
+        let isProgress = history.isProgress(held: 5, isWhole: false)
+        #expect(isProgress)
+    }
+
     @Test("A change of the total alone does not put the rest of the list in doubt")
     func counted() {
         var drift = DriftBelief()
