@@ -66,6 +66,19 @@ struct CursorMergeTests {
         #expect(merge(["i11", "i12", "i13", "i14"], at: 2, into: 20).list.count == 21, "nine items are too many")
     }
 
+    @Test("An answer of new items replaces cached ones only on request, and a hole stays open behind it (G2)")
+    func replacing() {
+        let sighting = ObservedPage(offset: 2, content: named(["a", "b"]), places: places(0..<8), isEnd: false)
+        let merge = CursorMerge(sighting, at: 2, runs: [0..<8], replacedTo: 6, keepsHole: true)
+        guard case .changed(let rearrangement) = merge.step else {
+            Issue.record("the list did not change")
+            return
+        }
+        #expect(!merge.hasMet)
+        #expect(rearrangement.takenOut == [2..<6])
+        #expect(rearrangement.kept()?.last?.distance == -1, "two items and a hole follow the first two")
+    }
+
     @Test("A swap at the end of an answer removes no item")
     func swapped() {
         let merged = merge(["i0", "i2", "i1"], at: 0, into: 5)

@@ -63,7 +63,8 @@ struct ChainPlace {
         }
         // An answer that repeats an id must also arrive twice.
         if sighting.repeatsItems { return .walkAgain }
-        let merge = CursorMerge(sighting, at: offset, runs: list.coverage.runs, keepsHole: true)
+        let merge = CursorMerge(
+            sighting, at: offset, runs: list.coverage.runs, replacedTo: replacedEnd(sighting, page), keepsHole: true)
         if phase.recheck != nil, merge.position != offset || !sighting.isInPlace { return .restart }
         let isChecking = pass.walk.mode == .checkingEnd
         if isChecking, !sighting.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }
@@ -94,6 +95,14 @@ struct ChainPlace {
             ChainPage(
                 merge: merge, range: range, edits: edits, next: next,
                 isRepetition: repeats.count * 10 >= page.content.count * 9))
+    }
+
+    /// Returns the position of the held page that was fetched with the next cursor of an answer whose items have no ids.
+    /// An item without an id that was edited looks like another item, so the answer replaces the items before that page.
+    /// A hole stays open behind the answer, because a cursor may name a position. Returns nil if the items have ids.
+    private func replacedEnd(_ sighting: ObservedPage, _ page: FetchedPage) -> Int? {
+        guard let next = page.next, sighting.content.ids.allSatisfy({ $0 == nil }) else { return nil }
+        return list.heldPages.first { $0.offset >= offset && $0.cursorIn == next }?.offset
     }
 
     /// Returns the step for a page of a list with repeated ids, which is stored as it arrived (R25).

@@ -23,9 +23,13 @@ struct CursorMerge: Equatable {
     /// - Parameters:
     ///   - position: the planned position of the answer's first item.
     ///   - runs: the held runs, at least from `position` on.
+    ///   - replacedTo: the end of the cached items that an answer without known items replaces. `nil` means that it
+    ///     replaces none. Defaults to nil.
     ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until an answer meets the items behind
     ///     it.
-    init(_ sighting: ObservedPage, at position: Int, runs: [Range<Int>], keepsHole: Bool) {
+    init(
+        _ sighting: ObservedPage, at position: Int, runs: [Range<Int>], replacedTo: Int? = nil, keepsHole: Bool
+    ) {
         let count = sighting.content.count
         let known = sighting.places.enumerated().compactMap { index, place in
             place.map { Alignment.Anchor(cached: $0.position, origin: position + index) }
@@ -46,7 +50,7 @@ struct CursorMerge: Equatable {
         let last = anchors.last
         hasMet = last != nil && sighting.places.last??.position == last?.cached
         // The answer's items behind the last anchor fill the positions that are not held.
-        let behind = last.map { $0.cached + 1 } ?? position
+        let behind = last.map { $0.cached + 1 } ?? max(position, replacedTo ?? position)
         let filling = last.map { position + count - 1 - $0.origin } ?? count - again.count
         let next = runs.first { $0.upperBound > behind }.map { max($0.lowerBound, behind) }
         let free = next.map { $0 - behind } ?? .max
