@@ -1,4 +1,6 @@
 #if Tool
+import PageModel
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
