@@ -86,7 +86,7 @@ extension SQLitePageStore {
             guard let outline = try reading.outline(of: query) else { return }
             var piece: ListWindow?
             while let range = next(outline, piece) {
-                connection.restartWatchdog()
+                connection.restartTimeLimit()
                 piece = try reading.window(of: query, range)
             }
         }

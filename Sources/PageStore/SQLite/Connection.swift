@@ -236,6 +236,10 @@ final class Connection {
     /// Restarts the time limit, unless a transaction is open. Call before every statement.
     private func restartWatchdog() { if sqlite3_get_autocommit(handle) != 0 { watchdog.restart() } }
 
+    /// Restarts the time limit of the open transaction. Call before each piece of a read whose caller takes time
+    /// between two pieces.
+    func restartTimeLimit() { watchdog.restart() }
+
     /// Defines a deterministic SQL function on this connection.
     func define(
         _ name: String, arguments: Int32,
