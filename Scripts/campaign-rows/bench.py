@@ -68,7 +68,7 @@ class Place:
     def __init__(self, bench, folder):
         self.bench, self.folder, self.store = bench, folder, f"{folder}/store.sqlite"
         # What the shim does to every program started here; see shim.c.
-        self.sabotage = {}
+        self.control = {}
 
     def copy(self):
         other = self.bench.place()
@@ -80,7 +80,7 @@ class Place:
 
     def environment(self, more=None):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PAGECACHE_", "SHIM_"))}
-        shim = {**self.sabotage, **(more or {})}
+        shim = {**self.control, **(more or {})}
         if any(name.startswith("SHIM_") for name in shim):
             # A crash is found by its signal; the report of the runtime would take seconds.
             environment |= {"LD_PRELOAD": self.bench.shim, "SHIM_UNDER": self.folder}

@@ -15,9 +15,9 @@ import Darwin
 #endif
 
 /// Whether a planted bug is awake.
-package enum Sabotage {
+package enum Control {
     package static func isAwake(_ name: String) -> Bool {
-        guard let word = getenv("PAGECACHE_SABOTAGE") else { return false }
+        guard let word = getenv("PAGECACHE_CONTROL") else { return false }
         return String(cString: word) == name
     }
 }
@@ -26,56 +26,56 @@ BUGS = {
     "checksums are not compared": (
         "Sources/PageModel/Rows/BodyCodec.swift",
         "guard seal.value == checksum else",
-        'guard Sabotage.isAwake("checksums are not compared") || seal.value == checksum else',
+        'guard Control.isAwake("checksums are not compared") || seal.value == checksum else',
     ),
     "a failed commit is reported as done": (
         "Sources/PageStore/SQLite/Transaction.swift",
         "else { try run(TransactionKind.commit) }",
-        'else if Sabotage.isAwake("a failed commit is reported as done") { try? run(TransactionKind.commit) } '
+        'else if Control.isAwake("a failed commit is reported as done") { try? run(TransactionKind.commit) } '
         "else { try run(TransactionKind.commit) }",
     ),
     "every owner counts as dead": (
         "Sources/PageStore/Leases/OwnerLock.swift",
         "if process == name { return true }",
-        'if process == name { return true }\n        if Sabotage.isAwake("every owner counts as dead") { return false }',
+        'if process == name { return true }\n        if Control.isAwake("every owner counts as dead") { return false }',
     ),
     "every origin is trusted": (
         "Sources/HTTPPageSource/Wire/OriginPolicy.swift",
         "if url.hasSameOrigin(as: home) { return true }",
-        'if Sabotage.isAwake("every origin is trusted") || url.hasSameOrigin(as: home) { return true }',
+        'if Control.isAwake("every origin is trusted") || url.hasSameOrigin(as: home) { return true }',
     ),
     "a pause may be negative": (
         "Sources/HTTPPageSource/Wire/RetryAfter.swift",
         "return max(date - now, .zero)",
-        'return Sabotage.isAwake("a pause may be negative") ? date - now : max(date - now, .zero)',
+        'return Control.isAwake("a pause may be negative") ? date - now : max(date - now, .zero)',
     ),
     "a commit is reported before it is made": (
         "Tests/StoreWorker/Doomed.swift",
         "            if case .committed(let version) = try await store.commit(plan)",
-        '            if Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n'
+        '            if Control.isAwake("a commit is reported before it is made") { say("\\(page)") }\n'
         "            if case .committed(let version) = try await store.commit(plan)",
     ),
     "each commit is reported once": (
         "Tests/StoreWorker/Doomed.swift",
         '            say("\\(page)")\n        }\n',
-        '            if !Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n        }\n',
+        '            if !Control.isAwake("a commit is reported before it is made") { say("\\(page)") }\n        }\n',
     ),
     "successes stay in the ledger": (
         "Sources/PageStore/Tables/LedgerTable.swift",
         "try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
-        'if Sabotage.isAwake("successes stay in the ledger") { return }\n'
+        'if Control.isAwake("successes stay in the ledger") { return }\n'
         "        try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
     ),
     "a lease on the server excludes no other replica": (
         "Sources/PostgresPageStore/Leases/LeaseStatements.swift",
         'l.start IS NULL OR NOT \\(LedgerStatements.counts(uptime: "m.up", boot: "$8"))',
-        'l.start IS NULL OR NOT \\(Sabotage.isAwake("a lease on the server excludes no other replica") ? "false" '
+        'l.start IS NULL OR NOT \\(Control.isAwake("a lease on the server excludes no other replica") ? "false" '
         ': LedgerStatements.counts(uptime: "m.up", boot: "$8"))',
     ),
     "an equal counter is an equal version": (
         "Sources/PostgresPageStore/LocalCopy/CheckedLists.swift",
         "before.record.contentVersion == checked.record.contentVersion",
-        '(Sabotage.isAwake("an equal counter is an equal version") '
+        '(Control.isAwake("an equal counter is an equal version") '
         "? before.record.contentVersion.counter == checked.record.contentVersion.counter "
         ": before.record.contentVersion == checked.record.contentVersion)",
     ),
@@ -104,7 +104,7 @@ def plant(tree):
     for file in ["Package.swift", "Package.resolved"]:
         if (ROOT / file).exists():
             shutil.copy(ROOT / file, tree / file)
-    (tree / "Sources/PageModel/Sabotage.swift").write_text(SWITCH.lstrip())
+    (tree / "Sources/PageModel/Control.swift").write_text(SWITCH.lstrip())
     for name, (file, old, new) in BUGS.items():
         path = tree / file
         text = path.read_text()
@@ -137,5 +137,5 @@ class Broken:
             cwd=self.tree,
             capture_output=True,
             text=True,
-            env={**os.environ, **environment, "PAGECACHE_SABOTAGE": bug},
+            env={**os.environ, **environment, "PAGECACHE_CONTROL": bug},
         )

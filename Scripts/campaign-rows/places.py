@@ -90,7 +90,7 @@ def odd_paths(bench, broken):
                 continue
             place = bench.place()
             # The control: links look like own files, and no file gets mode 0600.
-            place.sabotage = {"SHIM_CREDULOUS": "1"} if broken else {}
+            place.control = {"SHIM_CREDULOUS": "1"} if broken else {}
             make(place, good.store)
             before = contents(place.folder)
             for words in [["sync", url, "--quiet"], ["show", url], ["purge", "--all", "--yes"], ["verify"]]:
@@ -99,7 +99,7 @@ def odd_paths(bench, broken):
                 outcome.expect_tidy(ended, f"{make.__name__}, {words[0]}", codes | {66, 77} if words[0] != "sync" else codes)
                 outcome.expect(contents(place.folder) == before, f"{make.__name__}, {words[0]}: something was changed")
         place = bench.place()
-        place.sabotage = {"SHIM_CREDULOUS": "1"} if broken else {}
+        place.control = {"SHIM_CREDULOUS": "1"} if broken else {}
         place.store = f"{place.folder}/a/b/store.sqlite"
         outcome.expect(place.sync(url).status == 0, "missing directories are not made")
         for path in pathlib.Path(place.folder).rglob("*"):

@@ -60,7 +60,7 @@ def secrets(bench, broken):
             place = bench.place()
             if broken:
                 # The control writes the sent bytes to a file beside the store.
-                place.sabotage = {"SHIM_TAPPED": f"{place.folder}/tapped"}
+                place.control = {"SHIM_TAPPED": f"{place.folder}/tapped"}
             url = f"http://{USER}:{PASSWORD}@{origin.host}/{name}?api_key={QUERY}&sort=up"
             fields = ["--bearer-env", "BEARER"] if name == "next" else []
             fields += ["--header-env", "X-Api-Key=HEADER", "--header-env", "Cookie=COOKIE"]

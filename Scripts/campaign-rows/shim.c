@@ -1,4 +1,4 @@
-// Comes between a program and the C library (LD_PRELOAD), for the fault campaign: faults, another time of day, and sabotage.
+// Comes between a program and the C library (LD_PRELOAD), for the fault campaign: faults, another time of day, and controls.
 //
 //   SHIM_UNDER=DIR           only files below this directory are touched
 //   SHIM_FAULT=CALL,WHAT,N   the Nth CALL (write, read, sync, truncate, unlink, open) of the process, with "+" behind the number

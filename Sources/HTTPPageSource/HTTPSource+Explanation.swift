@@ -3,12 +3,12 @@ import Synchronization
 extension HTTPSource {
     /// Every decision about how the origin pages, with its reason, in the order of the findings. Failed attempts are
     /// included. Empty before the first answer, unless a stored paging profile was restored.
-    public var explanation: [Explained] {
+    public var explanation: [PagingDecision] {
         state.withLock { ($0.description ?? $0.earlier)?.reasons ?? [] }
     }
 
     /// The explanation in a stored paging profile (`DetectedPaging.source`). Empty for text that no `HTTPSource` has written.
-    public static func explanation(inStored source: String) -> [Explained] {
+    public static func explanation(inStored source: String) -> [PagingDecision] {
         PagingProfile(json: source)?.reasons ?? []
     }
 }

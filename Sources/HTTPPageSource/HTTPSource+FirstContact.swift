@@ -92,7 +92,7 @@ extension HTTPSource {
             state.earlier = nil
         }
         if description != known {
-            page.lesson = DetectedPaging(
+            page.detectedPaging = DetectedPaging(
                 paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
         }
         return page

@@ -7,7 +7,7 @@ extension HTTPSource {
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole else { return nil }
         let earlier = contact.earlier?.searched
-        let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // Nothing follows page one, so that the number of its items is the total.
         if failed.contains(where: { isOpen($0.detail ?? "", false) }) { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
@@ -35,7 +35,7 @@ extension HTTPSource {
 
     /// Whether the origin refused a probe with a status that can pass: it may be down in part, or limit its clients. An
     /// origin that does not know a parameter answers 400 or 422, or ignores it.
-    private func isPerhapsPassing(_ attempt: Explained) -> Bool {
+    private func isPerhapsPassing(_ attempt: PagingDecision) -> Bool {
         ["204", "304", "403", "404"].contains { attempt.detail == "answered \($0)" }
     }
 
@@ -45,7 +45,7 @@ extension HTTPSource {
         guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
             !PagingChoice.isWhole(draft.evidence)
         else { return nil }
-        let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.ground == .failed }
+        let attempts = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         let hasEnded = attempts.contains { isOpen($0.detail ?? "", false) }
         return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging, method: configuration.method)
     }

@@ -87,15 +87,15 @@ extension HTTPSource {
         let words = secretWords
         page.next = try page.next.map { cursor throws(FetchFailure) in try sealed(cursor, words) }
         if words.isIn(page.validator?.entityTag ?? "") { page.validator = nil }
-        if var lesson = page.lesson {
-            guard !words.isIn(lesson.source) else {
+        if var detectedPaging = page.detectedPaging {
+            guard !words.isIn(detectedPaging.source) else {
                 state.withLock { $0.description = nil }
                 throw FetchFailure(
                     .limitExceeded, "a member of the answer is named like a credential of the request",
                     isRetryable: false)
             }
-            lesson.warnings = lesson.warnings.map { words.hidden($0) }
-            page.lesson = lesson
+            detectedPaging.warnings = detectedPaging.warnings.map { words.hidden($0) }
+            page.detectedPaging = detectedPaging
         }
         let control = CacheControl(response.values("Cache-Control"))
         page.freshFor = control.freshFor(age: response.values("Age"))

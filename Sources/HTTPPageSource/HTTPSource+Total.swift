@@ -117,7 +117,7 @@ extension HTTPSource {
         -> ListTotal
     {
         let finding = try await findTotalByHead(url, description, atLeast: count)
-        var (total, reason) = (ListTotal.unknown, Explained("total", "HEAD", .failed))
+        var (total, reason) = (ListTotal.unknown, PagingDecision("total", "HEAD", .failed))
         switch finding {
         case .silent, .wantsQuiet:
             description.unansweredHeads = (description.unansweredHeads ?? 0) + 1
@@ -128,7 +128,7 @@ extension HTTPSource {
             total = known
             description.total = place
             description.isTotalByHead = true
-            reason = Explained("total", place.description, .proved, detail: "on HEAD only")
+            reason = PagingDecision("total", place.description, .proved, detail: "on HEAD only")
         }
         description.unansweredHeads = nil
         let others = (description.reasons ?? []).filter { $0.field != reason.field || $0.value != "HEAD" }

@@ -167,19 +167,19 @@ public final class HTTPSource: PageSource, PromptSource {
     ///   `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also throws
     ///   `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        var lesson: DetectedPaging?
+        var detectedPaging: DetectedPaging?
         if request.target != .first, state.withLock({ $0.description }) == nil {
             // A page from the middle does not show how its list pages. Page one is fetched first.
             if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) {
-                lesson = first.lesson
+                detectedPaging = first.detectedPaging
             }
             guard state.withLock({ $0.description }) != nil else {
                 throw FetchFailure(.undecodable, "page one does not show how the list is paged", isRetryable: false)
             }
         }
         var answer = try await hidingSecrets { try await self.answer(request) }
-        if let lesson, case .page(var page) = answer {
-            page.lesson = page.lesson ?? lesson
+        if let detectedPaging, case .page(var page) = answer {
+            page.detectedPaging = page.detectedPaging ?? detectedPaging
             answer = .page(page)
         }
         return answer
@@ -284,7 +284,7 @@ public final class HTTPSource: PageSource, PromptSource {
         if isOtherGrid { description.gridSize = page.content.count }
         guard description != known || nonsense != nil else { return }
         state.withLock { [description] in $0.description = description }
-        page.lesson = DetectedPaging(
+        page.detectedPaging = DetectedPaging(
             paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))
     }
 }

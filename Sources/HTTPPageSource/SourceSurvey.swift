@@ -35,7 +35,7 @@ public struct SourceSurvey: Sendable {
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
     /// Each decision with its reason.
-    public var explanation: [Explained]
+    public var explanation: [PagingDecision]
 }
 
 extension HTTPSource {
@@ -49,7 +49,7 @@ extension HTTPSource {
             throw FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
         }
         let (description, fields) = state.withLock { ($0.description, $0.rateLimits) }
-        let isGuess = description?.reasons?.contains { $0.ground == .assumed } ?? false
+        let isGuess = description?.reasons?.contains { $0.reason == .assumed } ?? false
         let isPart = access == .single && (page.hasMore == true || page.total.count ?? 0 > page.content.count)
         var survey = SourceSurvey(
             paging: description?.style.rawValue ?? "", summary: summary ?? "", isProven: !isGuess && !isPart,
@@ -57,7 +57,7 @@ extension HTTPSource {
             total: page.total, hasEntityTag: page.validator?.entityTag != nil,
             hasLastModified: page.validator?.lastModified != nil, freshFor: page.freshFor,
             rateLimits: fields.map { "\($0.name): \($0.value)" }, requests: usage.requests,
-            warnings: page.lesson?.warnings ?? [], explanation: explanation)
+            warnings: page.detectedPaging?.warnings ?? [], explanation: explanation)
         let requestsBefore = usage.requests
         if survey.isProven, let next = unproven(behind: page) {
             let fault = try await fault(of: next, behind: page)
@@ -79,7 +79,7 @@ extension HTTPSource {
     private func unproven(behind page: FetchedPage) -> PageRequest.Target? {
         let description = state.withLock { $0.description }
         let isProved =
-            description?.reasons?.contains { $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field) }
+            description?.reasons?.contains { $0.reason == .proved && ["offset", "page", "cursor"].contains($0.field) }
             ?? false
         guard !isProved, description?.style != PagingProfile.Style.none, page.hasMore != false else { return nil }
         if let next = page.next { return .cursor(next) }

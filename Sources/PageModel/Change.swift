@@ -38,7 +38,7 @@ extension ChangeSet {
         /// of their seams.
         case confirmed(Range<Int>)
         /// The items at these positions no longer count as held. They stay readable until they are replaced.
-        case demoted(Range<Int>)
+        case markedStale(Range<Int>)
         /// The list began a new generation.
         case generationBegan
         /// The remaining pages of older generations were removed.
@@ -62,7 +62,7 @@ extension ChangeSet {
         /// Whether the change affects any item, or the position of any item (R6).
         public var changesItems: Bool {
             switch self {
-            case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated,
+            case .stored, .rearranged, .dropped, .markedStale, .generationBegan, .olderGenerationsDropped, .truncated,
                 .purged:
                 true
             case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false

@@ -59,10 +59,10 @@ public final class ChangeBroadcaster: Sendable {
         return StorageWatch(
             notices: notices(registration),
             // An observer whose stream was dropped must not be registered again.
-            observe: { [weak self] query in
+            subscribe: { [weak self] query in
                 self?.state.withLock { if $0.observers[number] != nil { $0.audience.add(number, to: query) } }
             },
-            ignore: { [weak self] query in self?.state.withLock { $0.audience.remove(number, from: query) } })
+            unsubscribe: { [weak self] query in self?.state.withLock { $0.audience.remove(number, from: query) } })
     }
 
     private func enter(_ interest: Interest) -> Registration {

@@ -116,7 +116,7 @@ public enum ListEdit: Hashable, Sendable {
     /// Sets the end of the list. `nil` opens the list again (R24).
     case setEnd(Int?)
     /// Sets the end of the origin's result window. `nil` means that no window is known.
-    case setWindow(Int?)
+    case setResultWindow(Int?)
     /// Notes that the origin confirmed the head now, so that the age of the list starts again. The list is no longer
     /// invalidated if page one was requested after the invalidation: see `CommitPlan.requestLease`.
     case validated

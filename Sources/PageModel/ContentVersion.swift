@@ -5,7 +5,7 @@
 ///
 /// The counter alone proves nothing: a restored backup can reuse a counter with other content.
 ///
-/// Do not confuse it with `ListVersion`. A plan names a `ListVersion`, and only commits that move, demote or remove
+/// Do not confuse it with `ListVersion`. A plan names a `ListVersion`, and only commits that move, mark or remove
 /// positions, or begin a generation, change it (R4).
 public struct ContentVersion: Hashable, Sendable {
     /// The number of visible commits: 1 when the list is registered, one higher with every commit that readers can see.

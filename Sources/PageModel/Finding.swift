@@ -71,21 +71,21 @@ public struct RepairReport: Hashable, Sendable {
     /// The damage before the repair.
     public var found: VerifyReport
     /// The damage after the repair. Empty when the store is sound again.
-    public var left: VerifyReport
+    public var remaining: VerifyReport
     /// The number of pages that were dropped. Their positions are gaps now, and are queued to be fetched again.
     public var pagesDropped = 0
     /// The number of queries that were removed because their names were damaged, or belonged to another query.
     public var queriesDropped = 0
     /// The number of rebuilt records, item hashes, journals and holdings. Each cleanup of orphans, of impossible notes,
     /// or of the records of migrations adds one.
-    public var mended = 0
+    public var repaired = 0
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
     /// `nil` means that the file was repaired in place.
     public var replacedFile: String?
 
     /// Creates a report.
-    public init(found: VerifyReport, left: VerifyReport) {
+    public init(found: VerifyReport, remaining: VerifyReport) {
         self.found = found
-        self.left = left
+        self.remaining = remaining
     }
 }

@@ -12,7 +12,7 @@ public enum Freshness: String, Hashable, Sendable {
 public struct FreshnessPolicy: Hashable, Sendable {
     /// How far the origin's own freshness lifetime counts, which it reports for page one (RFC 9111, 5.2.2.1:
     /// `max-age`).
-    public enum OriginWord: Hashable, Sendable {
+    public enum OriginLifetime: Hashable, Sendable {
         /// The origin's lifetime is ignored: every list becomes stale after `staleAfter`.
         case ignored
         /// The origin's lifetime replaces `staleAfter`, clamped to these bounds. A bound below zero counts as zero. If
@@ -27,20 +27,22 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// means never. Defaults to `nil`.
     public var expiredAfter: Duration?
     /// How far the origin's own lifetime counts. Defaults to `taken()`, between 0 and 1 hour.
-    public var originWord: OriginWord
+    public var originLifetime: OriginLifetime
 
     /// Creates a policy. A `staleAfter` of zero makes data stale at once.
-    public init(staleAfter: Duration = .seconds(60), expiredAfter: Duration? = nil, originWord: OriginWord = .taken()) {
+    public init(
+        staleAfter: Duration = .seconds(60), expiredAfter: Duration? = nil, originLifetime: OriginLifetime = .taken()
+    ) {
         self.staleAfter = staleAfter
         self.expiredAfter = expiredAfter
-        self.originWord = originWord
+        self.originLifetime = originLifetime
     }
 
     /// Returns the age at which a list becomes stale.
     /// - Parameter freshFor: the lifetime that the origin reported with page one, see `QueryRecord.freshFor`; `nil`
     ///   when it reported none.
     public func staleAfter(originSays freshFor: Duration?) -> Duration {
-        guard let freshFor, case .taken(let floor, let cap) = originWord else { return staleAfter }
+        guard let freshFor, case .taken(let floor, let cap) = originLifetime else { return staleAfter }
         return max(min(max(freshFor, floor), cap), .zero)
     }
 

@@ -23,7 +23,7 @@ public struct JournalEntry: Hashable, Sendable {
 public enum JournalChange: Hashable, Sendable {
     /// These positions were not held, and hold items now. No other position moved.
     case loaded(Range<Int>)
-    /// These positions are no longer held, because their items were evicted, damaged or demoted. No other position
+    /// These positions are no longer held, because their items were evicted, damaged or marked stale. No other position
     /// moved, and the origin deleted no item. The range may reach beyond the held positions, and end at `Int.max`.
     case dropped(Range<Int>)
     /// Items were deleted, inserted, moved or edited, and the items after them shifted.

@@ -56,22 +56,22 @@ public struct LeaseRequest: Hashable, Sendable {
     /// The owner of the leases.
     public var owner: LeaseOwner
     /// The positions whose outline the grant returns; `nil` means none.
-    public var surroundings: Range<Int>?
+    public var outlineRange: Range<Int>?
 
     /// A request for leases.
     /// - Parameters:
     ///   - offsets: the pages, by the 0-based position of their first item.
     ///   - duration: the length of a lease, by the storage's clock.
     ///   - owner: the owner of the leases. Defaults to the process as a whole.
-    ///   - surroundings: the positions whose outline the grant returns. Defaults to `nil`, which means none.
+    ///   - outlineRange: the positions whose outline the grant returns. Defaults to `nil`, which means none.
     public init(
         _ offsets: [Int], for duration: Duration, by owner: LeaseOwner = .process,
-        telling surroundings: Range<Int>? = nil
+        includingOutline outlineRange: Range<Int>? = nil
     ) {
         self.offsets = offsets
         self.duration = duration
         self.owner = owner
-        self.surroundings = surroundings
+        self.outlineRange = outlineRange
     }
 }
 
@@ -81,8 +81,8 @@ public struct LeaseGrant: Hashable, Sendable {
     public var leases: [Lease]
     /// The storage's time of the grant. Not part of equality.
     public var grantedAt: Timestamp
-    /// The outline of the request's surroundings, read last in the same transaction. `nil` when the request names no
-    /// surroundings, or when the query has been purged.
+    /// The outline of the request's `outlineRange`, read last in the same transaction. `nil` when the request names no
+    /// range, or when the query has been purged.
     public var list: ListOutline?
 
     /// A grant of these leases.

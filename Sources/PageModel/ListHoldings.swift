@@ -10,7 +10,7 @@ public struct ListHoldings: Hashable, Sendable {
 
     /// The most segments for which a storage keeps holdings. The holdings of a list with more are `nil` until it has
     /// fewer again.
-    package static let mostRuns = 64
+    package static let mostSegments = 64
 
     /// The holdings of a list without pages.
     public init() {
@@ -46,10 +46,10 @@ public struct ListHoldings: Hashable, Sendable {
     }
 
     /// The position after the last held item; 0 when no item is held.
-    public var end: Int { held.runs.last?.upperBound ?? 0 }
+    public var end: Int { held.segments.last?.upperBound ?? 0 }
 
     /// The holdings in the form that a storage keeps; `nil` when they have too many segments.
-    package var kept: ListHoldings? { held.runs.count <= ListHoldings.mostRuns ? self : nil }
+    package var kept: ListHoldings? { held.segments.count <= ListHoldings.mostSegments ? self : nil }
 
     // MARK: Updates
 
@@ -72,9 +72,9 @@ public struct ListHoldings: Hashable, Sendable {
     /// Moves the pages at `range` by `distance`. The target has to be free.
     package mutating func move(_ range: Range<Int>, by distance: Int) {
         guard distance != 0 else { return }
-        let moved = held.runs.map { $0.clamped(to: range) }.filter { !$0.isEmpty }
+        let moved = held.segments.map { $0.clamped(to: range) }.filter { !$0.isEmpty }
         held.remove(range)
-        for run in moved { held.add(run.lowerBound + distance..<run.upperBound + distance) }
+        for segment in moved { held.add(segment.lowerBound + distance..<segment.upperBound + distance) }
     }
 
     /// Assigns all pages to an older generation.

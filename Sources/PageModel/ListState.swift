@@ -82,11 +82,11 @@ public struct ListState: Hashable, Sendable {
             && record.validatedAt != nil && !record.isCutOff
     }
 
-    /// Whether all positions in the origin's result window are held, as ``ListOutline/isAtWindow`` defines it; `nil`
-    /// without holdings.
-    public var isAtWindow: Bool? {
+    /// Whether all positions in the origin's result window are held, as ``ListOutline/isAtResultWindow`` defines it;
+    /// `nil` without holdings.
+    public var isAtResultWindow: Bool? {
         guard let holdings else { return nil }
-        guard let window = record.window, record.isCutOff, record.validatedAt != nil else { return false }
+        guard let window = record.resultWindow, record.isCutOff, record.validatedAt != nil else { return false }
         return holdings.held.gaps(below: window).isEmpty
     }
 }

@@ -56,8 +56,8 @@ public struct ListOutline: Hashable, Sendable {
     /// The best known length of the list: its end, else the origin's total but at least the held positions, else the
     /// held positions.
     public var length: Int {
-        record.end ?? record.total.count.map { max($0, coverage.runs.last?.upperBound ?? 0) }
-            ?? coverage.runs.last?.upperBound ?? 0
+        record.end ?? record.total.count.map { max($0, coverage.segments.last?.upperBound ?? 0) }
+            ?? coverage.segments.last?.upperBound ?? 0
     }
 
     /// The positions below `length` that are not held. Positions beyond an unknown end are not included: see
@@ -73,14 +73,14 @@ public struct ListOutline: Hashable, Sendable {
     }
 
     /// Whether every position in the origin's result window is held, and the window cuts the list off.
-    public var isAtWindow: Bool {
-        guard let window = record.window, record.isCutOff, record.validatedAt != nil else { return false }
+    public var isAtResultWindow: Bool {
+        guard let window = record.resultWindow, record.isCutOff, record.validatedAt != nil else { return false }
         return coverage.gaps(below: window).isEmpty
     }
 
     /// Whether items are held behind the origin's result window, so that the window is wrong.
-    package var isWindowDisproved: Bool {
-        guard let window = record.window else { return false }
+    package var isResultWindowDisproved: Bool {
+        guard let window = record.resultWindow else { return false }
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }
 

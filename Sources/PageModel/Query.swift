@@ -80,7 +80,7 @@ public struct QueryID: Hashable, Sendable {
 public struct ListVersion: Hashable, Sendable {
     /// The number of the list's generation: 1 at first, one higher when a refresh finds another list (R19).
     public var generation: Int
-    /// The number of commits in this generation that moved, demoted or truncated positions.
+    /// The number of commits in this generation that moved, marked as stale or truncated positions.
     public var revision: Int
 
     /// A version. The generation only grows; the revision starts at 0 in each generation.
@@ -140,7 +140,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var isPinned: Bool
     /// The end of the origin's result window: it returns no items from this position on, although it counts more. `nil`
     /// means that no window is known.
-    public var window: Int?
+    public var resultWindow: Int?
     /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
 
@@ -149,7 +149,7 @@ public struct QueryRecord: Hashable, Sendable {
         id: QueryID, key: QueryKey, version: ListVersion, total: ListTotal, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
-        window: Int? = nil, contentVersion: ContentVersion = .none
+        resultWindow: Int? = nil, contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -165,7 +165,7 @@ public struct QueryRecord: Hashable, Sendable {
         self.source = source
         self.sweep = sweep
         self.isPinned = isPinned
-        self.window = window
+        self.resultWindow = resultWindow
         self.contentVersion = contentVersion
     }
 
@@ -174,8 +174,8 @@ public struct QueryRecord: Hashable, Sendable {
 
     /// Whether the origin counts more items than its result window lets it return, or gives no exact count.
     public var isCutOff: Bool {
-        guard let window else { return false }
-        return window < total.exactCount ?? .max
+        guard let resultWindow else { return false }
+        return resultWindow < total.exactCount ?? .max
     }
 
     /// The value of ``paging`` after a repair has removed a damaged description. The next sync replaces it.

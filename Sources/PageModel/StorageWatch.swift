@@ -1,7 +1,7 @@
 /// Notices for many queries in one stream. The set of observed queries may change at any time, and is empty at first.
 ///
 /// Use it to follow many lists, because one stream and one task for each would cost more than a short list itself. A
-/// query counts as observed (`PageStorage.observedQueries`, R40) from `observe` on, until it is ignored or the stream
+/// query counts as observed (`PageStorage.observedQueries`, R40) from `subscribe` to `unsubscribe`, or until the stream
 /// is dropped.
 public struct StorageWatch: Sendable {
     /// The notices of the observed queries, in the order of their commits. Only one task may iterate over the stream. A
@@ -14,20 +14,20 @@ public struct StorageWatch: Sendable {
     /// A watch from its stream and its actions.
     /// - Parameters:
     ///   - notices: the notices of the observed queries.
-    ///   - observe: the action of `observe`. It returns once notices of the query are delivered.
-    ///   - ignore: the action of `ignore`.
+    ///   - subscribe: the action of `subscribe`. It returns once notices of the query are delivered.
+    ///   - unsubscribe: the action of `unsubscribe`.
     public init(
-        notices: AsyncStream<StorageNotice>, observe: @escaping @Sendable (QueryID?) -> Void,
-        ignore: @escaping @Sendable (QueryID?) -> Void
+        notices: AsyncStream<StorageNotice>, subscribe: @escaping @Sendable (QueryID?) -> Void,
+        unsubscribe: @escaping @Sendable (QueryID?) -> Void
     ) {
         self.notices = notices
-        begin = observe
-        end = ignore
+        begin = subscribe
+        end = unsubscribe
     }
 
-    /// Adds a query to the observed queries; `nil` adds all queries. Each call needs its own call of `ignore`.
-    public func observe(_ query: QueryID?) { begin(query) }
+    /// Adds a query to the observed queries; `nil` adds all queries. Each call needs its own call of `unsubscribe`.
+    public func subscribe(_ query: QueryID?) { begin(query) }
 
-    /// Reverts one call of `observe`. Notices that are already pending may still arrive.
-    public func ignore(_ query: QueryID?) { end(query) }
+    /// Reverts one call of `subscribe`. Notices that are already pending may still arrive.
+    public func unsubscribe(_ query: QueryID?) { end(query) }
 }

@@ -89,7 +89,7 @@ extension CommitTransaction {
             holdings?.remove(row.summary.range, isHeld: true)
             holdings?.add(row.summary.range, isHeld: false)
         }
-        changes.append(.demoted(range))
+        changes.append(.markedStale(range))
         journal.dropped(range)
     }
 

@@ -152,10 +152,10 @@ struct CommitTransaction {
             guard record.end != end else { break }
             record.end = end
             changes.append(.end(end))
-        case .setWindow(let window):
+        case .setResultWindow(let window):
             try check(window)
-            guard record.window != window else { break }
-            record.window = window
+            guard record.resultWindow != window else { break }
+            record.resultWindow = window
             changes.append(.described)
         case .validated:
             record.validatedAt = now

@@ -47,7 +47,7 @@ enum LedgerWriting {
         _ leases: [Lease], _ request: LeaseRequest, _ record: QueryRecord, at moment: StorageMoment, in session: Session
     ) throws(StorageError) -> LeaseGrant {
         var grant = LeaseGrant(leases, at: moment.now)
-        if let range = request.surroundings {
+        if let range = request.outlineRange {
             grant.list = try StoreReading.excerpt(record, range, in: session.connection, at: moment)
         }
         return grant

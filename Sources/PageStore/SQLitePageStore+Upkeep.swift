@@ -37,7 +37,7 @@ extension SQLitePageStore {
             return try Repair.run(in: session, at: now)
         }
         switch ending {
-        case .mended(let report):
+        case .repaired(let report):
             return report
         case .needsNewFile(let found):
             pool.close()
@@ -145,7 +145,7 @@ extension SQLitePageStore {
             let found = try connection.transaction(.read) { () throws(StorageError) in
                 Verification.run(in: connection)
             }
-            var report = RepairReport(found: found.report, left: VerifyReport())
+            var report = RepairReport(found: found.report, remaining: VerifyReport())
             guard !found.damage.isTreeDamaged else {
                 report.replacedFile = "\(path).corrupt-<time>"
                 return report

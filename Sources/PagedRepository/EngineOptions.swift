@@ -14,7 +14,7 @@ public struct EngineOptions: Hashable, Sendable {
     /// When page one of a pinned or observed list is fetched again. Defaults to the default policy, except that an
     /// origin's freshness of less than 60 seconds counts as 60 seconds. The engine never fetches page one again before
     /// it is 1 second old, unless the list was invalidated.
-    public var freshness = FreshnessPolicy(originWord: .taken(atLeast: .seconds(60)))
+    public var freshness = FreshnessPolicy(originLifetime: .taken(atLeast: .seconds(60)))
     /// The number of lists worked on at a time. At least 1. Defaults to 4.
     public var lists = 4
     /// The number of lists worked on at a time at one origin. At least 1. Defaults to 2.

@@ -11,13 +11,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
         weak var controller: ListController<Value>?
     }
 
-    private let world: RepositoryContext<Value>
+    private let context: RepositoryContext<Value>
     private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
     /// The source and the options of a list that differ from the repository's.
     private struct Own {
         var source: any PageSource
-        var world: RepositoryContext<Value>
+        var context: RepositoryContext<Value>
     }
 
     private struct Lists {
@@ -31,7 +31,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         mutating func clean() {
             guard known.count >= limit else { return }
             known = known.filter { $0.value.controller != nil }
-            own = own.filter { !$0.value.world.options.isEphemeral || known[$0.key] != nil }
+            own = own.filter { !$0.value.context.options.isEphemeral || known[$0.key] != nil }
             limit = max(64, known.count * 2)
         }
     }
@@ -75,7 +75,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         // memory.
         let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
         windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
-        world = RepositoryContext(
+        context = RepositoryContext(
             options: options, builder: builder, clock: clock, jitter: jitter, logger: logger, queries: queries,
             executor: executor)
         self.source = source
@@ -109,14 +109,14 @@ public final class ListRepository<Value: Sendable>: Sendable {
     public func list(
         _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
     ) -> PagedList<Value> {
-        let own = Own(source: source, world: options.map { RepositoryContext(world, options: $0) } ?? world)
+        let own = Own(source: source, context: options.map { RepositoryContext(context, options: $0) } ?? context)
         return PagedList(controller(key, own), key: key)
     }
 
     /// Returns the source and the options of a list.
-    private func settings(of key: QueryKey) -> (source: any PageSource, world: RepositoryContext<Value>) {
-        if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.world) }
-        return (source(key), world)
+    private func settings(of key: QueryKey) -> (source: any PageSource, context: RepositoryContext<Value>) {
+        if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.context) }
+        return (source(key), context)
     }
 
     /// - Parameter given: the source and the options of a list that is not in use.
@@ -125,7 +125,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
             if let known = lists.known[key]?.controller { return known }
             if let given { lists.own[key] = given }
             let own = lists.own[key]
-            let made = ListController(key: key, world: own?.world ?? world, source: own?.source ?? source(key))
+            let made = ListController(key: key, context: own?.context ?? context, source: own?.source ?? source(key))
             lists.known[key] = Known(controller: made)
             lists.clean()
             return made
@@ -156,9 +156,9 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ) async throws -> ItemWindow<Value> {
         let start = min(max(0, offset), ListTotal.largest)
         let range = start..<start + min(max(0, limit), ListTotal.largest - start)
-        let (source, world) = settings(of: key)
+        let (source, context) = settings(of: key)
         let cached = try await windows.window(of: key, range, for: source)
-        world.reads.asked(Metric.Cached(cached))
+        context.reads.asked(Metric.Cached(cached))
         let isWhole = cached.map { !$0.isPartial } ?? false
         switch policy {
         case .cacheOnly: return cached ?? ItemWindow(range: range)
@@ -172,7 +172,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
             case .refreshIfStale: cached?.freshness != .fresh
             case .cacheOnly, .cacheThenRefresh: false
             }
-        let fetch = WindowFetch(world, source, key, range)
+        let fetch = WindowFetch(context, source, key, range)
         // Each reset of the list supersedes the fetch, which then begins again.
         while true {
             let ending = try await fetch.run(refreshesPageOne: refreshesPageOne) { [windows] in
@@ -211,17 +211,17 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     private func find(_ id: String, _ type: IDType, in key: QueryKey) async throws(StorageError) -> Value? {
         let source = settings(of: key).source
-        guard let query = try await world.storage.query(key), source.mayServe(query) else { return nil }
+        guard let query = try await context.storage.query(key), source.mayServe(query) else { return nil }
         let identity = ItemIdentity.key(ofID: id, type: type)
         // The item may move between the two reads. It is then located again.
         for _ in 0..<8 {
-            guard let place = try await world.storage.locate([identity], in: query.id)[identity],
-                let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
+            guard let place = try await context.storage.locate([identity], in: query.id)[identity],
+                let window = try await context.storage.window(of: query.id, place.position..<place.position + 1),
                 source.mayServe(window.record)
             else { return nil }
             guard let part = window.parts.first, part.content.ids.first == id, part.content.ids.type(at: 0) == type
             else { continue }
-            return try? world.builder.codec.decode(part.content.payload(at: 0))
+            return try? context.builder.codec.decode(part.content.payload(at: 0))
         }
         return nil
     }
@@ -261,12 +261,12 @@ public final class ListRepository<Value: Sendable>: Sendable {
                 let number = await list.supersede(forGood: true)
                 removals[ObjectIdentifier(list)] = (list, number)
             }
-            await world.runs.revoke(where: isMeant)
+            await context.runs.revoke(where: isMeant)
             hasRevoked = true
         }
         do {
-            let records = try await world.storage.records().filter { isMeant($0.key) }
-            if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
+            let records = try await context.storage.records().filter { isMeant($0.key) }
+            if !records.isEmpty { _ = try await context.storage.purge(records.map(\.id)) }
         } catch {
             for removal in removals.values { await removal.list.wasNotRemoved(removal.number) }
             throw error

@@ -40,17 +40,19 @@ public final class OriginGate: Sendable {
     ///     rounded up to whole milliseconds. `nil` means no such limit. Defaults to nil.
     ///   - burst: how many requests may go at once after an idle period: 1…1,000. Defaults to 1. Without
     ///     `requestsPerSecond` it has no effect.
-    ///   - longestQuiet: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
+    ///   - longestRetryAfterHold: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
     ///     `Retry-After` still applies in the ledger, to the failed page alone. At least 0. Defaults to 60 seconds.
     ///   - clock: may be set back or forward. Such a jump never lengthens a wait, and never lets more than `burst`
     ///     requests go at once (R29).
     public init(
-        concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60),
+        concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1,
+        longestRetryAfterHold: Duration = .seconds(60),
         clock: any SyncClock = SystemClock()
     ) {
         self.clock = clock
         let limits = RequestBudget.Limits(
-            concurrency: concurrency, requestsPerSecond: requestsPerSecond, burst: burst, longestQuiet: longestQuiet)
+            concurrency: concurrency, requestsPerSecond: requestsPerSecond, burst: burst,
+            longestRetryAfterHold: longestRetryAfterHold)
         state = Mutex(State(line: RequestLine(limits)))
     }
 

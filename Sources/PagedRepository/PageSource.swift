@@ -135,12 +135,13 @@ public struct FetchedPage: Hashable, Sendable {
     /// true.
     public var mayBeStored: Bool
     /// How the origin pages, when this answer revealed it.
-    public var lesson: DetectedPaging?
+    public var detectedPaging: DetectedPaging?
 
     /// A page. An omitted parameter means that the origin does not state the value.
     public init(
         content: PageContent, total: ListTotal = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
-        validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: DetectedPaging? = nil
+        validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true,
+        detectedPaging: DetectedPaging? = nil
     ) {
         self.content = content
         self.total = total
@@ -149,7 +150,7 @@ public struct FetchedPage: Hashable, Sendable {
         self.validator = validator
         self.freshFor = freshFor
         self.mayBeStored = mayBeStored
-        self.lesson = lesson
+        self.detectedPaging = detectedPaging
     }
 }
 

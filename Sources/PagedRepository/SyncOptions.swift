@@ -45,8 +45,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// answer (R26). If false, the query is registered with its first answer. An origin that never answered then leaves
     /// no trace in the storage.
     public var registersFirst = true
-    /// Whether the run skips pages that were given up, or whose next attempt is not due. For automatic triggers (R33).
-    /// A retryable page that was given up is fetched once per `retry.cap`. Defaults to false.
+    /// Whether the run skips pages that were abandoned, or whose next attempt is not due. For automatic triggers (R33).
+    /// A retryable page that was abandoned is fetched once per `retry.cap`. Defaults to false.
     public var honorsLedger = false
     /// Whether to store answers that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`). Defaults to false.
     ///
@@ -202,8 +202,8 @@ public struct SyncReport: Hashable, Sendable {
     public enum Limit: String, Hashable, Sendable {
         /// The run fetched `SyncOptions.maxPages` pages.
         case pages
-        /// The origin returns no items after a position, although its total is larger (`QueryRecord.window`).
-        case originWindow = "origin_window"
+        /// The origin returns no items after a position, although its total is larger (`QueryRecord.resultWindow`).
+        case resultWindow = "origin_window"
     }
 
     /// How the run ended.
@@ -211,7 +211,7 @@ public struct SyncReport: Hashable, Sendable {
     /// The limit that was reached. Returns nil unless `outcome` is `limited`.
     public var limit: Limit? {
         guard outcome == .limited else { return nil }
-        return (list?.isAtWindow ?? state?.isAtWindow) == true ? .originWindow : .pages
+        return (list?.isAtResultWindow ?? state?.isAtResultWindow) == true ? .resultWindow : .pages
     }
     /// The result of the refresh of page one.
     public var reconciliation: Reconciliation
@@ -235,7 +235,7 @@ public struct SyncReport: Hashable, Sendable {
     /// list that is not complete, and for one without hidden items.
     public var hiddenItems = 0
     /// The number of answers that showed that the list had moved during the run (R21).
-    public var driftsSeen = 0
+    public var driftsDetected = 0
     /// Whether the caller cancelled the run before it ended. The list keeps all pages that were fetched.
     public var wasCancelled = false
     /// Whether the origin answered any request, possibly with an error status.

@@ -81,7 +81,7 @@ struct MemoryList: Sendable {
             leases.append(Lease(offset: offset, token: lease.token))
             nextToken += 1
         }
-        return LeaseGrant(leases, at: moment.now, list: request.surroundings.map { outline($0, at: moment) })
+        return LeaseGrant(leases, at: moment.now, list: request.outlineRange.map { outline($0, at: moment) })
     }
 
     /// - Parameter grantedAt: the time when page one was requested; `nil` when it is unknown.
@@ -108,7 +108,7 @@ struct MemoryList: Sendable {
                 pages[index].summary.generation -= 1
             }
             draft.dropped(range)
-            return .demoted(range)
+            return .markedStale(range)
         case .truncate(let position):
             try check(position)
             cut(at: position)
@@ -129,9 +129,9 @@ struct MemoryList: Sendable {
             guard record.end != end else { return nil }
             record.end = end
             return .end(end)
-        case .setWindow(let window):
+        case .setResultWindow(let window):
             try check(window)
-            return described { $0.window = window }
+            return described { $0.resultWindow = window }
         case .validated:
             record.validatedAt = now
             if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {

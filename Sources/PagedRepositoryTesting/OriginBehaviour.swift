@@ -1,5 +1,5 @@
-/// Unusual properties of every answer of a simulated origin. The defaults describe an origin without habits.
-public struct OriginHabits: Hashable, Sendable {
+/// Unusual properties of every answer of a simulated origin. The defaults describe an ordinary origin.
+public struct OriginBehaviour: Hashable, Sendable {
     /// The items that each answer leaves out, although pages are cut as if they were visible.
     public enum Hiding: Hashable, Sendable {
         /// No items.
@@ -66,22 +66,22 @@ public struct OriginHabits: Hashable, Sendable {
     /// Whether the ids of items come in pairs that differ by their JSON type only.
     public var hasAlikeIDs = false
 
-    /// An origin without habits.
+    /// An ordinary origin.
     public init() {}
 }
 
-extension OriginHabits {
-    /// The number of habits.
+extension OriginBehaviour {
+    /// The number of unusual properties.
     var weight: Int { parts.count }
 
-    /// The same habits with one habit less.
-    var smaller: [OriginHabits] {
-        let plain = OriginHabits()
-        var fewer: [OriginHabits] = []
-        func without(_ change: (inout OriginHabits) -> Void) {
-            var habits = self
-            change(&habits)
-            if habits.weight < weight { fewer.append(habits) }
+    /// The same behaviour with one unusual property less.
+    var smaller: [OriginBehaviour] {
+        let plain = OriginBehaviour()
+        var fewer: [OriginBehaviour] = []
+        func without(_ change: (inout OriginBehaviour) -> Void) {
+            var behaviour = self
+            change(&behaviour)
+            if behaviour.weight < weight { fewer.append(behaviour) }
         }
         without {
             $0.hiding = plain.hiding
@@ -103,7 +103,7 @@ extension OriginHabits {
         return fewer
     }
 
-    /// A short description of each habit.
+    /// A short description of each unusual property.
     var parts: [String] {
         var parts: [String] = []
         switch hiding {

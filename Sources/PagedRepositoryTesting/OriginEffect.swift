@@ -1,8 +1,8 @@
 import PageModel
 import PagedRepository
 
-/// Effects that the habits of a simulated origin really had.
-enum OriginTrick: String, CaseIterable, Sendable {
+/// Effects that the behaviour of a simulated origin really had.
+enum OriginEffect: String, CaseIterable, Sendable {
     /// Some items were left out of a page, or all of them.
     case hidden, emptied
     case refusedBehindWindow = "window.refused"
@@ -18,15 +18,15 @@ enum OriginTrick: String, CaseIterable, Sendable {
 }
 
 extension OriginAddress {
-    /// Goes to the page that the origin returns for one beyond the end. Returns the trick that happened; `nil` for
+    /// Goes to the page that the origin returns for one beyond the end. Returns the effect that happened; `nil` for
     /// none.
-    mutating func turn(back list: SimulatedList, _ plan: OriginPlan) -> OriginTrick? {
+    mutating func turn(back list: SimulatedList, _ plan: OriginPlan) -> OriginEffect? {
         guard list.count > 0, start >= list.count else { return nil }
         let isGrid = plan.style == .page || plan.style == .link
         let pages = (list.count + size - 1) / size
-        switch plan.habits.beyond {
+        switch plan.behaviour.beyond {
         case .asPlanned:
-            return plan.habits.tail == .plain ? nil : .tail
+            return plan.behaviour.tail == .plain ? nil : .tail
         case .lastPage:
             start = isGrid ? (pages - 1) * size : max(list.count - size, 0)
             return .lastPageAgain
@@ -38,10 +38,10 @@ extension OriginAddress {
 }
 
 extension OriginPlan {
-    /// Whether the habits hand over a next although no item follows those in `given`.
+    /// Whether the origin hands over a next although no item follows those in `given`.
     func goesOn(behind given: Range<Int>) -> Bool {
-        if habits.beyond != .asPlanned { return !given.isEmpty }
-        return switch habits.tail {
+        if behaviour.beyond != .asPlanned { return !given.isEmpty }
+        return switch behaviour.tail {
         case .plain: false
         case .emptyPage: !given.isEmpty
         case .sameCursor: true

@@ -1,7 +1,7 @@
 /// An event at a simulated origin: the list changes before a request is answered, or that one request fails.
 public struct OriginEvent: Hashable, Sendable {
     /// The kind of the event.
-    public enum Happening: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
         /// The list changes before the request is answered.
         case change(OriginChange)
         /// The request fails or gets a faulty answer.
@@ -11,12 +11,12 @@ public struct OriginEvent: Hashable, Sendable {
     /// The number of the request, from 1. An event at a number that is never reached does not happen.
     public var request: Int
     /// The change or the fault at that request.
-    public var happening: Happening
+    public var kind: Kind
 
     /// An event. `before(_:_:)` and `on(_:_:)` are shorter to read.
-    public init(request: Int, _ happening: Happening) {
+    public init(request: Int, _ kind: Kind) {
         self.request = request
-        self.happening = happening
+        self.kind = kind
     }
 
     /// A change of the list before this request is answered.
@@ -73,7 +73,7 @@ public enum OriginFault: Hashable, Sendable {
     /// continues after the returned items. A page number does not, so that the other half is skipped.
     case shortPage
     /// The first item of the answer is repeated as its last.
-    case twice
+    case repeatedFirstItem
     /// The cursor of the request is rejected with this status (410, 400). Only cursors expire: a request without a
     /// cursor gets a normal answer.
     case cursorExpired(status: Int)

@@ -80,8 +80,8 @@ extension OriginPlan {
     }
 
     private func ofWindow(_ length: Int) -> OriginExpectation {
-        guard let window = habits.window, window < length else { return .complete }
-        let isSeen = totals == .exact || habits.refusesBehindWindow && access != .chain
+        guard let window = behaviour.window, window < length else { return .complete }
+        let isSeen = totals == .exact || behaviour.refusesBehindWindow && access != .chain
         return OriginExpectation(
             outcomes: isSeen ? ["limited"] : ["limited", "unproven", "complete"], contents: .first(window),
             mayAllowDuplicates: false,
@@ -98,7 +98,7 @@ extension OriginPlan {
     }
 
     private func ofShuffled(isOnePage: Bool) -> OriginExpectation {
-        let isWhole = habits.order == .withinPages || isOnePage
+        let isWhole = behaviour.order == .withinPages || isOnePage
         return OriginExpectation(
             outcomes: isWhole ? ["complete", "unproven"] : ["unproven"], contents: isWhole ? .inAnyOrder : .some,
             mayAllowDuplicates: false,

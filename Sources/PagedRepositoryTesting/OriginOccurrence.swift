@@ -1,5 +1,5 @@
 /// Events that really happened at a simulated origin. A test over many seeds checks with them that every case occurred.
-enum OriginHit: String, CaseIterable, Sendable {
+enum OriginOccurrence: String, CaseIterable, Sendable {
     // The list changed. A change without effect does not count, such as a deletion from an empty list.
     case insert, delete, move, edit, resort, replaceAll, append
 
@@ -40,7 +40,7 @@ enum OriginHit: String, CaseIterable, Sendable {
 }
 
 extension OriginChange {
-    var hit: OriginHit {
+    var occurrence: OriginOccurrence {
         switch self {
         case .insert: .insert
         // Clients cannot tell hiding from deletion.

@@ -10,7 +10,7 @@ extension OriginPlan: CustomStringConvertible {
         if identity != .ids { traits.append("ids \(identity.rawValue)") }
         if pastEnd != .emptyPage { traits.append("past the end \(pastEnd.rawValue)") }
         if saysHasMore { traits.append("says hasMore") }
-        traits += habits.parts
+        traits += behaviour.parts
         let name = kind == .ordinary ? "" : ", \(kind.rawValue)"
         return (["seed \(seed)\(name): " + traits.joined(separator: ", ")] + events.map { "  \($0)" }).joined(
             separator: "\n")
@@ -35,7 +35,7 @@ extension OriginPlan.Totals: CustomStringConvertible {
 
 extension OriginEvent: CustomStringConvertible {
     public var description: String {
-        switch happening {
+        switch kind {
         case .change(let change): "before \(request): \(change)"
         case .fault(let fault): "on \(request): \(fault)"
         }
@@ -68,7 +68,7 @@ extension OriginFault: CustomStringConvertible {
         case .emptyAnswer: "empty answer"
         case .emptyAnswers(let duration): "empty answers for \(duration)"
         case .shortPage: "short page"
-        case .twice: "an item twice"
+        case .repeatedFirstItem: "an item twice"
         case .cursorExpired(let status): "cursor expired, \(status)"
         }
     }

@@ -14,7 +14,7 @@ extension OriginPlan {
         case .hidden: random.hide(in: &self)
         case .overlapping:
             style = random.pick([.cursor, .keyset])
-            habits.overlap = 1
+            behaviour.overlap = 1
         case .large: random.enlarge(&self)
         case .long: random.lengthen(&self)
         case .sizes: break
@@ -23,22 +23,22 @@ extension OriginPlan {
         case .window: random.fence(&self)
         case .endless: random.unend(&self)
         case .shuffled:
-            habits.order = random.pick([.withinPages, .everywhere])
+            behaviour.order = random.pick([.withinPages, .everywhere])
             validators = .none
         case .trailing:
             style = random.pick([.cursor, .link, .keyset])
-            habits.tail = random.pick([.emptyPage, .sameCursor])
+            behaviour.tail = random.pick([.emptyPage, .sameCursor])
         case .replicas:
             // Without a total, an answer of the other replica cannot be told from a change.
             totals = seed % 5 == 4 ? .none : .exact
             // The largest lag lasts until the origin is settled.
-            habits.replicaLag = random.pick([random.number(in: 4...40), 100, 10_000])
+            behaviour.replicaLag = random.pick([random.number(in: 4...40), 100, 10_000])
         case .uncounted: random.uncount(&self)
         case .feed: random.stretch(&self)
         case .firstContact, .sweeps: break
         case .rewritten:
-            habits.hasAlikeIDs = random.isLikely(40)
-            habits.shufflesMembers = !habits.hasAlikeIDs || random.isLikely(50)
+            behaviour.hasAlikeIDs = random.isLikely(40)
+            behaviour.shufflesMembers = !behaviour.hasAlikeIDs || random.isLikely(50)
             validators = .none
         case .echoing: break
         case .clocks: break
@@ -72,13 +72,13 @@ extension SeededGenerator {
 
     fileprivate mutating func hide(in plan: inout OriginPlan) {
         plan.count = plan.pageSize * number(in: 2...8) + number(below: plan.pageSize)
-        plan.habits.hiding =
+        plan.behaviour.hiding =
             isLikely(60) ? .some(percent: number(in: 5...40)) : .groups(of: plan.pageSize, percent: number(in: 10...40))
-        plan.habits.countsHidden = isLikely(50)
+        plan.behaviour.countsHidden = isLikely(50)
         plan.saysHasMore = isLikely(50)
         plan.largestPage = OriginPlan.noLargestPage
         // If only an empty page shows the end, no other page may be empty.
-        if plan.endsWithEmptyPage { plan.habits.hiding = .some(percent: number(in: 5...40)) }
+        if plan.endsWithEmptyPage { plan.behaviour.hiding = .some(percent: number(in: 5...40)) }
     }
 
     fileprivate mutating func enlarge(_ plan: inout OriginPlan) {
@@ -119,8 +119,8 @@ extension SeededGenerator {
 
     fileprivate mutating func fence(_ plan: inout OriginPlan) {
         let window = plan.pageSize * number(in: 2...5)
-        plan.habits.window = window
-        plan.habits.refusesBehindWindow = isLikely(50)
+        plan.behaviour.window = window
+        plan.behaviour.refusesBehindWindow = isLikely(50)
         plan.count = isLikely(20) ? number(in: 1...window) : window + number(in: 1...plan.pageSize * 8)
         plan.totals = isLikely(80) ? .exact : .none
         plan.saysHasMore = false
@@ -129,7 +129,7 @@ extension SeededGenerator {
 
     fileprivate mutating func unend(_ plan: inout OriginPlan) {
         plan.style = pick([.offset, .page, .page, .link, .cursor])
-        plan.habits.beyond = pick([.lastPage, .start])
+        plan.behaviour.beyond = pick([.lastPage, .start])
         plan.totals = isLikely(40) ? .exact : .none
     }
 
@@ -162,7 +162,7 @@ extension SeededGenerator {
             (0..<number(in: 1...4)).map { _ in .before(number(in: 1...40), .append(count: number(in: 1...8))) }
                 .sorted { $0.request < $1.request }
         case .echoing:
-            Set((0..<number(in: 1...3)).map { _ in number(in: 1...12) }).sorted().map { .on($0, .twice) }
+            Set((0..<number(in: 1...3)).map { _ in number(in: 1...12) }).sorted().map { .on($0, .repeatedFirstItem) }
         case .clocks:
             Set((0..<number(in: 1...4)).map { _ in number(in: 1...30) }).sorted().map { request in
                 .on(
@@ -170,7 +170,7 @@ extension SeededGenerator {
                     isLikely(60) ? .tooManyRequests(retryAfter: .seconds(3_600 * number(in: 1...30))) : .timeout)
             }
         case .hidden, .overlapping, .sizes, .miscounted, .window, .endless, .shuffled, .trailing, .rewritten:
-            // Most lives have no event, so that only the habit has an effect.
+            // Most lives have no event, so that only the behaviour has an effect.
             isLikely(60) || plan.kind == .hidden && plan.endsWithEmptyPage ? [] : few(plan, most: 5, before: 40)
         }
     }
@@ -202,17 +202,17 @@ extension SeededGenerator {
 
     /// Returns the one event of a first contact. Over all slots, each kind of event happens at each request of a load.
     private func firstEvent(_ plan: OriginPlan) -> OriginEvent {
-        let happenings: [OriginEvent.Happening] = [
+        let kinds: [OriginEvent.Kind] = [
             .change(.insert(at: .start, count: 1)), .change(.insert(at: .middle, count: 1)),
             .change(.append(count: 1)), .change(.delete(at: .start, count: 1)),
             .change(.delete(at: .middle, count: 1)), .change(.delete(at: .end, count: 1)),
             .change(.move(from: .end, to: .start)), .change(.insert(at: .start, count: plan.pageSize)),
             .change(.delete(at: .start, count: plan.pageSize)), .fault(.transport), .fault(.timeout),
             .fault(.tooManyRequests(retryAfter: .seconds(1))), .fault(.internalError), .fault(.unavailable),
-            .fault(.emptyAnswer), .fault(.shortPage), .fault(.cursorExpired(status: 410)), .fault(.twice),
+            .fault(.emptyAnswer), .fault(.shortPage), .fault(.cursorExpired(status: 410)), .fault(.repeatedFirstItem),
         ]
         let pages = plan.count / plan.pageSize + 4
-        let (turn, number) = plan.slot.quotientAndRemainder(dividingBy: happenings.count)
-        return OriginEvent(request: 1 + turn % pages, happenings[number])
+        let (turn, number) = plan.slot.quotientAndRemainder(dividingBy: kinds.count)
+        return OriginEvent(request: 1 + turn % pages, kinds[number])
     }
 }

@@ -1,23 +1,23 @@
 import PagedRepository
 
 extension OriginPlan {
-    /// The plan of this seed: the same on every machine, for the same knobs.
+    /// The plan of this seed: the same on every machine, for the same bounds.
     ///
     /// About half of the totals are exact. An empty answer, or a period of them, occurs once at most. Two of them, long
     /// enough apart, would look the same as an empty list.
-    public init(seed: UInt64, knobs: OriginKnobs = OriginKnobs()) {
+    public init(seed: UInt64, bounds: OriginPlanBounds = OriginPlanBounds()) {
         var random = SeededGenerator(seed: seed)
-        let style = random.pick(knobs.styles)
-        let pageSize = random.number(in: knobs.pageSize)
-        let count = random.count(knobs.count, pageSize: pageSize)
+        let style = random.pick(bounds.styles)
+        let pageSize = random.number(in: bounds.pageSize)
+        let count = random.count(bounds.count, pageSize: pageSize)
         self.init(seed: seed, style: style, count: count, pageSize: pageSize)
         largestPage = random.pick([pageSize, pageSize + random.number(below: 6), OriginPlan.noLargestPage])
-        totals = random.totals(count: count, canDiffer: knobs.hasOtherTotals)
+        totals = random.totals(count: count, canDiffer: bounds.hasOtherTotals)
         validators = random.pick(weighted: [(2, .none), (1, .pages), (1, .pagesAndTotal), (1, .totalOnNotModified)])
         pastEnd = random.pick(PastEnd.allCases)
         saysHasMore = random.isLikely(30)
-        identity = knobs.hasOtherIdentities ? random.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
-        events = random.events(self, knobs)
+        identity = bounds.hasOtherIdentities ? random.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
+        events = random.events(self, bounds)
     }
 }
 
@@ -58,13 +58,13 @@ extension SeededGenerator {
         }
     }
 
-    mutating func events(_ plan: OriginPlan, _ knobs: OriginKnobs) -> [OriginEvent] {
-        guard knobs.hasChanges || knobs.hasFaults, knobs.requests > 0 else { return [] }
+    mutating func events(_ plan: OriginPlan, _ bounds: OriginPlanBounds) -> [OriginEvent] {
+        guard bounds.hasChanges || bounds.hasFaults, bounds.requests > 0 else { return [] }
         var hasEmptyAnswer = false
-        let requests = (0..<number(in: knobs.events)).map { _ in number(in: 1...knobs.requests) }.sorted()
+        let requests = (0..<number(in: bounds.events)).map { _ in number(in: 1...bounds.requests) }.sorted()
         return requests.map { request in
-            guard knobs.hasFaults, !knobs.hasChanges || isLikely(35) else {
-                return .before(request, change(plan, knobs))
+            guard bounds.hasFaults, !bounds.hasChanges || isLikely(35) else {
+                return .before(request, change(plan, bounds))
             }
             var fault = fault(plan)
             if fault.isEmpty, hasEmptyAnswer { fault = .transport }
@@ -73,11 +73,11 @@ extension SeededGenerator {
         }
     }
 
-    private mutating func change(_ plan: OriginPlan, _ knobs: OriginKnobs) -> OriginChange {
-        if knobs.hasBulkChanges, isLikely(8) {
+    private mutating func change(_ plan: OriginPlan, _ bounds: OriginPlanBounds) -> OriginChange {
+        if bounds.hasBulkChanges, isLikely(8) {
             return switch number(below: 4) {
             case 0: .resort(seed: next() >> 48)
-            case 1: .replaceAll(count: number(in: knobs.count))
+            case 1: .replaceAll(count: number(in: bounds.count))
             case 2: .insert(at: place(), count: number(in: plan.pageSize...plan.pageSize * 3))
             default: .delete(at: place(), count: number(in: plan.pageSize...plan.pageSize * 6))
             }

@@ -6,7 +6,7 @@ extension OriginPlan {
     /// and for each event's place that is not the start. It adds the distance of each feature from its plainest form.
     public var weight: Int {
         max(count, 0) + max(pageSize, 0) + events.reduce(0) { $0 + $1.weight } + style.weight + totals.weight
-            + habits.weight
+            + behaviour.weight
             + [
                 largestPage < OriginPlan.noLargestPage, validators != .none, pastEnd != .emptyPage, saysHasMore,
                 identity != .ids,
@@ -43,7 +43,7 @@ extension OriginPlan {
     private var withPlainerFeatures: [OriginPlan] {
         Style.allCases.filter { $0.weight < style.weight }.map { style in with { $0.style = style } }
             + totals.smaller.map { totals in with { $0.totals = totals } }
-            + habits.smaller.map { habits in with { $0.habits = habits } }
+            + behaviour.smaller.map { behaviour in with { $0.behaviour = behaviour } }
             + [
                 with { $0.largestPage = OriginPlan.noLargestPage },
                 with { $0.validators = .none },
@@ -98,14 +98,14 @@ extension OriginPlan.Totals {
 
 extension OriginEvent {
     fileprivate var weight: Int {
-        switch happening {
+        switch kind {
         case .change(let change): 1 + change.weight
         case .fault: 1
         }
     }
 
     fileprivate var smaller: [OriginEvent] {
-        guard case .change(let change) = happening else { return [] }
+        guard case .change(let change) = kind else { return [] }
         return change.smaller.map { OriginEvent(request: request, .change($0)) }
     }
 }

@@ -30,8 +30,8 @@ extension OriginPlan.Totals {
         }
     }
 
-    /// The hit to note when such a total is wrong; `nil` for totals that are not noted.
-    var hit: OriginHit? {
+    /// The occurrence to note when such a total is wrong; `nil` for totals that are not noted.
+    var occurrence: OriginOccurrence? {
         switch self {
         case .exact, .jittering: nil
         case .lagging: .lag

@@ -101,7 +101,7 @@ public struct OriginPlan: Hashable, Sendable {
     /// The identity of its items.
     public var identity: Identity
     /// Unusual properties of every answer.
-    public var habits = OriginHabits()
+    public var behaviour = OriginBehaviour()
     /// The kind that the plan was drawn for. It has no effect on the origin.
     public var kind = OriginKind.ordinary
     /// The events, ascending by request. Events at one request happen in this order.

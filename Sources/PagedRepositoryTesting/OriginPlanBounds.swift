@@ -1,5 +1,5 @@
 /// The bounds within which an `OriginPlan` is drawn from a seed. The defaults give small lists with many events.
-public struct OriginKnobs: Hashable, Sendable {
+public struct OriginPlanBounds: Hashable, Sendable {
     /// The styles to choose from. A style that is listed twice is drawn twice as often.
     public var styles: [OriginPlan.Style]
     /// The number of items at first.

@@ -87,7 +87,7 @@ struct OriginAddress: Equatable {
     /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }
-        let overlap = given.count > plan.habits.overlap ? plan.habits.overlap : 0
+        let overlap = given.count > plan.behaviour.overlap ? plan.behaviour.overlap : 0
         switch plan.style {
         case .offset, .page:
             return nil

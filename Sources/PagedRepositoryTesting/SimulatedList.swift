@@ -13,7 +13,7 @@ struct SimulatedList: Sendable {
     }
 
     private let identity: OriginPlan.Identity
-    private let habits: OriginHabits
+    private let behaviour: OriginBehaviour
     private let seed: UInt64
     private let pageSize: Int
     /// The items, ascending by key.
@@ -23,7 +23,7 @@ struct SimulatedList: Sendable {
 
     init(_ plan: OriginPlan) {
         identity = plan.identity
-        habits = plan.habits
+        behaviour = plan.behaviour
         seed = plan.seed
         pageSize = max(plan.pageSize, 1)
         insert(plan.count, at: 0)
@@ -39,7 +39,7 @@ struct SimulatedList: Sendable {
     var items: [RawItem] { entries.filter { !$0.isHidden }.map { item($0) } }
 
     /// Returns the items of an answer.
-    /// - Parameter answer: the number of the answer, which varies the spelling of items if the habits demand it.
+    /// - Parameter answer: the number of the answer, which varies the spelling of items if the behaviour demands it.
     ///   Defaults to 0.
     func content(_ range: Range<Int>, answer: Int = 0) -> PageContent {
         PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
@@ -49,7 +49,7 @@ struct SimulatedList: Sendable {
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
     private func item(_ entry: Entry, answer: Int = 0) -> RawItem {
-        if habits.shufflesMembers || habits.hasAlikeIDs { return spelled(entry, answer) }
+        if behaviour.shufflesMembers || behaviour.hasAlikeIDs { return spelled(entry, answer) }
         return switch identity {
         case .ids, .repeating:
             RawItem(payload: Array(#"{"id":"i\#(entry.name)","v":\#(entry.version)}"#.utf8), id: "i\(entry.name)")
@@ -60,13 +60,13 @@ struct SimulatedList: Sendable {
 
     /// Returns the item as written by an origin whose JSON members have no fixed order.
     private func spelled(_ entry: Entry, _ answer: Int) -> RawItem {
-        let isText = habits.hasAlikeIDs ? !entry.name.isMultiple(of: 2) : true
-        let number = habits.hasAlikeIDs ? "\(entry.name / 2)" : "i\(entry.name)"
+        let isText = behaviour.hasAlikeIDs ? !entry.name.isMultiple(of: 2) : true
+        let number = behaviour.hasAlikeIDs ? "\(entry.name / 2)" : "i\(entry.name)"
         let id = isText ? "\"\(number)\"" : number
         var members = [#""id":\#(id)"#, #""v":\#(entry.version)"#, #""n":\#(entry.name)"#]
-        if habits.shufflesMembers { members.swapAt(answer % 3, (answer + entry.name) / 3 % 3) }
+        if behaviour.shufflesMembers { members.swapAt(answer % 3, (answer + entry.name) / 3 % 3) }
         return RawItem(
-            payload: Array("{\(members.joined(separator: ","))}".utf8), id: habits.hasAlikeIDs ? id : number)
+            payload: Array("{\(members.joined(separator: ","))}".utf8), id: behaviour.hasAlikeIDs ? id : number)
     }
 
     /// Returns the item in a form for comparison, with its members in one order.
@@ -90,7 +90,7 @@ struct SimulatedList: Sendable {
             var random = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))
             return random.isLikely(percent)
         }
-        return switch habits.hiding {
+        return switch behaviour.hiding {
         case .nothing: false
         case .some(let percent): !name.isMultiple(of: pageSize) && isDrawn(name, percent)
         // Page one is not empty at first.

@@ -81,17 +81,17 @@ public final class SimulatedOrigin: PageSource, PromptSource {
 
     /// Adds an event.
     /// - Parameters:
-    ///   - happening: the change, or the fault.
+    ///   - kind: the change, or the fault.
     ///   - requests: the distance to the request: 1 for the next one, 2 for the one after it. Defaults to 1.
-    public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
-        state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
+    public func add(_ kind: OriginEvent.Kind, after requests: Int = 1) {
+        state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, kind)) }
     }
 
     // MARK: Content and answers so far
 
     /// Returns the item in a form for comparison. If the origin shuffles JSON members, they are put into one order.
     public func canonical(_ item: RawItem) -> RawItem {
-        plan.habits.shufflesMembers ? SimulatedList.canonical(item) : item
+        plan.behaviour.shufflesMembers ? SimulatedList.canonical(item) : item
     }
 
     /// The visible items of the list now.
@@ -126,15 +126,15 @@ public final class SimulatedOrigin: PageSource, PromptSource {
 
     /// The number of times that each event really happened: changes (`insert`), faults (`fault.429`), and effects of
     /// the plan's features (`304.totalChanged`, `clamped`, `lag`). Events that never happened are absent.
-    public var hits: [String: Int] {
+    public var occurrences: [String: Int] {
         state.withLock { state in
-            Dictionary(uniqueKeysWithValues: state.server.hits.map { ($0.key.rawValue, $0.value) })
-                .merging(state.server.tricks.map { ("habit.\($0.key.rawValue)", $0.value) }, uniquingKeysWith: +)
+            Dictionary(uniqueKeysWithValues: state.server.occurrences.map { ($0.key.rawValue, $0.value) })
+                .merging(state.server.effects.map { ("behaviour.\($0.key.rawValue)", $0.value) }, uniquingKeysWith: +)
         }
     }
 
-    /// All names that `hits` can contain for an origin without habits.
-    public static let countable: [String] = OriginHit.allCases.map(\.rawValue)
+    /// All names that `occurrences` can contain for an ordinary origin.
+    public static let ordinaryOccurrences: [String] = OriginOccurrence.allCases.map(\.rawValue)
 
     // MARK: Time
 

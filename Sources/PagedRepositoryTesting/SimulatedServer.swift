@@ -6,9 +6,9 @@ struct SimulatedServer: Sendable {
     let plan: OriginPlan
     private(set) var list: SimulatedList
     private(set) var given = AnswerRecord()
-    private(set) var hits: [OriginHit: Int] = [:]
-    /// The number of times that each habit had an effect.
-    private(set) var tricks: [OriginTrick: Int] = [:]
+    private(set) var occurrences: [OriginOccurrence: Int] = [:]
+    /// The number of times that each unusual property had an effect.
+    private(set) var effects: [OriginEffect: Int] = [:]
     /// The last request before which the list changed; 0 without a change.
     private(set) var lastChange = 0
     /// The changes that have not happened yet, ascending by request.
@@ -27,12 +27,12 @@ struct SimulatedServer: Sendable {
     init(_ plan: OriginPlan) {
         self.plan = plan
         list = SimulatedList(plan)
-        lengths = [plan.habits.countsHidden ? list.count : list.shownCount]
+        lengths = [plan.behaviour.countsHidden ? list.count : list.shownCount]
         var changes: [(request: Int, change: OriginChange)] = []
         faults = [:]
         // The sort is stable.
         for event in plan.events.sorted(by: { $0.request < $1.request }) {
-            switch event.happening {
+            switch event.kind {
             case .change(let change): changes.append((event.request, change))
             case .fault(let fault): faults[event.request] = faults[event.request] ?? fault
             }
@@ -50,7 +50,7 @@ struct SimulatedServer: Sendable {
 
     /// Adds an event at the request with its number, after the planned ones.
     mutating func add(_ event: OriginEvent) {
-        switch event.happening {
+        switch event.kind {
         case .change(let change):
             let index = changes.firstIndex { $0.request > event.request } ?? changes.endIndex
             changes.insert((event.request, change), at: index)
@@ -67,12 +67,12 @@ struct SimulatedServer: Sendable {
             changes.removeFirst()
             let before = list
             guard list.apply(next.change) else { continue }
-            note(next.change.hit)
-            if plan.habits.replicaLag > 0, lastChange != number { older = before }
+            note(next.change.occurrence)
+            if plan.behaviour.replicaLag > 0, lastChange != number { older = before }
             lastChange = number
         }
         let list = view(number)
-        lengths.append(plan.habits.countsHidden ? list.count : list.shownCount)
+        lengths.append(plan.behaviour.countsHidden ? list.count : list.shownCount)
         let fault = faults.removeValue(forKey: number)
         if let failure = fault.flatMap({ failure(for: $0, request) }) { throw failure }
         if case .emptyAnswers(let duration) = fault, let now { emptyUntil = now + duration }
@@ -87,8 +87,8 @@ struct SimulatedServer: Sendable {
             note(.cursorUnknown)
             throw error
         }
-        if let trick = address.turn(back: list, plan) { note(trick) }
-        if let window = plan.habits.window, address.start >= window, plan.habits.refusesBehindWindow {
+        if let effect = address.turn(back: list, plan) { note(effect) }
+        if let window = plan.behaviour.window, address.start >= window, plan.behaviour.refusesBehindWindow {
             note(.refusedBehindWindow)
             throw .status(422, message: "only the first \(window) items can be fetched")
         }
@@ -98,11 +98,11 @@ struct SimulatedServer: Sendable {
     /// Returns the list as the answering replica has it.
     private mutating func view(_ number: Int) -> SimulatedList {
         answered += 1
-        if let older, answered.isMultiple(of: 2), number < lastChange + plan.habits.replicaLag {
+        if let older, answered.isMultiple(of: 2), number < lastChange + plan.behaviour.replicaLag {
             note(.behind)
             return older
         }
-        guard plan.habits.order == .everywhere else { return list }
+        guard plan.behaviour.order == .everywhere else { return list }
         note(.reordered)
         return list.reordered(number)
     }
@@ -137,7 +137,7 @@ struct SimulatedServer: Sendable {
             guard case .cursor = request.target else { return nil }
             note(.cursorExpired)
             return .status(status, message: "the cursor has expired")
-        case .emptyAnswer, .emptyAnswers, .shortPage, .twice:
+        case .emptyAnswer, .emptyAnswers, .shortPage, .repeatedFirstItem:
             return nil
         }
     }
@@ -146,7 +146,7 @@ struct SimulatedServer: Sendable {
         _ request: PageRequest, _ number: Int, _ address: OriginAddress, _ list: SimulatedList, _ fault: OriginFault?
     ) -> PageAnswer {
         noteFeatures(of: request, address)
-        let length = min(list.count, plan.habits.window ?? .max)
+        let length = min(list.count, plan.behaviour.window ?? .max)
         if address.start >= length, address.start > 0 {
             guard plan.pastEnd == .emptyPage || plan.style == .keyset || length < list.count else {
                 note(.pastEnd)
@@ -164,15 +164,15 @@ struct SimulatedServer: Sendable {
             if plan.style == .link { note(.shortPageSkipped) }
         }
         let next = address.next(behind: part, plan, list, length: length)
-        let more = plan.habits.tail == .plain ? part.upperBound < length : next != nil
-        let content = content(part, of: list, number, isTwice: fault == .twice)
+        let more = plan.behaviour.tail == .plain ? part.upperBound < length : next != nil
+        let content = content(part, of: list, number, isTwice: fault == .repeatedFirstItem)
         var page = FetchedPage(
             content: content, total: plan.totals.report(lengths, request: number, seed: plan.seed), next: next,
             hasMore: plan.saysHasMore ? more : nil)
-        if page.total != .exact(list.count), let hit = plan.totals.hit { note(hit) }
+        if page.total != .exact(list.count), let occurrence = plan.totals.occurrence { note(occurrence) }
 
         // Half a page has no tag of its own, and neither has a page with a repeated item.
-        if part == whole, fault != .twice, let tag = validator(of: page, request) {
+        if part == whole, fault != .repeatedFirstItem, let tag = validator(of: page, request) {
             if isNotModified(request, tag) {
                 note(.notModified)
                 if given.total(with: tag) != page.total { note(.notModifiedTotalChanged) }
@@ -185,13 +185,13 @@ struct SimulatedServer: Sendable {
         return .page(page)
     }
 
-    /// Returns the items of an answer, after the effects of the habits.
+    /// Returns the items of an answer, after the effects of the behaviour.
     private mutating func content(
         _ part: Range<Int>, of list: SimulatedList, _ number: Int, isTwice: Bool
     ) -> PageContent {
         var items = list.content(part, answer: number).items
         if items.count < part.count { note(items.isEmpty ? .emptied : .hidden) }
-        if plan.habits.order == .withinPages {
+        if plan.behaviour.order == .withinPages {
             note(.reordered)
             var random = SeededGenerator(seed: plan.seed, stream: UInt64(number))
             for index in items.indices.dropFirst().reversed() { items.swapAt(index, random.number(below: index + 1)) }
@@ -205,8 +205,8 @@ struct SimulatedServer: Sendable {
 
     // MARK: Records
 
-    mutating func note(_ hit: OriginHit) { hits[hit, default: 0] += 1 }
-    mutating func note(_ trick: OriginTrick) { tricks[trick, default: 0] += 1 }
+    mutating func note(_ occurrence: OriginOccurrence) { occurrences[occurrence, default: 0] += 1 }
+    mutating func note(_ effect: OriginEffect) { effects[effect, default: 0] += 1 }
 
     private mutating func noteFeatures(of request: PageRequest, _ address: OriginAddress) {
         if let size = request.size {

@@ -76,7 +76,7 @@ extension PostgreSQLPageStore {
         if let renewal { requests.append(renewal) }
         requests.append(
             LeaseStatements.take(request, of: query, by: liveness.name, at: moment, nonce: nonce))
-        if let range = request.surroundings { requests += ExcerptReading.requests(range, of: query) }
+        if let range = request.outlineRange { requests += ExcerptReading.requests(range, of: query) }
         if let moment, let reads = accesses.drain(at: moment.now) { requests.append(note(reads)) }
         var found = try await server.write(requests)[...]
         if renewal != nil { liveness.renewed(at: began) }
@@ -92,7 +92,7 @@ extension PostgreSQLPageStore {
         var grant = LeaseGrant(taken.leases, at: taken.moment.now)
         guard let row else { return (grant, nil) }
         let record = try whole(ListRow.read(row)).record
-        if let range = request.surroundings {
+        if let range = request.outlineRange {
             grant.list = ExcerptReading.outline(
                 record, range, found.removeFirst(), found.removeFirst(), at: taken.moment)
         }

@@ -104,7 +104,7 @@ struct CharsetTests {
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         let next = try #require(page.next)
-        let restarted = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        let restarted = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         for reader in [source, restarted] {
             await #expect { try await reader.page(.cursor(next)) } throws: { ($0 as? FetchFailure)?.message == message }
         }

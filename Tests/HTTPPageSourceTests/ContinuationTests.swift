@@ -36,7 +36,7 @@ struct ContinuationTests {
         #expect(source.access == .chain)
         #expect(
             source.summary?.hasPrefix("cursor (/meta/\(member) into \(parameter))") == true, "\(source.summary ?? "")")
-        #expect(source.explanation.contains { $0.field == "cursor" && $0.ground == .proved })
+        #expect(source.explanation.contains { $0.field == "cursor" && $0.reason == .proved })
     }
 
     @Test(
@@ -57,7 +57,7 @@ struct ContinuationTests {
             .json(#"{"next_cursor":\#(token.map { "\"\($0)\"" } ?? "\"\""),"items":[\#(items)]}"#)
         }
         let first = try await scripted("http://h/api?kind=a&api_key=S3CRET", origin).first()
-        let cursor = try #require(first.next), stored = try #require(first.lesson?.source)
+        let cursor = try #require(first.next), stored = try #require(first.detectedPaging?.source)
         #expect(cursor == PageCursor("http://h/api?kind=a&cursor=tok%2F20"))
         #expect(!stored.contains("S3CRET"))
         let again = try scripted("http://h/api?kind=a&api_key=S3CRET", origin, stored: stored)
@@ -152,9 +152,12 @@ struct ContinuationTests {
         let page = try await source.first()
         #expect(page.next == nil)
         #expect(source.access == .single)
-        #expect(page.lesson?.warnings == ["no parameter takes the token at /next_cursor; name one with --cursor-param"])
+        #expect(
+            page.detectedPaging?.warnings == [
+                "no parameter takes the token at /next_cursor; name one with --cursor-param"
+            ])
         #expect(origin.requests.count <= 8)
-        let named = try scripted("http://h/api", origin, stored: page.lesson?.source) {
+        let named = try scripted("http://h/api", origin, stored: page.detectedPaging?.source) {
             $0.cursorParameter = "only-they-know"
         }
         #expect(try await walk(named) == fortyFive)

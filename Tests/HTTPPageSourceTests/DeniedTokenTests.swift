@@ -52,7 +52,7 @@ struct DeniedTokenTests {
         }
         let page = try await scripted("http://h/api", origin).first()
         #expect(page.hasMore != true)
-        #expect(page.lesson?.warnings == [])
+        #expect(page.detectedPaging?.warnings == [])
         #expect(origin.requests.count == 3)
     }
 }

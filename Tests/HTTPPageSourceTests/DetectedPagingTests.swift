@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPPageSource
 
 @Suite("Detected paging, configured values and explanations")
-struct LessonTests {
+struct DetectedPagingTests {
     private let offsets = ScriptedOrigin { url, _ in
         let start = url.number("offset") ?? 0
         return .json(
@@ -15,11 +15,12 @@ struct LessonTests {
     }
 
     @Test("Detected paging is stored, and reused without a new detection")
-    func lesson() async throws {
-        let lesson = try #require(try await scripted("http://h/api?api_key=S3CRET", offsets).first().lesson)
-        #expect(lesson.paging == "offset")
-        #expect(!lesson.source.contains("S3CRET"))
-        let second = try scripted("http://h/api?api_key=S3CRET", offsets, stored: lesson.source)
+    func detectedPaging() async throws {
+        let detectedPaging = try #require(
+            try await scripted("http://h/api?api_key=S3CRET", offsets).first().detectedPaging)
+        #expect(detectedPaging.paging == "offset")
+        #expect(!detectedPaging.source.contains("S3CRET"))
+        let second = try scripted("http://h/api?api_key=S3CRET", offsets, stored: detectedPaging.source)
         #expect(second.access == .offsets)
         _ = try await second.page(.offset(20), size: 20)
         #expect(offsets.urls == ["http://h/api?api_key=S3CRET", "http://h/api?offset=20&limit=20&api_key=S3CRET"])
@@ -48,7 +49,7 @@ struct LessonTests {
                 "http://h/api?from=1&size=1",
             ])
         #expect(
-            source.explanation.filter { $0.ground == .said }.map(\.field) == [
+            source.explanation.filter { $0.reason == .said }.map(\.field) == [
                 "items", "id", "total", "offset", "size", "paging",
             ])
     }
@@ -60,7 +61,7 @@ struct LessonTests {
             return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
         let stored = try #require(
-            try await scripted("http://h/api", origin) { $0.paging = .offset }.first().lesson?.source)
+            try await scripted("http://h/api", origin) { $0.paging = .offset }.first().detectedPaging?.source)
         let before = origin.requests.count
         let same = try scripted("http://h/api", origin, stored: stored) { $0.paging = .offset }
         _ = try await same.first()
@@ -76,15 +77,17 @@ struct LessonTests {
     func explained() async throws {
         let source = try scripted("http://h/api", offsets)
         #expect(source.explanation.isEmpty)
-        let lesson = try #require(try await source.first().lesson)
+        let detectedPaging = try #require(try await source.first().detectedPaging)
         #expect(
             source.explanation == [
-                Explained("items", "/results", .seen), Explained("id", "/id", .seen), Explained("next", "/next", .seen),
-                Explained("total", "/count", .seen), Explained("offset", "offset", .seen, detail: "in the next URL"),
-                Explained("size", "limit", .seen), Explained("paging", "offset", .seen),
+                PagingDecision("items", "/results", .seen), PagingDecision("id", "/id", .seen),
+                PagingDecision("next", "/next", .seen),
+                PagingDecision("total", "/count", .seen),
+                PagingDecision("offset", "offset", .seen, detail: "in the next URL"),
+                PagingDecision("size", "limit", .seen), PagingDecision("paging", "offset", .seen),
             ])
-        #expect(HTTPSource.explanation(inStored: lesson.source) == source.explanation)
-        #expect(try scripted("http://h/api", offsets, stored: lesson.source).explanation == source.explanation)
+        #expect(HTTPSource.explanation(inStored: detectedPaging.source) == source.explanation)
+        #expect(try scripted("http://h/api", offsets, stored: detectedPaging.source).explanation == source.explanation)
         #expect(source.explanation.first?.description == "items: /results (evidence in page one)")
         #expect(HTTPSource.explanation(inStored: "not ours").isEmpty)
     }
@@ -94,7 +97,7 @@ struct LessonTests {
         let source = try scripted("http://h/api", offsets)
         let page = try await source.page(.offset(20))
         #expect(page.content.ids.first == "20")
-        #expect(page.lesson?.paging == "offset")
+        #expect(page.detectedPaging?.paging == "offset")
         #expect(offsets.urls == ["http://h/api", "http://h/api?offset=20"])
     }
 
@@ -106,12 +109,12 @@ struct LessonTests {
             return .json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
         }
         let first = try scripted("http://h/api?page=1&per_page=10", origin)
-        let lesson = try #require(try await first.first().lesson)
+        let detectedPaging = try #require(try await first.first().detectedPaging)
         #expect(first.access == .grid(size: 10))
-        let second = try scripted("http://h/api?page=1", origin, stored: lesson.source)
+        let second = try scripted("http://h/api?page=1", origin, stored: detectedPaging.source)
         let again = try await second.first()
         #expect(second.access == .grid(size: 50))
-        #expect(again.lesson != nil)
+        #expect(again.detectedPaging != nil)
         #expect(try await second.page(.offset(50)).content.ids.first == "50")
     }
 
@@ -123,7 +126,8 @@ struct LessonTests {
     func emptyFirst(body: String) async throws {
         let page = try await scripted("http://h/api?page=1", ScriptedOrigin { _, _ in .json(body) }).first()
         #expect(page.content.isEmpty)
-        #expect(page.lesson?.source.contains(#""isProvisional":true"#) == true, "the description is provisional")
+        #expect(
+            page.detectedPaging?.source.contains(#""isProvisional":true"#) == true, "the description is provisional")
     }
 
     @Test("An invalid stored description causes no overflow (R46)")
@@ -144,12 +148,12 @@ struct LessonTests {
                 if let header { $0.headers = [HTTPField("Authorization", header)] }
             }
         }
-        let stored = try #require(try await made("Bearer A").first().lesson?.source)
+        let stored = try #require(try await made("Bearer A").first().detectedPaging?.source)
         #expect(!stored.contains("Bearer"))
         #expect(try !made("Bearer A").belongsToAnother(stored: stored))
         #expect(try made("Bearer B").belongsToAnother(stored: stored))
         #expect(try made(nil).belongsToAnother(stored: stored))
-        let anonymous = try #require(try await made(nil).first().lesson?.source)
+        let anonymous = try #require(try await made(nil).first().detectedPaging?.source)
         #expect(try !made(nil).belongsToAnother(stored: anonymous))
         #expect(try made(nil, url: "http://h/api?api_key=x").belongsToAnother(stored: anonymous))
         #expect(try !made("Bearer A").belongsToAnother(stored: ""))

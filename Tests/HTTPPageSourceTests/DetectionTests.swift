@@ -128,7 +128,7 @@ struct DetectionTests {
         let page = try await source.first()
         #expect(Array(page.content.ids) == ["1", "2"])
         #expect(
-            page.lesson?.warnings == [
+            page.detectedPaging?.warnings == [
                 "the items are taken from /people; there are others at /places: choose with --items"
             ])
     }
@@ -192,7 +192,7 @@ struct DetectionTests {
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=x"))
         #expect(page.hasMore == nil)
-        #expect(page.lesson?.warnings.first?.contains("/has_more says that the list ends") == true)
+        #expect(page.detectedPaging?.warnings.first?.contains("/has_more says that the list ends") == true)
     }
 }
 #endif

@@ -23,10 +23,10 @@ struct InterruptionTests {
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(origin.requests.map(\.method) == ["GET", "GET", "HEAD"])
-        #expect(page.lesson?.warnings.first?.contains("the next run tries again") == true)
+        #expect(page.detectedPaging?.warnings.first?.contains("the next run tries again") == true)
         #expect(source.access == .offsets)
         isWell.withLock { $0 = true }
-        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         #expect(try await again.first().total == .exact(45))
     }
 

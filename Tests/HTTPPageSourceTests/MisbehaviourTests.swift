@@ -122,7 +122,7 @@ struct MisbehaviourTests {
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
         #expect(origin.urls == ["https://h/api"])
         #expect(origin.requests[0].headers.contains(HTTPField("Authorization", "Basic bWU6cEBzcw==")))
-        #expect(page.lesson?.source.contains("me:") == false)
+        #expect(page.detectedPaging?.source.contains("me:") == false)
     }
 
     @Test("A Retry-After date counts from the origin's own Date")

@@ -55,7 +55,8 @@ struct OriginQuirkTests {
         let page = try await source.first(size: 200)
         #expect(source.access == .grid(size: 10))
         #expect(
-            page.lesson?.warnings.first?.contains("requested 200 items a page (per_page), and the origin returns 10;")
+            page.detectedPaging?.warnings.first?.contains(
+                "requested 200 items a page (per_page), and the origin returns 10;")
                 == true)
         #expect(try await source.page(.offset(20), size: 200).content.ids.first == "20")
     }
@@ -72,7 +73,7 @@ struct OriginQuirkTests {
         }
         let source = try scripted("http://h/api", origin) { $0.limitParameter = "limit" }
         let page = try await source.first(size: 500)
-        #expect(page.lesson?.warnings == ["the origin returns at most 25 items a page; 500 were requested"])
+        #expect(page.detectedPaging?.warnings == ["the origin returns at most 25 items a page; 500 were requested"])
         #expect(source.access == .offsets)
         _ = try await source.page(.offset(25), size: 500)
         #expect(origin.urls.last == "http://h/api?offset=25&limit=25")
@@ -150,7 +151,7 @@ struct OriginQuirkTests {
         let source = try scripted("http://h/api?kind=a", origin)
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=20&kind=a"))
-        #expect(page.lesson?.warnings.first == "the next link leaves out kind; added again")
+        #expect(page.detectedPaging?.warnings.first == "the next link leaves out kind; added again")
         #expect(try await walk(source) == fortyFive)
     }
 
@@ -176,7 +177,7 @@ struct OriginQuirkTests {
         #expect(try await source.first().next == PageCursor("http://h/api?cursor=20"))
         #expect(
             source.explanation.contains(
-                Explained("link", "kind", .failed, detail: "the next link returns the same items without them")))
+                PagingDecision("link", "kind", .failed, detail: "the next link returns the same items without them")))
     }
 
     @Test(

@@ -39,7 +39,7 @@ struct ProbingTests {
         #expect(source.access == .single)
         #expect(
             source.explanation.contains(
-                Explained("paging", "offset as an offset", .failed, detail: "returned page one again")))
+                PagingDecision("paging", "offset as an offset", .failed, detail: "returned page one again")))
     }
 
     @Test(
@@ -169,7 +169,7 @@ struct ProbingTests {
         #expect(origin.requests.count == 10)
         #expect(
             source.explanation.contains {
-                $0.ground == (isHonoured ? .proved : .failed) && $0.value.hasPrefix("offset")
+                $0.reason == (isHonoured ? .proved : .failed) && $0.value.hasPrefix("offset")
             })
     }
 
@@ -195,9 +195,9 @@ struct ProbingTests {
         let spent = origin.requests.count
         #expect(spent <= 8)
         #expect(source.access == .single)
-        #expect(page.lesson?.warnings.first?.contains("counts 45 items") == true)
-        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
-        #expect(try await again.first().lesson?.warnings.first?.contains("counts 45 items") == true)
+        #expect(page.detectedPaging?.warnings.first?.contains("counts 45 items") == true)
+        let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
+        #expect(try await again.first().detectedPaging?.warnings.first?.contains("counts 45 items") == true)
         #expect(origin.requests.count == spent + 1)
     }
 
@@ -232,9 +232,9 @@ struct ProbingTests {
             origin.requests.count == (status == 429 ? 2 : 3),
             "an origin that requests quiet gets no further requests, and a fault of the moment is tried again once")
         #expect(page.content.count == 20)
-        #expect(page.lesson?.warnings.first?.contains("the next run tries again") == true)
+        #expect(page.detectedPaging?.warnings.first?.contains("the next run tries again") == true)
         isWell.withLock { $0 = true }
-        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         _ = try await again.first()
         #expect(again.access == .offsets)
     }
@@ -256,7 +256,7 @@ struct ProbingTests {
     @Test("A full page without a next page is reported in a warning")
     func suspiciouslyRound() async throws {
         let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(objects(0..<20))]") })
-        #expect(try await source.first().lesson?.warnings.first?.contains("full page of 20 items") == true)
+        #expect(try await source.first().detectedPaging?.warnings.first?.contains("full page of 20 items") == true)
     }
 
     @Test("A count that may describe the page does not end the search, and is no total when more items follow")

@@ -75,7 +75,9 @@ struct PublicAPITests {
         let source = try HTTPSource(HTTPSourceConfiguration(url: api.url), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { throw NoPage() }
         #expect(
-            page.lesson?.warnings == ["page in the URL leads to a later page; the list is fetched from its beginning"])
+            page.detectedPaging?.warnings == [
+                "page in the URL leads to a later page; the list is fetched from its beginning"
+            ])
         #expect(page.content.ids.first == "i0")
 
         var configuration = HTTPSourceConfiguration(url: api.url)
@@ -90,10 +92,13 @@ struct PublicAPITests {
         let api = try #require(PublicAPI.placed.first { $0.testDescription.hasPrefix("SCIM") })
         let origin = ScriptedOrigin { api.respond($0, $1) }
         let source = try HTTPSource(HTTPSourceConfiguration(url: api.url), transport: origin)
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)), let lesson = page.lesson else {
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)),
+            let detectedPaging = page.detectedPaging
+        else {
             throw NoPage()
         }
-        let again = try HTTPSource(HTTPSourceConfiguration(url: api.url), stored: lesson.source, transport: origin)
+        let again = try HTTPSource(
+            HTTPSourceConfiguration(url: api.url), stored: detectedPaging.source, transport: origin)
         guard case .page(let second) = try await again.fetch(PageRequest(.offset(20))) else { throw NoPage() }
         #expect(second.content.ids.first == "i20")
         #expect(origin.urls.last == "http://h/scim/v2/Users?startIndex=21")

@@ -44,7 +44,9 @@ struct SecretTests {
         var traces: [String] = []
         do {
             guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return ["no page"] }
-            traces += ["\(page.next as Any)", "\(page.validator as Any)", "\(page.lesson as Any)", "\(page.total)"]
+            traces += [
+                "\(page.next as Any)", "\(page.validator as Any)", "\(page.detectedPaging as Any)", "\(page.total)",
+            ]
         } catch {
             traces.append("\(error)")
         }

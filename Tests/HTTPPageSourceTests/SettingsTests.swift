@@ -106,8 +106,8 @@ struct SettingsTests {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
         let source = try scripted("http://h/api", origin) { $0.next = .init("/nextt") }
         let page = try await source.first()
-        #expect(page.lesson?.warnings.contains { $0.hasPrefix("--next /nextt is not confirmed yet") } == true)
-        #expect(page.lesson?.source.contains("isProvisional") == true)
+        #expect(page.detectedPaging?.warnings.contains { $0.hasPrefix("--next /nextt is not confirmed yet") } == true)
+        #expect(page.detectedPaging?.source.contains("isProvisional") == true)
     }
 
     // MARK: Styles that the caller names
@@ -128,7 +128,7 @@ struct SettingsTests {
             let page = try await source.first()
             #expect(source.access == .single)
             let isPart = page.hasMore == true || page.total.count ?? 0 > page.content.count
-            #expect(isPart == (style != .none || index == 1), "\(page.lesson?.warnings ?? [])")
+            #expect(isPart == (style != .none || index == 1), "\(page.detectedPaging?.warnings ?? [])")
         }
     }
 

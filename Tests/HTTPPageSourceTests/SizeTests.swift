@@ -22,7 +22,7 @@ struct SizeTests {
         let page = try await source.first(size: 30)
         #expect(page.content.count == 20)
         #expect(
-            page.lesson?.warnings == [
+            page.detectedPaging?.warnings == [
                 "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns 20 items a page"
             ])
         _ = try await source.page(.offset(20), size: 30)
@@ -51,7 +51,7 @@ struct SizeTests {
         #expect(page.content.count == 20)
         #expect(page.total == .exact(45))
         #expect(
-            page.lesson?.warnings == [
+            page.detectedPaging?.warnings == [
                 "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns 20 items a page"
             ])
         #expect(origin.urls == ["http://h/api?limit=30", "http://h/api", "http://h/api?offset=19"])

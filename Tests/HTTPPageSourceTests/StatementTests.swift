@@ -170,15 +170,19 @@ struct StatementTests {
                 ? .json(#"{"data":[\#(objects(0..<10))],"total":23}"#) : .json(#"{"data":[{"id":10},{"id"#)
         }
         let page = try await scripted("http://h/api", origin).first()
-        #expect(page.lesson?.warnings.contains { $0.contains("not JSON") } == true, "\(page.lesson?.warnings ?? [])")
+        #expect(
+            page.detectedPaging?.warnings.contains { $0.contains("not JSON") } == true,
+            "\(page.detectedPaging?.warnings ?? [])")
     }
 
     @Test("A member that may lead on is named with a full command")
     func suggestion() async throws {
         let page = try await first(#""stream_position":5,"last_thing":"x7""#, count: 10)
         #expect(
-            page.lesson?.warnings.contains { $0.contains("--paging cursor --next /") && $0.contains("--cursor-param") }
-                == true, "\(page.lesson?.warnings ?? [])")
+            page.detectedPaging?.warnings.contains {
+                $0.contains("--paging cursor --next /") && $0.contains("--cursor-param")
+            }
+                == true, "\(page.detectedPaging?.warnings ?? [])")
     }
 
     @Test("A redirect or a next link to another origin is named with its port")

@@ -64,7 +64,7 @@ struct TotalTests {
         }.first()
         #expect(page.total == total)
         #expect(
-            page.lesson?.warnings.isEmpty == (text != "-3" && text != "\"many\""),
+            page.detectedPaging?.warnings.isEmpty == (text != "-3" && text != "\"many\""),
             "an invalid total is reported in a warning")
     }
 
@@ -79,7 +79,7 @@ struct TotalTests {
         total.withLock { $0 = "-1" }
         let page = try await source.first()
         #expect(page.total == .unknown)
-        #expect(page.lesson?.warnings == ["/total is no number of items; the total is unknown"])
+        #expect(page.detectedPaging?.warnings == ["/total is no number of items; the total is unknown"])
     }
 
     @Test(
@@ -110,13 +110,13 @@ struct TotalTests {
         ).first()
         #expect(two.total == .exact(45))
         #expect(
-            two.lesson?.warnings.first
+            two.detectedPaging?.warnings.first
                 == "/total says that there are 45 items, and header:X-Total-Count 50; choose with --total")
         let few = ScriptedOrigin { _, _ in .json(#"{"total":5,"items":[\#(objects(0..<20))]}"#) }
         let small = try await scripted("http://h/api", few).first()
         #expect(small.total == .unknown)
         #expect(
-            small.lesson?.warnings.first == "/total is 5, but the page has 20 items; not used as the total")
+            small.detectedPaging?.warnings.first == "/total is 5, but the page has 20 items; not used as the total")
     }
 
     @Test("A total that only HEAD returns is requested on first contact, and again whenever page one has none (R16)")
@@ -145,7 +145,7 @@ struct TotalTests {
         _ = try await source.page(.cursor(page.next!))
         #expect(origin.requests.count == 7, "requests after page one do not need HEAD")
 
-        let stored = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        let stored = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         #expect(try await stored.first().total == .exact(45))
     }
 
@@ -189,22 +189,23 @@ struct TotalTests {
         }
         let first = try await scripted("http://h/api", origin).first()
         #expect(first.total == .unknown)
-        #expect(first.lesson?.warnings.first?.contains("the next run tries again") == true)
+        #expect(first.detectedPaging?.warnings.first?.contains("the next run tries again") == true)
         #expect(first.next != nil, "the next page is known nevertheless")
 
-        let still = try await scripted("http://h/api", origin, stored: first.lesson?.source).first()
+        let still = try await scripted("http://h/api", origin, stored: first.detectedPaging?.source).first()
         #expect(still.total == .unknown)
         isWell.withLock { $0 = true }
-        let source = try scripted("http://h/api", origin, stored: still.lesson?.source)
-        // The request is unconditional, because a 304 answer contains no lesson to store.
+        let source = try scripted("http://h/api", origin, stored: still.detectedPaging?.source)
+        // The request is unconditional, because a 304 answer contains no detected paging to store.
         guard case .page(let page) = try await source.fetch(PageRequest(.first, validator: first.validator)) else {
             Issue.record("the answer is no page")
             return
         }
         #expect(page.total == .exact(45))
         #expect(
-            source.explanation.contains(Explained("total", "header:Total-Objects", .proved, detail: "on HEAD only")))
-        let last = try scripted("http://h/api", origin, stored: page.lesson?.source)
+            source.explanation.contains(
+                PagingDecision("total", "header:Total-Objects", .proved, detail: "on HEAD only")))
+        let last = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         #expect(
             try await last.fetch(PageRequest(.first, validator: page.validator))
                 == .notModified(total: .exact(45), validator: nil))
@@ -220,7 +221,7 @@ struct TotalTests {
         var stored: String?
         for _ in 0..<9 {
             let page = try await scripted("http://h/api", origin, stored: stored).first()
-            stored = page.lesson?.source ?? stored
+            stored = page.detectedPaging?.source ?? stored
         }
         #expect(origin.requests.count { $0.method == "HEAD" } == 5)
     }
@@ -234,7 +235,7 @@ struct TotalTests {
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await source.first().content.count == 1)
-        #expect(source.explanation.contains(Explained("total", "HEAD", .failed, detail: "answered 405")))
+        #expect(source.explanation.contains(PagingDecision("total", "HEAD", .failed, detail: "answered 405")))
         _ = try await source.first()
         #expect(origin.requests.count { $0.method == "HEAD" } == 1)
     }

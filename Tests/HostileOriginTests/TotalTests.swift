@@ -68,7 +68,8 @@ struct TotalTests {
             #expect(report.list?.record.end == 6)
             // Two full pages with a much larger total look like a result window (R24).
             let record = try #require(report.list?.record)
-            #expect(record.total.exactCount == nil || record.window == 6, "six items do not match the claimed total")
+            #expect(
+                record.total.exactCount == nil || record.resultWindow == 6, "six items do not match the claimed total")
             #expect(report.outcome == (record.isCutOff ? .limited : .complete))
             #expect(bench.asked.count <= 20)
             try await bench.expectUnharmed(GoodList.all, report)

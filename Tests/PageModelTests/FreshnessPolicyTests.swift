@@ -20,14 +20,14 @@ struct FreshnessPolicyTests {
             (30, 90, 10, 30), (30, 90, 60, 60), (30, 90, 600, 90), (90, 30, 60, 30), (-9, -5, 60, 0), (0, 90, -1, 0),
         ])
     func bounds(floor: Int, cap: Int, said: Int, staleAfter: Int) {
-        let policy = FreshnessPolicy(originWord: .taken(atLeast: .seconds(floor), atMost: .seconds(cap)))
+        let policy = FreshnessPolicy(originLifetime: .taken(atLeast: .seconds(floor), atMost: .seconds(cap)))
         #expect(policy.staleAfter(originSays: .seconds(said)) == .seconds(staleAfter))
         #expect(policy.staleAfter(originSays: nil) == .seconds(60), "the bounds apply to the origin's max-age only")
     }
 
     @Test("A policy that ignores the origin's max-age uses its own age")
     func ignored() {
-        let policy = FreshnessPolicy(staleAfter: .seconds(7), originWord: .ignored)
+        let policy = FreshnessPolicy(staleAfter: .seconds(7), originLifetime: .ignored)
         #expect(policy.staleAfter(originSays: .seconds(600)) == .seconds(7))
         #expect(
             policy.freshness(validatedAt: validated, freshFor: .seconds(600), now: validated + .seconds(8)) == .stale)

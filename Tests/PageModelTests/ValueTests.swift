@@ -74,7 +74,7 @@ struct CoverageTests {
     @Test("Adjacent pages form one segment, and the positions between segments are a gap")
     func runsAndGaps() {
         let coverage = Coverage([50..<100, 0..<50, 200..<210, 300..<300])
-        #expect(coverage.runs == [0..<100, 200..<210])
+        #expect(coverage.segments == [0..<100, 200..<210])
         #expect(coverage.headEnd == 100)
         #expect(coverage.gaps(below: 250) == [100..<200, 210..<250])
         #expect(coverage.gaps(below: 205) == [100..<200])
@@ -89,11 +89,11 @@ struct CoverageTests {
         for first in ranges {
             for second in ranges {
                 for third in ranges {
-                    let runs = Coverage([first, second, third]).runs
+                    let segments = Coverage([first, second, third]).segments
                     let held = (0..<6).filter { first.contains($0) || second.contains($0) || third.contains($0) }
-                    #expect(runs.flatMap { Array($0) } == held, "\(first), \(second), \(third)")
+                    #expect(segments.flatMap { Array($0) } == held, "\(first), \(second), \(third)")
                     #expect(
-                        zip(runs, runs.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
+                        zip(segments, segments.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
                         "\(first), \(second), \(third)")
                 }
             }

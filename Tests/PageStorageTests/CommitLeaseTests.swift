@@ -43,7 +43,7 @@ struct CommitLeaseTests {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
         let version = try await bench.list.record.version
-        let request = LeaseRequest([10], for: .seconds(60), telling: 0..<20)
+        let request = LeaseRequest([10], for: .seconds(60), includingOutline: 0..<20)
         let repeated = CommitPlan(query: bench.query, version: version, edits: page(10, 5..<15))
         #expect(try await bench.store.commit(repeated, claiming: request) == CommitReceipt(.duplicates([0..<10])))
         let stale = CommitPlan(
@@ -99,7 +99,7 @@ struct CommitLeaseTests {
     @Test(
         "The excerpt in a receipt shows the list after the commit, and equals a separate excerpt",
         arguments: StorageKind.allCases)
-    func surroundings(kind: StorageKind) async throws {
+    func outlineRange(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
         try await bench.put(40, items(40..<50))
@@ -108,17 +108,17 @@ struct CommitLeaseTests {
             query: bench.query, version: version, edits: page(10, 10..<20) + [.setTotal(.exact(90))],
             ledger: [.succeeded(offset: 10)])
         let receipt = try await bench.store.commit(
-            plan, claiming: LeaseRequest([20], for: .seconds(60), telling: 19..<30))
+            plan, claiming: LeaseRequest([20], for: .seconds(60), includingOutline: 19..<30))
         let told = try #require(receipt.grant?.list)
         #expect(told == (try await bench.store.excerpt(of: bench.query, 19..<30)))
         #expect(told.pages.map(\.range) == [10..<20])
         #expect(told.record.total == .exact(90))
         #expect(told.ledger.map(\.state) == [.inFlight])
         let claimed = try await bench.store.claim(
-            LeaseRequest([30], for: .seconds(60), telling: 30..<45), of: bench.query, at: noon)
+            LeaseRequest([30], for: .seconds(60), includingOutline: 30..<45), of: bench.query, at: noon)
         #expect(claimed.list == (try await bench.store.excerpt(of: bench.query, 30..<45)))
         let gone = try await bench.store.claim(
-            LeaseRequest([0], for: .seconds(60), telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
+            LeaseRequest([0], for: .seconds(60), includingOutline: 0..<9), of: QueryID(rawValue: 99), at: noon)
         #expect(gone == LeaseGrant([], at: noon))
     }
 

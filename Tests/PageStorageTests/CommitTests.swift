@@ -131,12 +131,14 @@ struct CommitTests {
     }
 
     @Test("Demoted positions are no longer held, but readable", arguments: StorageKind.allCases)
-    func demotion(kind: StorageKind) async throws {
+    func markedStale(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
         try await bench.put(3, items(3..<6))
         try await bench.commit([.markStale(4..<5)])
-        #expect(try await bench.held.keys.sorted() == [0, 1, 2, 3, 5], "only the demoted position is no longer held")
+        #expect(
+            try await bench.held.keys.sorted() == [0, 1, 2, 3, 5], "only the position marked as stale is no longer held"
+        )
         #expect(try await bench.store.window(of: bench.query, 0..<6)?.parts.map(\.isHeld) == [true, true, false, true])
         #expect(try await bench.list.record.version.revision == 1, "plans of the earlier revision are void")
     }
@@ -246,7 +248,7 @@ struct CommitTests {
         #expect(list.inferredSeams == 2, "one seam is between the pages, and one is inside")
         try await bench.commit([.splice(21..<22, nil)])
         list = try await bench.list
-        #expect(list.coverage.runs == [0..<41])
+        #expect(list.coverage.segments == [0..<41])
         #expect(list.inferredSeams >= 2)
     }
 

@@ -63,7 +63,7 @@ struct ContentVersionTests {
     func everywhere(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
-        let request = LeaseRequest([20], for: .seconds(60), telling: 0..<40)
+        let request = LeaseRequest([20], for: .seconds(60), includingOutline: 0..<40)
         let plan = CommitPlan(
             query: bench.query, version: try await bench.list.record.version, edits: [.insertPage(page(0..<20))])
         let receipt = try await bench.store.commit(plan, claiming: request)

@@ -273,7 +273,7 @@ struct RandomPlans {
         let lower = number(0...end + 3)
         return LeaseRequest(
             offsets, for: .seconds(number(1...3) * 90), by: owner(),
-            telling: coin() ? lower..<lower + number(0...40) : nil)
+            includingOutline: coin() ? lower..<lower + number(0...40) : nil)
     }
 
     private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int)

@@ -111,7 +111,7 @@ struct JournalTests {
     }
 
     @Test(
-        "Items that are demoted, evicted or of an earlier generation are recorded as dropped and not as deleted",
+        "Items that are marked as stale, evicted or of an earlier generation are recorded as dropped and not as deleted",
         arguments: StorageKind.allCases)
     func dropped(kind: StorageKind) async throws {
         let bench = try await bench(kind)

@@ -22,7 +22,7 @@ struct ListStateTests {
         try await bench.put(0, items(0..<20))
         try await bench.put(40, items(40..<60))
         try await bench.expectAgreement()
-        #expect(try await bench.state.holdings?.held.runs == [0..<20, 40..<60])
+        #expect(try await bench.state.holdings?.held.segments == [0..<20, 40..<60])
         try await bench.put(20, items(20..<40))
         try await bench.commit([.setTotal(.exact(60)), .setEnd(60), .validated])
         #expect(try await bench.state.isComplete == true)
@@ -37,7 +37,7 @@ struct ListStateTests {
             .startGeneration, .insertPage(PageWrite(offset: 0, content: items(0..<5), evidence: .verified)),
         ])
         try await bench.expectAgreement()
-        #expect(try await bench.state.holdings?.held.runs == [0..<5])
+        #expect(try await bench.state.holdings?.held.segments == [0..<5])
         try await bench.commit([.dropOlderGenerations])
         #expect(try await bench.state.holdings?.olderPages == 0)
         try await bench.put(5, items(60..<90))
@@ -82,7 +82,7 @@ struct ListStateTests {
         for page in 0..<70 { try await bench.put(page * 10 + 5, items(page * 10 + 5..<page * 10 + 10)) }
         try await bench.commit([.setTotal(.exact(700)), .setEnd(700), .validated])
         try await bench.expectAgreement()
-        #expect(try await bench.state.holdings?.held.runs == [0..<700])
+        #expect(try await bench.state.holdings?.held.segments == [0..<700])
     }
 }
 

@@ -43,7 +43,7 @@ struct SameItemsTests {
             .startGeneration, .insertPage(PageWrite(offset: 0, content: page(second, ids: ids), evidence: .inferred)),
         ])
         #expect(try await payloads(bench) == first)
-        #expect(try await bench.list.coverage.runs == [0..<2])
+        #expect(try await bench.list.coverage.segments == [0..<2])
         // The page's hashes still match its bytes.
         let keys = Set(page(first, ids: ids).identities.map(\.key))
         #expect(try await bench.store.locate(keys, in: bench.query).mapValues(\.position).values.sorted() == [0, 1])

@@ -139,7 +139,7 @@ struct StorageTests {
         try await bench.put(10, items(10..<20), at: noon + .seconds(100))
         let budget = EvictionBudget(age: .seconds(60))
         #expect(try await bench.store.evict(to: budget, exempt: [], at: noon + .seconds(120)).pages == 1)
-        #expect(try await bench.list.coverage.runs == [10..<20])
+        #expect(try await bench.list.coverage.segments == [10..<20])
     }
 
     @Test(

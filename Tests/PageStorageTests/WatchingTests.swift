@@ -41,7 +41,7 @@ struct WatchingTests {
         let report = try await bench.store.evict(
             to: EvictionBudget(pagesPerQuery: 1), exempt: [], at: noon + .seconds(3_600))
         #expect(report.pages == 1)
-        #expect(try await bench.list.coverage.runs == [0..<10])
+        #expect(try await bench.list.coverage.segments == [0..<10])
     }
 
     @Test(
@@ -91,15 +91,15 @@ struct WatchingTests {
             try await bench.store.record([.succeeded(offset: offset)], for: query, at: noon)
         }
         try await tell(bench.query, 0)
-        watch.observe(bench.query)
-        watch.observe(second)
+        watch.subscribe(bench.query)
+        watch.subscribe(second)
         #expect(bench.store.observedQueries == [bench.query, second])
         try await tell(second, 1)
         try await tell(third, 2)
         try await tell(bench.query, 3)
-        watch.ignore(second)
+        watch.unsubscribe(second)
         try await tell(second, 4)
-        watch.observe(nil)
+        watch.subscribe(nil)
         try await tell(third, 5)
         try await tell(bench.query, 6)
         #expect(bench.store.observedQueries == [bench.query])
@@ -113,15 +113,15 @@ struct WatchingTests {
     }
 
     @Test("A watch that is no longer consumed observes no queries", arguments: StorageKind.allCases)
-    func givenUp(kind: StorageKind) async throws {
+    func abandoned(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let watch = bench.store.watch()
-        watch.observe(bench.query)
+        watch.subscribe(bench.query)
         let listening = Task { for await _ in watch.notices {} }
         listening.cancel()
         await listening.value
         #expect(bench.store.observedQueries.isEmpty)
-        watch.observe(bench.query)
+        watch.subscribe(bench.query)
         #expect(bench.store.observedQueries.isEmpty)
     }
 }

@@ -50,7 +50,7 @@ struct DamageTests {
         #expect(try await bench.store.window(of: bench.query, 0..<9)?.missing == [3..<6])
         #expect(try await bench.store.verify().findings.contains { $0.kind == .page })
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound, "\(repair.remaining.findings)")
         #expect(repair.pagesDropped == 1)
         let list = try await bench.list
         #expect(list.gaps == [3..<6])
@@ -80,14 +80,14 @@ struct DamageTests {
         await #expect(throws: StorageError.self) { try await bench.store.outline(of: bench.query) }
         #expect(try await bench.store.verify().findings.map(\.kind).contains(.query))
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound, "\(repair.remaining.findings)")
         #expect(repair.queriesDropped == (keeps ? 0 : 1))
         let list = try await bench.store.outline(of: bench.query)
         #expect(list?.coverage.count == (keeps ? 6 : nil))
         guard let record = list?.record else { return }
         // A damaged value may be any of the record, so that none is kept that the pages do not prove.
         #expect(record.key == QueryKey("https://example.com/list"))
-        #expect((record.total, record.end, record.window) == (.unknown, nil, nil))
+        #expect((record.total, record.end, record.resultWindow) == (.unknown, nil, nil))
         #expect((record.freshFor, record.sweep) == (nil, nil))
         #expect(record.isInvalidated)
         #expect(!record.allowsDuplicates && !record.isPinned)
@@ -151,8 +151,8 @@ struct DamageTests {
         #expect(try await bench.store.verify().findings.map(\.kind) == [.identity])
         #expect(try await bench.put(6, items(["i4"])) == .duplicates([3..<6]))
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound)
-        #expect(repair.mended == 1)
+        #expect(repair.remaining.isSound)
+        #expect(repair.repaired == 1)
         #expect(repair.pagesDropped == 0)
     }
 
@@ -176,7 +176,7 @@ struct DamageTests {
         let kinds = try await bench.store.verify().findings.map(\.kind)
         #expect(Set(kinds) == [.overlap, .orphan])
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound, "\(repair.remaining.findings)")
         #expect(repair.pagesDropped == 1)
         #expect(try await bench.held.keys.sorted() == [0, 1, 2, 6, 7, 8])
     }
@@ -258,7 +258,7 @@ struct PurgeTests {
             """)
         #expect(try await !bench.store.verify().isSound)
         #expect(try await bench.store.statistics().items >= 3)
-        #expect(try await bench.store.repair(at: noon).left.isSound)
+        #expect(try await bench.store.repair(at: noon).remaining.isSound)
         #expect(try await bench.held.count == 3)
     }
 

@@ -48,7 +48,7 @@ struct DamagedTreeTests {
             #expect(try await !store.isReadable(), what)
             #expect(try await !store.verify().isSound, what)
             let repair = try await store.repair(at: noon)
-            #expect(repair.left.isSound, "\(what): \(repair.left.findings)")
+            #expect(repair.remaining.isSound, "\(what): \(repair.remaining.findings)")
             let replaced = try #require(repair.replacedFile, what)
             #expect(Array(try Data(contentsOf: URL(fileURLWithPath: replaced))).count >= intact.count, what)
             for file in [tree.path, replaced] {
@@ -100,7 +100,7 @@ struct DamagedTreeTests {
     }
 
     @Test(
-        "Pages on a damaged leaf can be demoted, fetched again and stored elsewhere, and the damage stays until a repair"
+        "Pages on a damaged leaf can be marked as stale, fetched again and stored elsewhere, and the damage stays until a repair"
     )
     func storesAround() async throws {
         let tree = try await DamagedTree()
@@ -114,9 +114,9 @@ struct DamagedTreeTests {
             #expect(!damage.pages.isEmpty)
             #expect(!damage.isStructural)
             let version = ListVersion(generation: 1, revision: 0)
-            let demoted = try await store.commit(
+            let markedStale = try await store.commit(
                 CommitPlan(query: tree.query, version: version, edits: damage.pages.map { .markStale($0) }))
-            guard case .committed(let now) = demoted else { return #expect(Bool(false), "\(demoted)") }
+            guard case .committed(let now) = markedStale else { return #expect(Bool(false), "\(markedStale)") }
             for page in damage.pages {
                 let content = PageContent(
                     page.map { RawItem(payload: Array("{\"id\":\"i\($0)\"}".utf8), id: "i\($0)") })
@@ -156,7 +156,7 @@ struct DamagedTreeTests {
                 #expect(try await !store.verify().isSound, what)
                 if cell.isMultiple(of: 5) {
                     let repair = try await store.repair(at: noon)
-                    #expect(repair.left.isSound, "\(what): \(repair.left.findings)")
+                    #expect(repair.remaining.isSound, "\(what): \(repair.remaining.findings)")
                     #expect(repair.pagesDropped == 1, what)
                     let mended = try await tree.open()
                     #expect(try await mended.window(of: tree.query, 0..<800)?.missing == window.damaged, what)
@@ -213,7 +213,7 @@ struct DamagedTreeTests {
         #expect(try SQLitePageStore.repairHeader(at: tree.path) == [])
         let store = try await tree.open()
         let repair = try await store.repair(at: noon)
-        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound, "\(repair.remaining.findings)")
         let mended = try await tree.open()
         let window = try #require(try await mended.window(of: tree.query, 0..<4_000))
         for part in window.parts { #expect(part.content.ids.first == "i\(part.offset)") }
@@ -227,7 +227,7 @@ struct DamagedTreeTests {
         let tree = try await DamagedTree(pages: 20)
         try tree.damage(try tree.leaves(of: "store"))
         let store = try await tree.open()
-        #expect(try await store.repair(at: noon).left.isSound)
+        #expect(try await store.repair(at: noon).remaining.isSound)
         let mended = try await tree.open()
         #expect(try await mended.window(of: tree.query, 0..<400)?.missing.isEmpty == true)
         await mended.close()
@@ -245,7 +245,7 @@ struct DamagedTreeTests {
         try tree.write(bytes)
         let store = try await tree.open()
         let repair = try await store.repair(at: noon)
-        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound, "\(repair.remaining.findings)")
         await store.close()
     }
 
@@ -290,7 +290,7 @@ struct DamagedTreeTests {
         }
         try tree.damage([try tree.leaves(of: "ledger_due")[0]])
         let store = try await tree.open()
-        #expect(try await store.repair(at: noon).left.isSound)
+        #expect(try await store.repair(at: noon).remaining.isSound)
         var left = try contents(of: tree.path)
         // The journal of each list restarts with one row.
         #expect(left.removeValue(forKey: "journal") == left["query"])

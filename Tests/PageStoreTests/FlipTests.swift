@@ -98,7 +98,7 @@ struct FlipTests {
     private func mend(_ store: SQLitePageStore, _ truth: [Int: RawItem], _ position: Int) async throws(StorageError) {
         do throws(StorageError) {
             let report = try await store.repair(at: noon)
-            guard report.left.isSound else { return }
+            guard report.remaining.isSound else { return }
             let read = try await read(store)
             #expect(read.allSatisfy { truth[$0.key] == $0.value }, "byte \(position), after a repair")
         } catch {

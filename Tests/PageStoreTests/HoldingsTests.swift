@@ -32,7 +32,7 @@ struct HoldingsTests {
         #expect(try await bench.store.verify().findings.map(\.kind) == [.journal])
         let before = try await bench.list.contentVersion
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound && repair.pagesDropped == 0, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound && repair.pagesDropped == 0, "\(repair.remaining.findings)")
         #expect(try await bench.store.state(of: key)?.isComplete == true)
         #expect(
             try await bench.store.changes(of: bench.query, since: before, limit: 9) != nil,
@@ -49,7 +49,7 @@ struct HoldingsTests {
         let state = try #require(try await bench.store.state(of: key))
         #expect(state.holdings == nil && state.pageOne != nil)
         #expect(try await bench.store.verify().findings.map(\.kind) == [.journal])
-        #expect(try await bench.store.repair(at: noon).left.isSound)
+        #expect(try await bench.store.repair(at: noon).remaining.isSound)
         #expect(try await bench.store.state(of: key)?.isComplete == true)
     }
 
@@ -60,7 +60,7 @@ struct HoldingsTests {
         #expect(try await bench.store.state(of: key)?.holdings == nil)
         try await bench.commit([.markContiguous(0..<40), .validated])
         let state = try #require(try await bench.store.state(of: key))
-        #expect(state.holdings?.held.runs == [20..<40])
+        #expect(state.holdings?.held.segments == [20..<40])
         #expect(try await bench.store.verify().findings.map(\.kind).contains(.journal) == false)
     }
 
@@ -79,7 +79,7 @@ struct HoldingsTests {
                                 offset: page * 20, content: items(page * 20..<page * 20 + 20), evidence: .inferred))
                     ]))
         }
-        #expect(try await other.state(of: key)?.holdings?.held.runs == [0..<120])
+        #expect(try await other.state(of: key)?.holdings?.held.segments == [0..<120])
         await other.close()
     }
 

@@ -109,7 +109,7 @@ struct JournalRowTests {
         #expect(try await bench.store.verify().findings.map(\.kind) == [.journal])
         let damaged = try await bench.list.contentVersion
         let repair = try await bench.store.repair(at: noon)
-        #expect(repair.left.isSound && repair.pagesDropped == 0, "\(repair.left.findings)")
+        #expect(repair.remaining.isSound && repair.pagesDropped == 0, "\(repair.remaining.findings)")
         let mended = try await bench.list.contentVersion
         #expect(mended.counter > damaged.counter && mended.stamp != damaged.stamp)
         #expect(try await bench.store.changes(of: bench.query, since: damaged, limit: 9) == .truncated(current: mended))
@@ -245,7 +245,7 @@ struct FirstLoadRowTests {
         ).run()
         #expect(report.outcome == .complete)
         let list = try await bench.list
-        #expect(list.coverage.runs == [0..<2_000])
+        #expect(list.coverage.segments == [0..<2_000])
         #expect(list.pages.count > 80, "the overlap of one item is removed from each page (R21)")
         #expect(list.inferredSeams == 0)
         #expect(try await written("page", in: bench.store) == list.pages.count)

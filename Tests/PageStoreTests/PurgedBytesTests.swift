@@ -182,7 +182,7 @@ struct PurgedBytesTests {
         let other = try await store.register(QueryKey("other"), at: noon).id
         try Connection(path: folder.store).execute("UPDATE query SET revision = 7 WHERE key = 'list'")
         #expect(try await store.purge([other]).mayRemainInFile)
-        #expect(try await store.repair(at: noon).left.isSound)
+        #expect(try await store.repair(at: noon).remaining.isSound)
         #expect(try await store.query(QueryKey("list")) != nil)
         await store.close()
     }

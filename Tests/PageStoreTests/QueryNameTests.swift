@@ -45,7 +45,7 @@ struct QueryNameTests {
         let store = try await SQLitePageStore.openForTest(at: path, mode: .mustExist)
         let report = try await store.repair(at: noon)
         await store.close()
-        #expect(report.left.isSound, "\(report.left.findings)")
+        #expect(report.remaining.isSound, "\(report.remaining.findings)")
         return report
     }
 

@@ -10,9 +10,9 @@ struct CursorMergeTests {
     private func merge(
         _ names: [String], at position: Int, into held: Int, keepsHole: Bool = true
     ) -> (list: [String], hasMet: Bool) {
-        let sighting = ObservedPage(
+        let observed = ObservedPage(
             offset: position, content: named(names), places: places(0..<held), isEnd: false)
-        let merge = CursorMerge(sighting, at: position, runs: [0..<held], keepsHole: keepsHole)
+        let merge = CursorMerge(observed, at: position, runs: [0..<held], keepsHole: keepsHole)
         guard case .changed(let rearrangement) = merge.step else {
             return (PagedRepositoryTests.names(0..<held), merge.hasMet)
         }
@@ -68,8 +68,8 @@ struct CursorMergeTests {
 
     @Test("An answer of new items replaces cached ones only on request, and a hole stays open behind it (G2)")
     func replacing() {
-        let sighting = ObservedPage(offset: 2, content: named(["a", "b"]), places: places(0..<8), isEnd: false)
-        let merge = CursorMerge(sighting, at: 2, runs: [0..<8], replacedTo: 6, keepsHole: true)
+        let observed = ObservedPage(offset: 2, content: named(["a", "b"]), places: places(0..<8), isEnd: false)
+        let merge = CursorMerge(observed, at: 2, runs: [0..<8], replacedTo: 6, keepsHole: true)
         guard case .changed(let rearrangement) = merge.step else {
             Issue.record("the list did not change")
             return

@@ -122,7 +122,7 @@ struct DueRunsTests {
         #expect(isDue(.seconds(600), freshFor: .seconds(600)))
         #expect(isDue(.seconds(5), freshFor: .seconds(5)))
         // A policy that ignores the origin's max-age uses its own age.
-        let own = FreshnessPolicy(staleAfter: .seconds(60), originWord: .ignored)
+        let own = FreshnessPolicy(staleAfter: .seconds(60), originLifetime: .ignored)
         #expect(isDue(.seconds(61), freshFor: .seconds(600), own))
         #expect(!isDue(.seconds(5), freshFor: .seconds(5), own))
     }
@@ -156,7 +156,7 @@ struct DueRunsTests {
         _ = try await store.commit(
             CommitPlan(
                 query: record.id, version: record.version, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
-        let policy = FreshnessPolicy(staleAfter: .zero, originWord: .ignored)
+        let policy = FreshnessPolicy(staleAfter: .zero, originLifetime: .ignored)
         #expect(try await DueWork.all(in: store, freshness: policy).map(\.runs) == [[.everything]])
         #expect(try await DueWork.all(in: store).isEmpty)
     }

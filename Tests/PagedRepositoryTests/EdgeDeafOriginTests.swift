@@ -36,7 +36,7 @@ struct EdgeDeafOriginTests {
         try await bench.expectServed(0..<48, other)
     }
 
-    @Test("A call past the time limit of its source is given up, and the ledger records the timeout")
+    @Test("A call past the time limit of its source is abandoned, and the ledger records the timeout")
     func neverEnds() async throws {
         let origin = DeafOrigin(timeLimit: .milliseconds(5))
         let list = bench.list(origin)
@@ -46,7 +46,7 @@ struct EdgeDeafOriginTests {
         try await expectLetGo(by: origin)
     }
 
-    @Test("A window past the time limit of its source is given up")
+    @Test("A window past the time limit of its source is abandoned")
     func window() async throws {
         let origin = DeafOrigin(timeLimit: .milliseconds(5))
         let repository = bench.repository(origin)
@@ -83,7 +83,7 @@ struct EdgeDeafOriginTests {
         try await expectLetGo(by: origin)
     }
 
-    @Test("A call that is given up leaves its gate, and waiting at the gate does not count towards the time limit")
+    @Test("A call that is abandoned leaves its gate, and waiting at the gate does not count towards the time limit")
     func gate() async throws {
         let gate = OriginGate(concurrency: 1)
         let origin = DeafOrigin(timeLimit: .milliseconds(5))

@@ -91,7 +91,7 @@ struct EmbeddingTests {
         let repository = repository(origin, storage: storage)
         let list = repository.list("search: a", source: origin, options: options)
         try await list.load()
-        #expect(list.current.items.count == 10 && !list.current.isKept)
+        #expect(list.current.items.count == 10 && !list.current.isStored)
         while list.current.hasMore { try await list.loadNext() }
         #expect(Array(list.current.items) == Event.some(0..<25))
         #expect(try await storage.records().isEmpty)
@@ -242,7 +242,7 @@ struct EmbeddingTests {
         }
         let list = repository(source, storage: storage).list(key)
         try await list.load()
-        #expect(list.current.items.count == 10 && !list.current.isKept)
+        #expect(list.current.items.count == 10 && !list.current.isStored)
         let odd = ItemSource<Event>.offsets(pageSize: 10) { _, _ in ItemPage<Event>.notModified() }
         let failure = await #expect(throws: ListFailure.self) { try await repository(odd).list("odd").load() }
         #expect(failure?.failure.failureClass == .undecodable)

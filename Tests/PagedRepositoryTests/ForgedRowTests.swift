@@ -181,7 +181,7 @@ struct ForgedRowTests {
 
                 if !report.isSound {
                     let repair = try await store.repair(at: noon)
-                    #expect(repair.left.isSound, "\(what): \(repair.left.findings)")
+                    #expect(repair.remaining.isSound, "\(what): \(repair.remaining.findings)")
                 }
                 await store.close()
             }

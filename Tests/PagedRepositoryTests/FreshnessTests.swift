@@ -189,7 +189,7 @@ struct FreshnessTests {
     @Test("A policy that ignores the origin's max-age uses its own age")
     func ignored() async throws {
         let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(1) }
-        let list = list(origin) { $0.freshness.originWord = .ignored }
+        let list = list(origin) { $0.freshness.originLifetime = .ignored }
         try await list.load()
         clock.advance(by: .seconds(59))
         try await list.load(.refreshIfStale)

@@ -147,7 +147,7 @@ struct ItemSourceListTests {
     }
 
     @Test("The codec and the style of paging are stored with the query")
-    func lesson() async throws {
+    func detectedPaging() async throws {
         let bench = Bench()
         try await bench.sync(try Style.pages.source(Jukebox(3)))
         let record = try #require(try await bench.storage.query(bench.key))

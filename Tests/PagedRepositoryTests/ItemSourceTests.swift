@@ -231,15 +231,15 @@ struct ItemSourceTests {
         #expect(try await answer(3, total: 99, after: 10) == .grid(size: 10))
     }
 
-    @Test("Only page one carries a lesson about how the list is read")
-    func lessons() async throws {
+    @Test("Only page one carries the detected paging")
+    func detectedPaging() async throws {
         for style in Style.allCases {
             let source = try style.source(Jukebox(48))
             let first = try page(try await source.fetch(PageRequest(.first)))
-            #expect(first.lesson?.source == #"{"codec":"json/1"}"#)
-            #expect(first.lesson?.warnings == [])
+            #expect(first.detectedPaging?.source == #"{"codec":"json/1"}"#)
+            #expect(first.detectedPaging?.warnings == [])
             let next = try await source.fetch(PageRequest(first.next.map { .cursor($0) } ?? .offset(10)))
-            #expect(try page(next).lesson == nil)
+            #expect(try page(next).detectedPaging == nil)
             #expect(try page(next).content.ids.first == "110")
         }
     }

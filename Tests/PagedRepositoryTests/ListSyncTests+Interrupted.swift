@@ -17,7 +17,7 @@ extension ListSyncTests {
         let report = try await sync(bench, origin) { $0.maxPages = 2 }
         #expect(report.outcome == .limited)
         let list = try #require(try await bench.list)
-        #expect(list.coverage.runs == [0..<20])
+        #expect(list.coverage.segments == [0..<20])
         #expect(list.gaps == [20..<49])
         #expect(list.pages.contains { $0.generation == 1 }, "the old pages are still stored")
         // The next run refreshes page one and fetches the missing pages. Page two is kept (R31).
@@ -125,7 +125,7 @@ extension ListSyncTests {
         let origin = ListOrigin(names(0..<48), access: access)
         _ = try await sync(bench, origin)
         let list = try #require(try await bench.list)
-        // `show` demotes a page in the same way when its checksum fails.
+        // `show` marks a page as stale in the same way when its checksum fails.
         _ = try await bench.store.commit(
             CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(20..<30)]))
         let before = origin.requests.count

@@ -45,7 +45,7 @@ struct NoStoreListTests {
         let list = list(origin)
         #expect(try await list.load() == .loaded(10))
         #expect(numbers(list) == Array(0..<10))
-        #expect(!list.current.isKept && list.current.isLoaded && list.current.freshness == .stale)
+        #expect(!list.current.isStored && list.current.isLoaded && list.current.freshness == .stale)
         #expect(list.current.total == .exact(34) && list.current.hasMore)
         #expect(try await list.loadNext() == .loaded(10))
         #expect(try await list.loadNext() == .loaded(10))
@@ -87,19 +87,19 @@ struct NoStoreListTests {
         let origin = MarkedOrigin(StagedOrigin(34)) { request, page in page.mayBeStored = request.target == .first }
         let list = list(origin)
         try await list.load()
-        #expect(list.current.isKept)
+        #expect(list.current.isStored)
         #expect(try await list.loadNext() == .loaded(10))
         #expect(try await list.loadNext() == .loaded(10))
         #expect(numbers(list) == Array(0..<30))
-        #expect(!list.current.isKept && list.current.pagesLoaded == 3)
+        #expect(!list.current.isStored && list.current.pagesLoaded == 3)
         #expect(list.current.inferredSeams == 2)
         #expect(list.current.gaps == [30..<34])
-        #expect(try await outline?.coverage.runs == [0..<10])
+        #expect(try await outline?.coverage.segments == [0..<10])
         try await list.refresh()
         #expect(numbers(list) == Array(0..<30), "page one is unchanged")
         origin.origin.rows.insert(StagedOrigin.row(99), at: 0)
         try await list.refresh()
-        #expect(list.current.isKept)
+        #expect(list.current.isStored)
         #expect(list.current.items.first?.number == 99)
         #expect(list.current.items.count < 30)
     }
@@ -112,7 +112,7 @@ struct NoStoreListTests {
         try await list.loadNext()
         origin.mark { _, _ in }
         try await list.refresh()
-        #expect(list.current.isKept && list.current.freshness == .fresh)
+        #expect(list.current.isStored && list.current.freshness == .fresh)
         #expect(numbers(list) == Array(0..<10))
     }
 
@@ -123,7 +123,7 @@ struct NoStoreListTests {
         try await list.load()
         try await self.list(StagedOrigin(5)).load()
         try await list.load(.cacheOnly)
-        #expect(list.current.isKept)
+        #expect(list.current.isStored)
         #expect(numbers(list) == Array(0..<5))
     }
 
@@ -197,7 +197,7 @@ struct NoStoreListTests {
         let repository = repository(origin)
         let window = try await repository.page(key, offset: 5, limit: 10)
         #expect(window.items.map(\.number) == Array(5..<15) && window.missing.isEmpty)
-        #expect(!window.isKept && window.freshness == .stale && window.total == .exact(34))
+        #expect(!window.isStored && window.freshness == .stale && window.total == .exact(34))
         #expect(origin.requests.map(\.target) == [.first, .offset(10)])
         let cached = try await repository.page(key, offset: 5, limit: 10, policy: .cacheOnly)
         #expect(cached.items.isEmpty)

@@ -18,7 +18,7 @@ private final class ErraticOrigin: PageSource {
     private let state: Mutex<State>
     private let codec = JSONItemCodec<Row>()
     let access: PagingAccess
-    /// A call that hangs ignores its cancellation, and is given up after this time.
+    /// A call that hangs ignores its cancellation, and is abandoned after this time.
     var timeLimit: Duration? { state.withLock { $0.isHealed ? nil : .milliseconds(5) } }
     let deaf = DeafSource()
     /// Whether large answers hold items that the list does not have.

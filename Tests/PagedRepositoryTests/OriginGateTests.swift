@@ -165,10 +165,10 @@ struct OriginGateTests {
     }
 
     @Test(
-        "A quiet time is capped at longestQuiet, and a clock set back does not extend it (R29)"
+        "A quiet time is capped at longestRetryAfterHold, and a clock set back does not extend it (R29)"
     )
-    func longestQuiet() async throws {
-        let gate = OriginGate(longestQuiet: .seconds(20), clock: clock)
+    func longestRetryAfterHold() async throws {
+        let gate = OriginGate(longestRetryAfterHold: .seconds(20), clock: clock)
         let origin = CrowdedOrigin(clock)
         let source = gate.limiting(origin)
         origin.fail(0, with: FetchFailure.status(503, retryAfter: .seconds(86_400)))

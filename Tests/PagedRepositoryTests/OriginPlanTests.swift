@@ -12,14 +12,14 @@ struct OriginPlanTests {
             let origin = SimulatedOrigin(OriginPlan(seed: seed))
             _ = await Tour(origin).answers(to: 70)
             #expect(origin.isQuiet)
-            hits.merge(origin.hits, uniquingKeysWith: +)
+            hits.merge(origin.occurrences, uniquingKeysWith: +)
         }
-        for kind in SimulatedOrigin.countable where kind != "cursorUnknown" {
+        for kind in SimulatedOrigin.ordinaryOccurrences where kind != "cursorUnknown" {
             #expect(hits[kind, default: 0] >= 20, "\(kind)")
         }
     }
 
-    @Test("Plans from seeds stay within the requested knobs")
+    @Test("Plans from seeds stay within the requested bounds")
     func distribution() {
         let plans = (0..<2_000).map { OriginPlan(seed: $0) }
         #expect(plans.allSatisfy { (0...200).contains($0.count) && (3...12).contains($0.pageSize) })
@@ -30,10 +30,10 @@ struct OriginPlanTests {
         for validators in OriginPlan.Validators.allCases { #expect(plans.count { $0.validators == validators } > 250) }
         for identity in OriginPlan.Identity.allCases { #expect(plans.count { $0.identity == identity } > 120) }
 
-        let knobs = OriginKnobs(
+        let bounds = OriginPlanBounds(
             styles: [.keyset], count: 40...50, pageSize: 5...5, events: 3...4, requests: 10, hasFaults: false,
             hasBulkChanges: false, hasOtherTotals: false, hasOtherIdentities: false)
-        for plan in (0..<500).map({ OriginPlan(seed: $0, knobs: knobs) }) {
+        for plan in (0..<500).map({ OriginPlan(seed: $0, bounds: bounds) }) {
             #expect(plan.style == .keyset)
             #expect((40...50).contains(plan.count))
             #expect(plan.pageSize == 5)
@@ -42,7 +42,7 @@ struct OriginPlanTests {
             #expect(plan.identity == .ids)
             for event in plan.events {
                 #expect((1...10).contains(event.request))
-                guard case .change(let change) = event.happening else {
+                guard case .change(let change) = event.kind else {
                     Issue.record("\(event) is a fault")
                     return
                 }
@@ -84,7 +84,7 @@ struct OriginPlanTests {
         func fails(_ plan: OriginPlan) -> Bool {
             plan.count > 20
                 && plan.events.contains {
-                    if case .change(.delete(_, let count)) = $0.happening { count >= 2 } else { false }
+                    if case .change(.delete(_, let count)) = $0.kind { count >= 2 } else { false }
                 }
         }
         let failing = (0..<300).map { OriginPlan(seed: $0) }.filter(fails)
@@ -93,7 +93,7 @@ struct OriginPlanTests {
             while let smaller = plan.smaller.first(where: fails) { plan = smaller }
             #expect(plan.count == 21)
             #expect(plan.events.count == 1)
-            #expect(plan.events.first?.happening == .change(.delete(at: .start, count: 2)))
+            #expect(plan.events.first?.kind == .change(.delete(at: .start, count: 2)))
             #expect(plan.totals == .exact)
             #expect(plan.style == .offset)
         }
@@ -132,7 +132,7 @@ extension [Int] {
 
 extension OriginEvent {
     fileprivate var isEmptyAnswer: Bool {
-        switch happening {
+        switch kind {
         case .fault(.emptyAnswer), .fault(.emptyAnswers): true
         default: false
         }

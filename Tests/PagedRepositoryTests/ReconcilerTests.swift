@@ -27,21 +27,21 @@ private struct Trial {
         var repair: RepairPlan?
     }
 
-    private var runs: [Range<Int>] {
-        var runs: [Range<Int>] = []
+    private var segments: [Range<Int>] {
+        var segments: [Range<Int>] = []
         for (position, name) in cached.enumerated() where name != nil {
-            if let last = runs.last, last.upperBound == position {
-                runs[runs.count - 1] = last.lowerBound..<position + 1
+            if let last = segments.last, last.upperBound == position {
+                segments[segments.count - 1] = last.lowerBound..<position + 1
             } else {
-                runs.append(position..<position + 1)
+                segments.append(position..<position + 1)
             }
         }
-        return runs
+        return segments
     }
 
     private var total: ListTotal { hasTotals ? .exact(claimed ?? origin.count) : .unknown }
 
-    private func sighting(_ range: Range<Int>, _ positions: [String: Int]) -> ObservedPage {
+    private func observed(_ range: Range<Int>, _ positions: [String: Int]) -> ObservedPage {
         let range = min(range.lowerBound, origin.count)..<min(range.upperBound, origin.count)
         var places: [UInt64: ItemPlace] = [:]
         for name in origin[range] {
@@ -58,9 +58,9 @@ private struct Trial {
             cached.enumerated().compactMap { position, name in name.map { ($0, position) } },
             uniquingKeysWith: { first, _ in first })
         var machine = Reconciler(
-            head: sighting(0..<size, positions), total: total,
+            head: observed(0..<size, positions), total: total,
             cached: Reconciler.Cached(
-                runs: runs, length: emptyFrom == nil ? cached.count : nil,
+                segments: segments, length: emptyFrom == nil ? cached.count : nil,
                 pages: (cached.count { $0 != nil } + size - 1) / size),
             reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, supportsRandomAccess: true),
             isSuspicious: emptyFrom != nil)
@@ -74,7 +74,7 @@ private struct Trial {
             switch action {
             case .ask(let ranges):
                 for range in ranges {
-                    let answer = sighting(range, positions)
+                    let answer = observed(range, positions)
                     // An answer beyond the end is empty and keeps the requested position.
                     machine.learn(
                         answer.content.isEmpty
@@ -101,7 +101,7 @@ private struct Trial {
             case .gap(let count): list += [String?](repeating: nil, count: count)
             }
         }
-        for range in repair.demoted {
+        for range in repair.markedStale {
             for position in range.clamped(to: 0..<list.count) { list[position] = nil }
         }
         return list
@@ -192,7 +192,7 @@ struct ReconcilerTests {
         trial.claimed = 200 + more
         let result = trial.run()
         #expect(Array(result.list.prefix(200)) == trial.origin)
-        #expect(result.repair?.demoted == [])
+        #expect(result.repair?.markedStale == [])
         #expect(result.requests <= 4)
     }
 
@@ -235,7 +235,7 @@ struct ReconcilerTests {
         var machine = Reconciler(
             head: ObservedPage(offset: 0, content: named(list[1...5]), places: places, isEnd: false),
             total: .estimate(22),
-            cached: Reconciler.Cached(runs: [0..<34], length: 34, pages: 7),
+            cached: Reconciler.Cached(segments: [0..<34], length: 34, pages: 7),
             reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, supportsRandomAccess: true))
         while true {
             switch machine.next() {
@@ -280,7 +280,7 @@ struct ReconcilerTests {
         var machine = Reconciler(
             head: ObservedPage(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false),
             total: .exact(41),
-            cached: Reconciler.Cached(runs: [0..<40], length: 40, pages: 4),
+            cached: Reconciler.Cached(segments: [0..<40], length: 40, pages: 4),
             reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, supportsRandomAccess: true))
         machine.learn(ObservedPage(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))
         #expect(machine.next() == .startOver)

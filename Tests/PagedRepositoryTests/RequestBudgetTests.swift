@@ -18,11 +18,12 @@ private func after(_ milliseconds: Int64) -> Timestamp { start + .milliseconds(m
 @Suite("Request budget of an origin")
 struct RequestBudgetTests {
     private func budget(
-        _ concurrency: Int = 4, rate: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60)
+        _ concurrency: Int = 4, rate: Double? = nil, burst: Int = 1, longestRetryAfterHold: Duration = .seconds(60)
     ) -> RequestBudget {
         RequestBudget(
             RequestBudget.Limits(
-                concurrency: concurrency, requestsPerSecond: rate, burst: burst, longestQuiet: longestQuiet))
+                concurrency: concurrency, requestsPerSecond: rate, burst: burst,
+                longestRetryAfterHold: longestRetryAfterHold))
     }
 
     /// Returns how many requests may start at this moment, one after the other.
@@ -48,8 +49,12 @@ struct RequestBudgetTests {
 
     @Test("Limits out of range are clamped to the nearest valid value")
     func ranges() {
-        let least = RequestBudget.Limits(concurrency: -1, requestsPerSecond: -2, burst: 0, longestQuiet: .seconds(-1))
-        #expect(least == RequestBudget.Limits(concurrency: 1, requestsPerSecond: 0.001, burst: 1, longestQuiet: .zero))
+        let least = RequestBudget.Limits(
+            concurrency: -1, requestsPerSecond: -2, burst: 0, longestRetryAfterHold: .seconds(-1))
+        #expect(
+            least
+                == RequestBudget.Limits(
+                    concurrency: 1, requestsPerSecond: 0.001, burst: 1, longestRetryAfterHold: .zero))
         #expect(least.interval == .seconds(1_000))
         #expect(RequestBudget.Limits(concurrency: 1, requestsPerSecond: .nan).interval == .seconds(1_000))
         let most = RequestBudget.Limits(concurrency: .max, requestsPerSecond: .infinity, burst: .max)
@@ -143,8 +148,8 @@ struct RequestBudgetTests {
     }
 
     @Test("A quiet time is capped at the maximum, and no clock change extends it (R29)")
-    func longestQuiet() {
-        var budget = budget(longestQuiet: .seconds(60))
+    func longestRetryAfterHold() {
+        var budget = budget(longestRetryAfterHold: .seconds(60))
         budget.quiet(for: .seconds(Int64.max), now: start)
         equal(budget.ask(now: start), .wait(until: after(60_000)))
         equal(budget.ask(now: after(-86_400_000)), .wait(until: after(-86_400_000 + 60_000)))
@@ -160,8 +165,8 @@ struct RequestBudgetTests {
         arguments: 0..<50)
     func anyClock(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let (interval, burst, longestQuiet) = (Duration.milliseconds(250), 3, Duration.seconds(5))
-        var budget = budget(2, rate: 4, burst: burst, longestQuiet: longestQuiet)
+        let (interval, burst, longestRetryAfterHold) = (Duration.milliseconds(250), 3, Duration.seconds(5))
+        var budget = budget(2, rate: 4, burst: burst, longestRetryAfterHold: longestRetryAfterHold)
         var now = start
         var (gone, went) = (Duration.zero, 0)
         for _ in 0..<2_000 {
@@ -181,7 +186,7 @@ struct RequestBudgetTests {
             }
             switch budget.ask(now: now) {
             case .go: went += 1
-            case .wait(let moment): #expect(moment > now && moment - now <= longestQuiet)
+            case .wait(let moment): #expect(moment > now && moment - now <= longestRetryAfterHold)
             case .full: #expect(budget.inFlight == 2)
             }
             if budget.inFlight > 0, Bool.random(using: &random) { budget.ended() }

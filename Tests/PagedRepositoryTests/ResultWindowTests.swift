@@ -23,7 +23,7 @@ struct ResultWindowTests {
             #expect(report.outcome == .limited)
             #expect(try await bench.held == names(0..<window))
         }
-        #expect(try await bench.list?.record.window == window)
+        #expect(try await bench.list?.record.resultWindow == window)
     }
 
     @Test(
@@ -71,7 +71,7 @@ struct ResultWindowTests {
             #expect(try await sync().outcome == .complete)
             #expect(try await bench.held == names(0..<68))
         }
-        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.list?.record.resultWindow == nil)
     }
 
     @Test(
@@ -116,7 +116,7 @@ struct ResultWindowTests {
         }
         clock.advance(by: .seconds(3_000))
         #expect(try await sync().outcome == .limited)
-        #expect(try await bench.list?.record.window == 60)
+        #expect(try await bench.list?.record.resultWindow == 60)
         #expect(try await bench.held == names(0..<60))
         let before = origin.list.requests.count
         #expect(try await sync().outcome == .limited)
@@ -129,7 +129,7 @@ struct ResultWindowTests {
             clock.advance(by: .seconds(8 * 86_400))
             #expect(try await sync().outcome == .complete)
         }
-        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.list?.record.resultWindow == nil)
         #expect(try await bench.held == names(0..<303))
     }
 
@@ -145,12 +145,12 @@ struct ResultWindowTests {
         #expect(try await sync().outcome == .complete)
         let list = try #require(try await bench.list)
         // Items are missing, as after an eviction.
-        let edits: [ListEdit] = [.truncate(at: 30), .setTotal(.exact(103)), .setEnd(nil), .setWindow(window)]
+        let edits: [ListEdit] = [.truncate(at: 30), .setTotal(.exact(103)), .setEnd(nil), .setResultWindow(window)]
         _ = try await bench.store.commit(
             CommitPlan(query: list.record.id, version: list.record.version, edits: edits), claiming: nil)
         #expect(try await bench.list?.coverage.count == 30)
         #expect(try await sync().outcome == .complete)
-        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.list?.record.resultWindow == nil)
         #expect(try await bench.held == names(0..<103))
     }
 
@@ -162,10 +162,10 @@ struct ResultWindowTests {
         let origin = ListOrigin(names(0..<103), access: access)
         let record = try await bench.store.register(bench.key)
         _ = try await bench.store.commit(
-            CommitPlan(query: record.id, version: record.version, edits: [.setWindow(window)]), claiming: nil)
+            CommitPlan(query: record.id, version: record.version, edits: [.setResultWindow(window)]), claiming: nil)
         let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
         #expect(report.outcome == .complete)
-        #expect(try await bench.list?.record.window == nil)
+        #expect(try await bench.list?.record.resultWindow == nil)
         #expect(try await bench.held == names(0..<103))
     }
 

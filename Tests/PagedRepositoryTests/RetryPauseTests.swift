@@ -74,7 +74,7 @@ struct RetryPauseTests {
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
     }
 
-    @Test("A quiet time of the origin also holds when the page that received it is given up")
+    @Test("A quiet time of the origin also holds when the page that received it is abandoned")
     func abandoned() {
         var queue = queue(
             retryWaitBudget: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)

@@ -85,7 +85,7 @@ struct SimulatedAnswerTests {
             let page = try await origin.page(.first)
             guard let next = page.next else {
                 #expect(try await origin.page(.offset(5)).content.count == 5)
-                #expect(origin.hits["cursorExpired"] == nil)
+                #expect(origin.occurrences["cursorExpired"] == nil)
                 continue
             }
             let failure = await #expect(throws: FetchFailure.self) {
@@ -127,7 +127,7 @@ struct SimulatedAnswerTests {
         }
         #expect(totals == [10, 10, 11, 11, 12])
         #expect(origin.items.count == 12)
-        #expect(origin.hits["lag"] == 4)
+        #expect(origin.occurrences["lag"] == 4)
     }
 
     @Test("Estimates stay within their error and are marked as estimates")
@@ -164,7 +164,7 @@ struct SimulatedAnswerTests {
             #expect(page.content.count == 5)
             #expect(page.validator?.request != tag.request)
         }
-        #expect(origin.hits == ["304": 1, "validator.foreign": 2])
+        #expect(origin.occurrences == ["304": 1, "validator.foreign": 2])
     }
 
     @Test("A page that is not modified may have another total, unless the total is validated or repeated")
@@ -173,7 +173,7 @@ struct SimulatedAnswerTests {
             let origin = SimulatedOrigin(
                 OriginPlan(count: 20, pageSize: 5, validators: validators, events: [.before(2, .append(count: 1))]))
             let tag = try await origin.page(.first).validator
-            return (try await origin.fetch(PageRequest(.first, validator: tag)), origin.hits)
+            return (try await origin.fetch(PageRequest(.first, validator: tag)), origin.occurrences)
         }
         guard case (.notModified(.unknown, _), let trap) = try await again(.pages) else {
             Issue.record("the page is not modified")

@@ -75,7 +75,7 @@ struct SimulatedOriginTests {
         _ = try await origin.page(.first)
         #expect(origin.lastChange == 5)
         #expect(origin.isQuiet)
-        #expect(origin.hits == ["delete": 1, "insert": 1, "edit": 1, "move": 1, "fault.429": 1])
+        #expect(origin.occurrences == ["delete": 1, "insert": 1, "edit": 1, "move": 1, "fault.429": 1])
         #expect(origin.usage.requests == 6)
     }
 
@@ -90,7 +90,7 @@ struct SimulatedOriginTests {
         origin.settle()
         #expect(origin.isQuiet)
         for _ in 2...5 { #expect(try await origin.page(.first).total == .exact(10)) }
-        #expect(origin.hits.isEmpty)
+        #expect(origin.occurrences.isEmpty)
     }
 
     @Test(

@@ -161,9 +161,9 @@ struct SpanBatchTests {
     }
 
     @Test(
-        "The surroundings cover the nearby pages in flight, otherwise the next pages, otherwise no positions"
+        "The outline range covers the nearby pages in flight, otherwise the next pages, otherwise no positions"
     )
-    func surroundings() {
+    func outlineRange() {
         let near: Set<FetchTarget> = [.range(28..<37, overlap: 1), .range(37..<46, overlap: 1)]
         let far: Set<FetchTarget> = [.range(9_000..<9_009, overlap: 1)]
         let next: [FetchTarget] = [.range(46..<55, overlap: 1)]

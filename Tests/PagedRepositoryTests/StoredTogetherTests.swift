@@ -136,7 +136,7 @@ struct StoredTogetherTests {
     }
 
     @Test(
-        "A page costs one transaction, whose commit also takes the lease of the next page and returns its surroundings"
+        "A page costs one transaction, whose commit also takes the lease of the next page and returns its outline"
     )
     func oneEach() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)

@@ -97,7 +97,7 @@ final class SyncBench: Sendable {
     var held: [String?] {
         get async throws {
             guard let list = try await list else { return [] }
-            var held = [String?](repeating: nil, count: list.coverage.runs.last?.upperBound ?? 0)
+            var held = [String?](repeating: nil, count: list.coverage.segments.last?.upperBound ?? 0)
             for part in try await store.window(of: list.record.id, 0..<held.count)?.parts ?? [] where part.isHeld {
                 for index in 0..<part.content.count { held[part.offset + index] = part.content.ids[index] }
             }

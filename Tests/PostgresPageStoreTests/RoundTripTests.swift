@@ -37,7 +37,7 @@ struct RoundTripTests {
             let version = try #require(try await store.outline(of: query)).record.version
             let plan = CommitPlan(query: query, version: version, edits: edits, ledger: ledger)
             return try await cost(of: store) {
-                let request = LeaseRequest([9_000], for: .seconds(60), telling: 0..<100)
+                let request = LeaseRequest([9_000], for: .seconds(60), includingOutline: 0..<100)
                 let receipt = try await store.commit(plan, claiming: request)
                 guard case .committed = receipt.outcome else { throw StorageError(.internal, "\(receipt.outcome)") }
             }
@@ -64,7 +64,7 @@ struct RoundTripTests {
         #expect(registration == 1)
         let offsets = (0..<16).map { $0 * 50 }
         let owner = LeaseOwner("run")
-        let request = LeaseRequest(offsets, for: .seconds(600), by: owner, telling: 0..<1_000)
+        let request = LeaseRequest(offsets, for: .seconds(600), by: owner, includingOutline: 0..<1_000)
         // The first request shows the sign of life as well, and finds no rows.
         for _ in 0..<2 {
             var leases: [Lease] = []

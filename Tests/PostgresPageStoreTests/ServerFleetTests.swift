@@ -309,7 +309,7 @@ struct ServerFleetTests {
         try await schema.run(change.replacingOccurrences(of: "@", with: schema.name))
         #expect(try await store.verify().isSound == false)
         let report = try await store.repair()
-        #expect(report.left.findings == [])
+        #expect(report.remaining.findings == [])
         let window = try #require(try await store.window(of: query, 0..<100))
         for part in window.parts {
             #expect(part.content == items(part.offset..<part.offset + 10), "served bytes are those that were stored")
@@ -341,7 +341,7 @@ struct ServerFleetTests {
         }
         #expect(try await store.verify().findings == [])
         let list = try #require(try await store.outline(of: query))
-        #expect(list.coverage.runs == [0..<4_002])
+        #expect(list.coverage.segments == [0..<4_002])
         #expect(list.ledger.first { $0.leaseToken == token }?.offset == 2_002)
         #expect(try await store.record([.succeeded(offset: 2_000, lease: token)], for: query) == [])
     }

@@ -43,7 +43,7 @@ extension Campaign {
             note("engine, \(mode.rawValue)", try await run(.engine, mode, seeds: engines(seeds)))
         }
         for kind in provenKinds { note("kind \(kind.rawValue)", try await run(kind, seeds: ofEachKind(seeds))) }
-        for life in kept + mended { failures += try await run(life).map { "\(life): \($0)" } }
+        for life in kept + fixed { failures += try await run(life).map { "\(life): \($0)" } }
         failures += try await Economy.findings()
         return failures
     }

@@ -7,7 +7,7 @@ extension Campaign {
     ]
 
     /// Lives that failed once and succeed now, by the kind of their origin.
-    public static let mended = lives(of: [
+    public static let fixed = lives(of: [
         (.hidden, [0, 1, 14, 28, 82, 136, 199, 856]),  // G2, R14: short pages in the middle.
         (.feed, [5, 8, 11, 22, 25]),  // Economy: dropped answers, second walks, needless audits.
         (.overlapping, [9, 20, 63]),  // G3, R23: an overlap of pages of two items was taken for a loop.
@@ -24,7 +24,7 @@ extension Campaign {
         (.ordinary, [2, 100, 248]),  // Outcome and R25.
     ])
 
-    /// Lives that fail, by the kind of their origin. A life moves to `mended` when it succeeds. No test runs these
+    /// Lives that fail, by the kind of their origin. A life moves to `fixed` when it succeeds. No test runs these
     /// lives.
     public static let knownRed = lives(of: [
         (.hidden, [321, 480, 660]),  // R14: budgets of pages that end each walk before it is whole.

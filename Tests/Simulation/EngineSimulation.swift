@@ -39,7 +39,7 @@ struct EngineSimulation {
         }
         // Positions may be requested twice where the list changes, and where its total must be verified.
         let isStill = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
-        let isCalm = isStill && plan.habits == OriginHabits()
+        let isCalm = isStill && plan.behaviour == OriginBehaviour()
         let asked =
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
@@ -79,8 +79,8 @@ struct EngineSimulation {
         if life.staysWhole, mode == .safety { outcome.violations += log.repeated }
         // The list never changed, so no answer on a bad day may have removed items (G6).
         let lost = world.storage.lost
-        let isComparable = plan.habits.order == .stable && !plan.habits.shufflesMembers
-        if isStill, isComparable, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
+        let isComparable = plan.behaviour.order == .stable && !plan.behaviour.shufflesMembers
+        if isStill, isComparable, origin.occurrences["shortPage.skipped"] == nil, !lost.isEmpty {
             outcome.violations.append("G6: items of the origin that were served are gone: \(lost.prefix(5))")
         }
         outcome.requests = origin.usage.requests
@@ -92,7 +92,7 @@ struct EngineSimulation {
         outcome.hits = life.hits
         outcome.hits.merge(leases.hits, uniquingKeysWith: +)
         if isCalm { outcome.hits["G6 calm", default: 0] += 1 }
-        for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
+        for (name, count) in origin.occurrences { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
     }
 
@@ -115,7 +115,7 @@ struct EngineSimulation {
         let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
         if plan.identity == .ids, expectation.outcomes == ["complete"],
             let record = try await world.storage.query(world.key),
-            let list = try await world.storage.outline(of: record.id), !list.isComplete, !list.isAtWindow,
+            let list = try await world.storage.outline(of: record.id), !list.isComplete, !list.isAtResultWindow,
             !list.failures.contains(where: { $0.state == .failedPermanent })
         {
             wrong.append(

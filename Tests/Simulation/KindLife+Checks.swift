@@ -28,23 +28,23 @@ extension KindLife {
         if source.isSpent {
             find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
         }
-        let isPlain = plan.habits == OriginHabits() && plan.totals == .exact
+        let isPlain = plan.behaviour == OriginBehaviour() && plan.totals == .exact
         if let report, isPlain, let finding = told.finding(report, options, origin) { find(finding, report, now) }
         // The held items of a list that never changed stay held, unless an answer was false (R14).
-        let lies = ["emptyAnswer", "emptyMinute", "shortPage", "habit.behind"]
-        let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.hits[$0] == nil }
-        if isCalm, plan.habits.order == .stable {
+        let lies = ["emptyAnswer", "emptyMinute", "shortPage", "behaviour.behind"]
+        let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.occurrences[$0] == nil }
+        if isCalm, plan.behaviour.order == .stable {
             let lost = Set(before.held.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
             if !lost.isEmpty {
                 find("R14: held items that never left the origin are gone: \(lost.sorted().prefix(5))", report, now)
             }
         }
         // A run that sees a list at rest keeps every held item that the origin still shows (G6).
-        let isRest = now.lastChange == before.lastChange && plan.habits.replicaLag == 0
+        let isRest = now.lastChange == before.lastChange && plan.behaviour.replicaLag == 0
         // An item that moved to a position after the read ones looks like a deleted one.
         let unseen = ["move", "resort", "replaceAll", "shortPage.skipped"]
-        if isRest, plan.habits.order == .stable, unseen.allSatisfy({ origin.hits[$0] == nil }),
-            lies.allSatisfy({ origin.hits[$0] == nil }),
+        if isRest, plan.behaviour.order == .stable, unseen.allSatisfy({ origin.occurrences[$0] == nil }),
+            lies.allSatisfy({ origin.occurrences[$0] == nil }),
             report?.outcome == .complete
         {
             let lost = Set(before.held.compactMap(\.id)).intersection(origin.items.compactMap(\.id))
@@ -74,7 +74,7 @@ extension KindLife {
     private func lookAtReplicas(
         _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
     ) async throws {
-        let goes = ["delete", "move", "resort", "replaceAll"].contains { origin.hits[$0] != nil }
+        let goes = ["delete", "move", "resort", "replaceAll"].contains { origin.occurrences[$0] != nil }
         if !goes, let record = try await storage.query(key) {
             let readable = try await Inspection.readable(storage, record.id)
             let lost = Set(before.held.compactMap(\.id)).subtracting(readable.compactMap(\.id))
@@ -94,15 +94,15 @@ extension KindLife {
     /// No request shows a change after page one that leaves page one and the total unchanged
     /// (Documentation/Reconciliation.md, Limits).
     private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
-        guard now.lastChange == before.lastChange, origin.hits["shortPage.skipped"] == nil else { return false }
-        let isBehind = plan.habits.replicaLag > 0 && !origin.isQuiet
-        guard !isBehind || before.requests > now.lastChange + plan.habits.replicaLag else { return false }
+        guard now.lastChange == before.lastChange, origin.occurrences["shortPage.skipped"] == nil else { return false }
+        let isBehind = plan.behaviour.replicaLag > 0 && !origin.isQuiet
+        guard !isBehind || before.requests > now.lastChange + plan.behaviour.replicaLag else { return false }
         if now.lastChange == 0 { return true }
         switch options.work {
         case .sweep: return !before.isSweeping && !now.isSweeping && report.reconciliation == .swept
         case .everything:
             let seen = ["move", "edit", "delete", "resort", "replaceAll"]
-            return [.feed, .uncounted].contains(plan.kind) && seen.allSatisfy { origin.hits[$0] == nil }
+            return [.feed, .uncounted].contains(plan.kind) && seen.allSatisfy { origin.occurrences[$0] == nil }
         case .refresh, .next, .positions: return false
         }
     }
@@ -155,9 +155,9 @@ extension KindLife {
 
     /// The number of requests that a run without changes may take. `nil` means no limit.
     private var mostRequests: Int? {
-        if let window = plan.habits.window { return window / plan.usualSize + 8 }
+        if let window = plan.behaviour.window { return window / plan.usualSize + 8 }
         guard expectation.outcomes == ["complete"], plan.totals == .exact else { return nil }
-        let isPlain = plan.habits == OriginHabits() || plan.kind == .rewritten
+        let isPlain = plan.behaviour == OriginBehaviour() || plan.kind == .rewritten
         return isPlain ? 3 : pages(asked) + 8
     }
 

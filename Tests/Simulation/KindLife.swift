@@ -78,7 +78,7 @@ final class KindLife {
         }
         if outcome.violations.isEmpty { outcome.violations += leases.findings }
         outcome.hits.merge(leases.hits, uniquingKeysWith: +)
-        for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
+        for (name, count) in origin.occurrences { outcome.hits["origin.\(name)", default: 0] += count }
         outcome.hits["kind.\(plan.kind.rawValue)"] = 1
         return outcome
     }
@@ -167,7 +167,7 @@ final class KindLife {
     /// Returns the number of requests that read the list once.
     func pages(_ asked: Int?) -> Int {
         let size = plan.access == .offsets ? min(asked ?? plan.usualSize, plan.usualSize) : plan.usualSize
-        let step = max(1, min(size, asked ?? size) - (plan.access == .offsets ? 1 : plan.habits.overlap))
+        let step = max(1, min(size, asked ?? size) - (plan.access == .offsets ? 1 : plan.behaviour.overlap))
         return (max(origin.length, plan.count) + step - 1) / step + 1
     }
 }

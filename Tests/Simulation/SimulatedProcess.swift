@@ -126,7 +126,7 @@ final class SimulatedProcess: Sendable {
             } catch let error as StorageError where error.code == .busy {
                 self.hit("R42 busy")
             } catch is CancellationError {
-                self.hit("X12 given up")
+                self.hit("X12 abandoned")
             } catch {
                 self.find("\(name): \(error)")
             }
@@ -143,7 +143,7 @@ final class SimulatedProcess: Sendable {
         case .joined: hit("R35 joined")
         case .superseded: hit("R36 superseded")
         case .endReached: hit("R35 end reached")
-        case .notNow: find("R33: \(name) returned 'not now'")
+        case .notDue: find("R33: \(name) returned 'not due'")
         case .loaded(let count) where count < 0: find("R35: \(name) loaded \(count)")
         case .loaded, .upToDate, .changed, .cached, .itemLimitReached, nil: break
         case .undecodable(let count): find("R7: \(name) found \(count) undecodable items")

@@ -161,7 +161,7 @@ public struct Simulation: Sendable {
         while runs < 12, runs < 3 || !origin.isQuiet {
             runs += 1
             let before = try await good(watched, key, origin)
-            let changesBefore = origin.hits
+            let changesBefore = origin.occurrences
             let kind = Int.random(in: 0..<12, using: &random)
             let place = Int.random(in: 0...max(plan.count, 1), using: &random)
             let pages = Int.random(in: 1...12, using: &random)
@@ -235,7 +235,7 @@ public struct Simulation: Sendable {
         outcome.hits["R1 stored together"] = watched.storedTogether
         outcome.hits["R4 refused together"] = watched.refusedTogether
         outcome.hits["R30 leased with a commit"] = watched.leasedWithCommits
-        for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
+        for (name, count) in origin.occurrences { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
     }
 
@@ -263,15 +263,15 @@ public struct Simulation: Sendable {
         // Repeated ids, and items without ids, are not distinguishable. An item that moved past the read positions
         // looks like a deleted one. So does an item that the origin's own cursor skips.
         let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
-        guard plan.identity == .ids, unseen.allSatisfy({ origin.hits[$0] == nil }) else { return nil }
+        guard plan.identity == .ids, unseen.allSatisfy({ origin.occurrences[$0] == nil }) else { return nil }
         // These cursors are positions in the list. After a change of the list they skip items.
         if [.cursor, .link].contains(plan.style),
-            ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil })
+            ["delete", "insert", "append"].contains(where: { origin.occurrences[$0] != nil })
         {
             return nil
         }
         // A list that changes during a run may lose an item between two answers, until the next run has seen both.
-        guard ["delete", "insert", "append"].allSatisfy({ origin.hits[$0] == hits[$0] }) else { return nil }
+        guard ["delete", "insert", "append"].allSatisfy({ origin.occurrences[$0] == hits[$0] }) else { return nil }
         // While a changed list is read, the fetched items replace the items in doubt one by one (R19).
         let record = try await storage.query(key)
         let list = if let record { try await storage.outline(of: record.id) } else { ListOutline?.none }
@@ -318,7 +318,7 @@ extension Simulation.Outcome {
             if warning.contains("kept changing") { hit("R21 a list that keeps changing") }
         }
         if clock.slept.contains(.seconds(2)) { hit("R20 requested once more") }
-        if report.driftsSeen > 0 { hit("R21 drift seen while loading") }
+        if report.driftsDetected > 0 { hit("R21 drift seen while loading") }
         if report.state?.record.end != nil { hit("R24 the end found") }
     }
 }

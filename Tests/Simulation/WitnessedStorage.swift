@@ -70,7 +70,7 @@ final class WitnessedStorage: RelayedStorage {
             if part.isHeld && part.offset == items.count { items += payloads }
         }
         // A snapshot shows no total below the number of held items, and no end before items that the origin counts.
-        let held = list.coverage.runs.last?.upperBound ?? 0
+        let held = list.coverage.segments.last?.upperBound ?? 0
         let total = list.record.total.count.map { $0 < held } ?? false ? ListTotal.estimate(held) : list.record.total
         let isVoid = list.record.validatedAt != nil && held == 0 && total.count ?? 0 > 0 && list.gaps.isEmpty
         let sight = Sight(

@@ -52,7 +52,7 @@ struct SimulationTests {
         self.report(report)
     }
 
-    @Test("Lives that once failed succeed", arguments: Campaign.kept + Campaign.mended)
+    @Test("Lives that once failed succeed", arguments: Campaign.kept + Campaign.fixed)
     func kept(life: Campaign.Life) async throws {
         #expect(try await Campaign.run(life) == [], "\(life)")
     }

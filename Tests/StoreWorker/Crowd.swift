@@ -69,7 +69,7 @@ final class Crowd {
         let lower = max(0, Int.random(in: 0...length) - 60)
         guard let window = try await store.window(of: query, lower..<min(length, lower + 60)) else { return }
         reads += 1
-        if list.coverage.runs.count > 1 { violations.append("a hole in a list that only grows") }
+        if list.coverage.segments.count > 1 { violations.append("a hole in a list that only grows") }
         if !window.missing.isEmpty { violations.append("items missing that were there: \(window.missing)") }
         for part in window.parts {
             for item in part.content.items where item != Crowd.item(item.id ?? "") {

@@ -105,7 +105,7 @@ struct Replica {
         let length = list.coverage.headEnd
         let lower = max(0, Int.random(in: 0...length) - 30)
         guard let window = try await store.window(of: query, lower..<min(length, lower + 30)) else { return }
-        if list.coverage.runs.count > 1 { Replica.say("wrong a gap in a list that only grows") }
+        if list.coverage.segments.count > 1 { Replica.say("wrong a gap in a list that only grows") }
         for part in window.parts {
             for item in part.content.items where item != Replica.item(item.id ?? "") {
                 Replica.say("wrong bytes at \(part.offset)")

@@ -144,7 +144,7 @@ struct HintTests {
             sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(60))))
         var count = 0
         for policy in [
-            FreshnessPolicy(), FreshnessPolicy(staleAfter: .milliseconds(1_500), originWord: .ignored),
+            FreshnessPolicy(), FreshnessPolicy(staleAfter: .milliseconds(1_500), originLifetime: .ignored),
             FreshnessPolicy(staleAfter: .seconds(7_200)),
         ] {
             for ledger in [list.ledger, []] {

@@ -103,7 +103,7 @@ struct SetAsideTests {
         #expect(text.output.contains("would drop 1 page and 0 queries"), "\(text.output)")
         let done = try await tool(["verify", "--repair", "--yes", "--json"])
         let result = try #require(done.json["repair"] as? [String: Any])
-        for member in ["pages_dropped", "queries_dropped", "mended"] {
+        for member in ["pages_dropped", "queries_dropped", "repaired"] {
             #expect(told[member] as? Int == result[member] as? Int, "\(member)")
         }
         #expect(result["pages_dropped"] as? Int == 1)

@@ -53,7 +53,7 @@ struct ShowTests {
 
     @Test("show, why and export name the result window of an origin that counts more items than it returns")
     func window() async throws {
-        try await folder.write(items(0..<350), total: .exact(500), and: [.setEnd(350), .setWindow(350)])
+        try await folder.write(items(0..<350), total: .exact(500), and: [.setEnd(350), .setResultWindow(350)])
         let text = "the origin counts 500 items and returns only the first 350 items (its result window)"
         let show = try await folder.tool(["show", "list", "--offset", "400"])
         #expect(show.status == 0)

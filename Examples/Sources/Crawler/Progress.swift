@@ -10,7 +10,7 @@ enum Progress {
             // The page is in the store, so no later run requests it again.
             say("stored \(range.lowerBound)..<\(range.upperBound): \(share(held, length))")
         case .failed(let offset, let failure, let next):
-            say("position \(offset) failed: \(failure.message); \(next == nil ? "given up" : "tried again soon")")
+            say("position \(offset) failed: \(failure.message); \(next == nil ? "abandoned" : "tried again soon")")
         case .warning(let text):
             say("warning: \(text)")
         case .reconciled, .notStored, .waiting, .acted:

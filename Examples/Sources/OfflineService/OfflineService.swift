@@ -26,7 +26,7 @@ struct OfflineService {
         let port = environment.get("PORT", as: Int.self) ?? 8_080
         // The engine and the headers share one policy, so a list that the headers call stale is fetched again.
         let freshFor = Duration.seconds(environment.get("FRESH_FOR", as: Int.self) ?? 60)
-        let freshness = FreshnessPolicy(staleAfter: freshFor, originWord: .ignored)
+        let freshness = FreshnessPolicy(staleAfter: freshFor, originLifetime: .ignored)
 
         // The metrics back end must exist first, because the library looks up its metrics when its parts are created.
         let metrics = PrometheusRegistry()

@@ -5,7 +5,7 @@ enum FreshnessSnippets {
         // snippet: policy
         var options = PagedListOptions()
         options.freshness = FreshnessPolicy(
-            staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originWord: .ignored)
+            staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originLifetime: .ignored)
         let repository = ListRepository(storage: store, source: source, options: options)
         // end
         return repository

@@ -26,8 +26,8 @@ struct DetectionDraft {
         self.description = description
     }
 
-    mutating func explain(_ field: String, _ value: String, _ ground: Explained.Ground, _ detail: String? = nil) {
-        description.reasons = (description.reasons ?? []) + [Explained(field, value, ground, detail: detail)]
+    mutating func explain(_ field: String, _ value: String, _ reason: PagingDecision.Reason, _ detail: String? = nil) {
+        description.reasons = (description.reasons ?? []) + [PagingDecision(field, value, reason, detail: detail)]
     }
 
     mutating func explain(_ field: String, _ place: HTTPSourceConfiguration.Place, _ isSaid: Bool) {

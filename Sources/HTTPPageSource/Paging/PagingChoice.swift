@@ -213,13 +213,13 @@ enum PagingChoice {
         draft.explain(
             "paging", draft.description.style.rawValue,
             draft.description.said?.hasPrefix("paging=\(draft.description.style.rawValue)") == true
-                ? .said : ground(draft))
+                ? .said : reason(draft))
     }
 
-    private static func ground(_ draft: DetectionDraft) -> Explained.Ground {
+    private static func reason(_ draft: DetectionDraft) -> PagingDecision.Reason {
         let isProved =
             draft.description.reasons?.contains {
-                $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field)
+                $0.reason == .proved && ["offset", "page", "cursor"].contains($0.field)
             } ?? false
         return isProved ? .proved : .seen
     }

@@ -1,7 +1,7 @@
 /// One decision about an origin, with its reason. `sync --explain` prints it.
-public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
+public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The reason for a decision. The raw value is stored and printed.
-    public enum Ground: String, Codable, CaseIterable, Sendable {
+    public enum Reason: String, Codable, CaseIterable, Sendable {
         /// The configuration or the URL states it.
         case said = "said by the caller"
         /// The first answer shows it.
@@ -21,20 +21,27 @@ public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
     /// origin.
     public var value: String
     /// The reason for the decision.
-    public var ground: Ground
+    public var reason: Reason
     /// The result in a few words. `nil` when the reason says everything.
     public var detail: String?
 
+    // The names in stored profiles, which do not change.
+    private enum CodingKeys: String, CodingKey {
+        case field, value
+        case reason = "ground"
+        case detail
+    }
+
     /// Creates the record of a decision.
-    public init(_ field: String, _ value: String, _ ground: Ground, detail: String? = nil) {
+    public init(_ field: String, _ value: String, _ reason: Reason, detail: String? = nil) {
         self.field = field
         self.value = value
-        self.ground = ground
+        self.reason = reason
         self.detail = detail
     }
 
     /// One line for people. It holds text from the origin, so the caller has to make it printable (R46).
     public var description: String {
-        "\(field): \(value) (\(ground.rawValue)\(detail.map { ": \($0)" } ?? ""))"
+        "\(field): \(value) (\(reason.rawValue)\(detail.map { ": \($0)" } ?? ""))"
     }
 }

@@ -92,7 +92,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var isProvisional: Bool?
     var searched: Searched?
     /// Each decision with its reason.
-    var reasons: [Explained]?
+    var reasons: [PagingDecision]?
 
     init(style: Style, url: String, items: JSONPointer) {
         self.style = style

@@ -10,7 +10,7 @@ package struct ChecksummedQuery {
     /// Whether the record is unchanged, and all its numbers are possible.
     package var isWhole: Bool {
         sealHolds && hasItsName && isInBounds
-            && [record.total.count, record.end, record.sweep?.position, record.window].allSatisfy {
+            && [record.total.count, record.end, record.sweep?.position, record.resultWindow].allSatisfy {
                 StoredBounds.positions.contains($0 ?? 0)
             }
             && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
@@ -86,7 +86,7 @@ package struct ChecksummedQuery {
         seal.mix(record.isPinned ? 1 : 0)
         seal.mix(record.invalidatedAt)
         seal.mix(freshFor)
-        seal.mix(record.window)
+        seal.mix(record.resultWindow)
         return seal.value
     }
 }

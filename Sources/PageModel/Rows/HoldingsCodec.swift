@@ -2,9 +2,9 @@
 /// number of held pages, the number of older pages, then the two bounds of every segment.
 package enum HoldingsCodec {
     package static func encode(_ holdings: ListHoldings) -> [UInt8] {
-        let runs = holdings.held.runs
+        let segments = holdings.held.segments
         // Every commit encodes holdings, so the bytes are written into one allocation.
-        return [UInt8](unsafeUninitializedCapacity: 16 * (1 + runs.count)) { bytes, count in
+        return [UInt8](unsafeUninitializedCapacity: 16 * (1 + segments.count)) { bytes, count in
             func append(_ number: Int) {
                 let raw = UnsafeMutableRawBufferPointer(bytes)
                 raw.storeBytes(of: Int64(number).littleEndian, toByteOffset: count, as: Int64.self)
@@ -12,16 +12,17 @@ package enum HoldingsCodec {
             }
             append(holdings.pages)
             append(holdings.olderPages)
-            for run in runs {
-                append(run.lowerBound)
-                append(run.upperBound)
+            for segment in segments {
+                append(segment.lowerBound)
+                append(segment.upperBound)
             }
         }
     }
 
     /// Decodes holdings. Returns nil when `encode` cannot have written the bytes.
     package static func decode(_ bytes: UnsafeRawBufferPointer) -> ListHoldings? {
-        guard bytes.count.isMultiple(of: 16), bytes.count >= 16, bytes.count <= 16 * (1 + ListHoldings.mostRuns) else {
+        guard bytes.count.isMultiple(of: 16), bytes.count >= 16, bytes.count <= 16 * (1 + ListHoldings.mostSegments)
+        else {
             return nil
         }
         let numbers = stride(from: 0, to: bytes.count, by: 8).map {
@@ -30,11 +31,13 @@ package enum HoldingsCodec {
         // A seal shows that a row is unchanged, but not which program wrote it. The numbers are therefore checked
         // (R46).
         guard numbers.allSatisfy({ StoredBounds.positions.contains($0) }) else { return nil }
-        var runs: [Range<Int>] = []
+        var segments: [Range<Int>] = []
         for index in stride(from: 2, to: numbers.count, by: 2) {
-            guard numbers[index] < numbers[index + 1], numbers[index] > runs.last?.upperBound ?? -1 else { return nil }
-            runs.append(numbers[index]..<numbers[index + 1])
+            guard numbers[index] < numbers[index + 1], numbers[index] > segments.last?.upperBound ?? -1 else {
+                return nil
+            }
+            segments.append(numbers[index]..<numbers[index + 1])
         }
-        return ListHoldings(held: Coverage(runs), pages: numbers[0], olderPages: numbers[1])
+        return ListHoldings(held: Coverage(segments), pages: numbers[0], olderPages: numbers[1])
     }
 }

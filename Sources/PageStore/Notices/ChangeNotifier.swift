@@ -45,16 +45,16 @@ final class ChangeNotifier: Sendable {
         return stream
     }
 
-    /// Returns a watch. Its observers also receive changes of other processes, from the moment of `observe` on.
+    /// Returns a watch. Its observers also receive changes of other processes, from the moment of `subscribe` on.
     func watch() -> StorageWatch {
         let watch = hub.watch()
         return StorageWatch(
             notices: watch.notices,
-            observe: { [weak self] query in
-                watch.observe(query)
+            subscribe: { [weak self] query in
+                watch.subscribe(query)
                 self?.listen()
             },
-            ignore: { watch.ignore($0) })
+            unsubscribe: { watch.unsubscribe($0) })
     }
 
     /// Returns nil unless every change is announced. Changes of other processes are missed where the kernel grants no

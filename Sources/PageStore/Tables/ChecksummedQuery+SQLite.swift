@@ -22,7 +22,7 @@ extension ChecksummedQuery {
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
             paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
             invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
-            window: row.optionalInt(20),
+            resultWindow: row.optionalInt(20),
             contentVersion: ContentVersion(counter: min(max(row.int(22), 0), ListTotal.largest), stamp: row.hash(23)))
         let isInBounds =
             [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }

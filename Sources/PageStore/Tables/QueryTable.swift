@@ -207,7 +207,7 @@ enum QueryTable {
             .bool(record.allowsDuplicates), .text(record.paging), .text(record.source),
             .optional(record.sweep?.position),
             .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
-            .time(record.invalidatedAt), .optional(sealed.freshFor), .optional(record.window), .hash(sealed.seal))
+            .time(record.invalidatedAt), .optional(sealed.freshFor), .optional(record.resultWindow), .hash(sealed.seal))
     }
 
     static func delete(_ id: QueryID, in connection: Connection) throws(StorageError) {

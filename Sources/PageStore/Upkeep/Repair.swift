@@ -6,7 +6,7 @@ struct Repair {
     private let now: Timestamp
     private var pagesDropped = 0
     private var queriesDropped = 0
-    private var mended = 0
+    private var repaired = 0
     private var changes: [QueryID: [ChangeSet.Change]] = [:]
     /// The changes for the journal of each list. Where more than positions were lost, the journal restarts and readers
     /// must read the list again.
@@ -16,7 +16,7 @@ struct Repair {
 
     /// The result of a repair.
     enum Ending: Sendable {
-        case mended(RepairReport)
+        case repaired(RepairReport)
         /// Rows cannot be read, or do not ascend. The readable rows must be copied to another file (`Salvage`).
         case needsNewFile(VerifyReport)
     }
@@ -50,11 +50,11 @@ struct Repair {
             return .needsNewFile(before.report)
         }
         guard !after.damage.isFileDamaged else { return .needsNewFile(before.report) }
-        var report = RepairReport(found: before.report, left: after.report)
+        var report = RepairReport(found: before.report, remaining: after.report)
         report.pagesDropped = repair.pagesDropped
         report.queriesDropped = repair.queriesDropped
-        report.mended = repair.mended
-        return .mended(report)
+        report.repaired = repair.repaired
+        return .repaired(report)
     }
 
     private static let mostPasses = 3
@@ -90,7 +90,7 @@ struct Repair {
         if damage.hasLostNotes {
             try Migrator.renewNotes(in: connection, now: now)
             try StoreStamp.renewUnlessIntact(in: connection)
-            mended += 1
+            repaired += 1
         }
         for place in damage.identities { try renewHashes(place) }
         for place in damage.ledger { try LedgerTable.delete(at: place.offset, query: place.query, in: connection) }
@@ -117,20 +117,20 @@ struct Repair {
         }
         for query in damage.holdings {
             // The next version of the list recounts its holdings.
-            mended += 1
+            repaired += 1
             changes[query, default: []] += []
         }
         for query in damage.journals {
-            mended += 1
+            repaired += 1
             journals[query, default: JournalDraft(session.journalBound)].beginAnew()
         }
         if damage.hasOrphans || !damage.rows.isEmpty || !damage.pages.isEmpty || queriesDropped > 0 {
             for deletion in Orphans.deletions { try connection.run(deletion) }
-            mended += damage.hasOrphans ? 1 : 0
+            repaired += damage.hasOrphans ? 1 : 0
         }
         if damage.hasImpossibleNotes {
             for deletion in ImpossibleNotes.deletions { try connection.run(deletion) }
-            mended += 1
+            repaired += 1
         }
         let touched = Set(changes.keys).union(journals.keys)
         for query in touched.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
@@ -152,7 +152,7 @@ struct Repair {
         try IdentityTable.insert(content.identities, of: row.body, query: place.query, in: connection)
         // The list gets another version, so an `IdentityIndex` of an earlier version becomes invalid.
         changes[place.query, default: []] += []
-        mended += 1
+        repaired += 1
     }
 
     /// Rebuilds a record from its name and the pages of its list. No other value of a damaged record is kept, because the
@@ -174,7 +174,7 @@ struct Repair {
             // The damaged record may have held an invalidation.
             invalidatedAt: oldest == nil ? nil : now)
         try QueryTable.save(record, in: connection)
-        mended += 1
+        repaired += 1
         changes[record.id, default: []].append(.total(.unknown))
         journals[record.id, default: JournalDraft(session.journalBound)].beginAnew()
     }
@@ -211,7 +211,7 @@ extension Verification.Damage {
         let nameless = queries.count { names[$0.record.id] == nil }
         report.pagesDropped = Set(pages).count + rows.count
         report.queriesDropped = namesakes.count + nameless
-        report.mended =
+        report.repaired =
             identities.count + queries.count - nameless + holdings.count + journals.count
             + [hasOrphans, hasImpossibleNotes, hasLostNotes].count { $0 }
     }

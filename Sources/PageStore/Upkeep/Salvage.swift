@@ -97,7 +97,7 @@ enum Salvage {
                 throw StorageError(.internal, "the log is not merged during a repair")
             },
             notesLog: false, announce: { _ in })
-        guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
+        guard case .repaired(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
             throw StorageError(.damaged, "the readable part of \(old.path) is not a sound store")
         }
         guard try connection.truncateLog() else { throw StorageError(.busy, "\(fresh) is open elsewhere") }

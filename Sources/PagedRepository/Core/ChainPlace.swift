@@ -40,36 +40,37 @@ struct ChainPlace {
 
     /// Decides about an answer with items.
     /// - Parameters:
-    ///   - sighting: the items, with their places in the cached list.
+    ///   - observed: the items, with their places in the cached list.
     ///   - page: the answer, as `readable` returned it.
     func step(
-        _ sighting: ObservedPage, _ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief
+        _ observed: ObservedPage, _ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief
     ) -> ChainStep {
         pass.walk.emptyAnswers = 0
-        guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
+        guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
             // kind shows a list in another order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return .walkAgain }
             // A stored cursor may name a position in an earlier state of the list, and then leads through held items.
             let isWalk = pass.walk.mode == .whole || pass.walk.isFromPageOne(to: offset)
-            if isWalk, !sighting.isPushed(to: offset) { pass.walk.isDisordered = true }
+            if isWalk, !observed.isPushed(to: offset) { pass.walk.isDisordered = true }
             return nothingNew(page, &pass, &belief)
         }
         if list.record.allowsDuplicates { return unaligned(page) }
-        let repeats = pass.walk.receive(sighting, at: offset)
+        let repeats = pass.walk.receive(observed, at: offset)
         // Two walks received the same items again at the same positions (R25).
-        if !repeats.isEmpty, belief.order.hasRepeatedAlike(pass.walk, atLeast: sighting.repeatsItems ? 1 : 3) {
+        if !repeats.isEmpty, belief.order.hasRepeatedAlike(pass.walk, atLeast: observed.repeatsItems ? 1 : 3) {
             return .repeatIDs
         }
         // An answer that repeats an id must also arrive twice.
-        if sighting.repeatsItems { return .walkAgain }
+        if observed.repeatsItems { return .walkAgain }
         let merge = CursorMerge(
-            sighting, at: offset, runs: list.coverage.runs, replacedTo: replacedEnd(sighting, page), keepsHole: true)
-        if phase.recheck != nil, merge.position != offset || !sighting.isInPlace { return .restart }
+            observed, at: offset, segments: list.coverage.segments, replacedTo: replacedEnd(observed, page),
+            keepsHole: true)
+        if phase.recheck != nil, merge.position != offset || !observed.isInPlace { return .restart }
         let isChecking = pass.walk.mode == .checkingEnd
-        if isChecking, !sighting.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }
+        if isChecking, !observed.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }
         let range = merge.position..<merge.position + page.content.count
-        var edits = merge.edits(sighting, list)
+        var edits = merge.edits(observed, list)
         // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
         // `ListSettlement`.
         if page.total != .unknown, page.total.count != list.record.total.count {
@@ -100,8 +101,8 @@ struct ChainPlace {
     /// Returns the position of the held page that was fetched with the next cursor of an answer whose items have no ids.
     /// An item without an id that was edited looks like another item, so the answer replaces the items before that page.
     /// A hole stays open behind the answer, because a cursor may name a position. Returns nil if the items have ids.
-    private func replacedEnd(_ sighting: ObservedPage, _ page: FetchedPage) -> Int? {
-        guard let next = page.next, sighting.content.ids.allSatisfy({ $0 == nil }) else { return nil }
+    private func replacedEnd(_ observed: ObservedPage, _ page: FetchedPage) -> Int? {
+        guard let next = page.next, observed.content.ids.allSatisfy({ $0 == nil }) else { return nil }
         return list.heldPages.first { $0.offset >= offset && $0.cursorIn == next }?.offset
     }
 
@@ -110,7 +111,7 @@ struct ChainPlace {
         let range = offset..<offset + page.content.count
         // A page that equals the stored one is kept (R6).
         let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
-        let isStored = list.coverage.runs.contains { $0.overlaps(range) }
+        let isStored = list.coverage.segments.contains { $0.overlaps(range) }
         var edits: [ListEdit] = !isSame && isStored ? [.markStale(offset..<Int.max)] : []
         edits.append(
             .insertPage(
@@ -211,14 +212,14 @@ extension CursorMerge {
     var isSame: Bool { step == .same }
 
     /// Returns the edits that store the answer at its position, and mark its seams as verified.
-    func edits(_ sighting: ObservedPage, _ list: ListOutline) -> [ListEdit] {
-        let count = sighting.content.count
+    func edits(_ observed: ObservedPage, _ list: ListOutline) -> [ListEdit] {
+        let count = observed.content.count
         let range = position..<position + count
         switch step {
         case .same:
             // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
             // page.
-            let page = sighting.write(0..<count, at: position, evidence: .inferred)
+            let page = observed.write(0..<count, at: position, evidence: .inferred)
             let isPage = list.heldPages.contains { $0.range == range }
             return [isPage ? .insertPage(page) : .rearrange(.replacing(range, with: page)), .markContiguous(range)]
         case .changed(let rearrangement):

@@ -35,10 +35,10 @@ struct ChainWalk: Equatable {
         /// Whether each answer begins with the same number of them, as with an inclusive cursor.
         var isInclusive: Bool { counts.allSatisfy { $0 == counts.first } }
 
-        mutating func add(_ sighting: ObservedPage, at offset: Int, received: Int) {
+        mutating func add(_ observed: ObservedPage, at offset: Int, received: Int) {
             var count = 0
-            for (index, identity) in sighting.identities.enumerated() {
-                guard let place = sighting.places[index], place.position < offset else { break }
+            for (index, identity) in observed.identities.enumerated() {
+                guard let place = observed.places[index], place.position < offset else { break }
                 items[received + index] = identity
                 if place.content != identity.content { hasOthers = true }
                 count += 1
@@ -123,20 +123,20 @@ struct ChainWalk: Equatable {
     /// Records an answer. Items that an insert has pushed into this page, or that an inclusive cursor returns again, do
     /// not count as repeats.
     /// - Returns: the items that were received before in this walk, or earlier in the same answer.
-    mutating func receive(_ sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
-        let repeats = repeats(in: sighting, at: offset)
-        if repeats.isEmpty { pushes.add(sighting, at: offset, received: received) } else { isDisordered = true }
+    mutating func receive(_ observed: ObservedPage, at offset: Int) -> Set<Repeat> {
+        let repeats = repeats(in: observed, at: offset)
+        if repeats.isEmpty { pushes.add(observed, at: offset, received: received) } else { isDisordered = true }
         self.repeats.formUnion(repeats)
-        received += sighting.content.count
+        received += observed.content.count
         return repeats
     }
 
-    private func repeats(in sighting: ObservedPage, at offset: Int) -> Set<Repeat> {
-        if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
+    private func repeats(in observed: ObservedPage, at offset: Int) -> Set<Repeat> {
+        if !observed.repeatsItems, observed.isPushed(to: offset) { return [] }
         var keys: Set<UInt64> = []
         var repeats: Set<Repeat> = []
-        for (index, identity) in sighting.identities.enumerated() {
-            let isStoredBefore = sighting.places[index].map { $0.position < offset } ?? false
+        for (index, identity) in observed.identities.enumerated() {
+            let isStoredBefore = observed.places[index].map { $0.position < offset } ?? false
             if !keys.insert(identity.key).inserted || isStoredBefore {
                 repeats.insert(Repeat(key: identity.key, received: received + index))
             }

@@ -22,24 +22,24 @@ struct CursorMerge: Equatable {
 
     /// - Parameters:
     ///   - position: the planned position of the answer's first item.
-    ///   - runs: the held runs, at least from `position` on.
+    ///   - segments: the held segments, at least from `position` on.
     ///   - replacedTo: the end of the cached items that an answer without known items replaces. `nil` means that it
     ///     replaces none. Defaults to nil.
     ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until an answer meets the items behind
     ///     it.
     init(
-        _ sighting: ObservedPage, at position: Int, runs: [Range<Int>], replacedTo: Int? = nil, keepsHole: Bool
+        _ observed: ObservedPage, at position: Int, segments: [Range<Int>], replacedTo: Int? = nil, keepsHole: Bool
     ) {
-        let count = sighting.content.count
-        let known = sighting.places.enumerated().compactMap { index, place in
+        let count = observed.content.count
+        let known = observed.places.enumerated().compactMap { index, place in
             place.map { Alignment.Anchor(cached: $0.position, origin: position + index) }
         }
         let ahead = known.filter { $0.cached >= position }
         let again = Set(known.map(\.cached)).filter { $0 < position }.sorted()
-        let anchors = CursorMerge.near(Alignment(ahead), from: position, count: count, runs: runs)
+        let anchors = CursorMerge.near(Alignment(ahead), from: position, count: count, segments: segments)
         self.position = position - again.count
         if anchors.count == count, anchors.last?.cached == position + count - 1,
-            (0..<count).allSatisfy({ sighting.isHeldAsSent($0) })
+            (0..<count).allSatisfy({ observed.isHeldAsSent($0) })
         {
             step = .same
             hasMet = true
@@ -48,11 +48,11 @@ struct CursorMerge: Equatable {
         // Only an item shows where the cached list continues. A cursor may name a position, so an equal one shows no
         // item.
         let last = anchors.last
-        hasMet = last != nil && sighting.places.last??.position == last?.cached
+        hasMet = last != nil && observed.places.last??.position == last?.cached
         // The answer's items behind the last anchor fill the positions that are not held.
         let behind = last.map { $0.cached + 1 } ?? max(position, replacedTo ?? position)
         let filling = last.map { position + count - 1 - $0.origin } ?? count - again.count
-        let next = runs.first { $0.upperBound > behind }.map { max($0.lowerBound, behind) }
+        let next = segments.first { $0.upperBound > behind }.map { max($0.lowerBound, behind) }
         let free = next.map { $0 - behind } ?? .max
         // The position where the cached list continues behind the answer.
         let rest = behind + min(free, filling)
@@ -61,8 +61,8 @@ struct CursorMerge: Equatable {
         let leaving = again + Set(ahead.map(\.cached)).filter { $0 >= rest }.sorted()
         var pieces: [Rearrangement.Piece] = []
         CursorMerge.keep(0..<position, except: leaving, in: &pieces)
-        let write = sighting.write(0..<count, at: self.position, evidence: .inferred)
-        pieces.append(.written(write, from: sighting.places.map { $0?.position }))
+        let write = observed.write(0..<count, at: self.position, evidence: .inferred)
+        pieces.append(.written(write, from: observed.places.map { $0?.position }))
         if hole > 0 { pieces.append(.gap(hole)) }
         CursorMerge.keep(rest..<Int.max, except: leaving, in: &pieces)
         step = .changed(Rearrangement(pieces))
@@ -85,14 +85,14 @@ struct CursorMerge: Equatable {
     /// answer follow. Up to two pages of held items before all anchors of an answer are gone if the anchors are most of
     /// the answer. In any other case the next answer decides.
     private static func near(
-        _ alignment: Alignment, from position: Int, count: Int, runs: [Range<Int>]
+        _ alignment: Alignment, from position: Int, count: Int, segments: [Range<Int>]
     ) -> [Alignment.Anchor] {
         var near: [Alignment.Anchor] = []
         var before = position
         for (index, anchor) in alignment.anchors.enumerated() {
             let between = before..<max(before, anchor.cached)
             let moved = alignment.moved.count { between.contains($0) }
-            let passed = runs.reduce(-moved) { $0 + $1.clamped(to: between).count }
+            let passed = segments.reduce(-moved) { $0 + $1.clamped(to: between).count }
             let following = alignment.anchors.count - index
             let beginsAnswer = near.isEmpty && following > 1 && 2 * following > count
             guard passed < following || beginsAnswer && passed <= 2 * count else { break }

@@ -95,7 +95,7 @@ struct FetchQueue: Equatable {
     private var ready: [FetchTarget] = []
     private var waiting: [Waiting] = []
     private(set) var inFlight: Set<FetchTarget> = []
-    private var landings = 0
+    private var completions = 0
     private var waited = Duration.zero
     /// When the last probe of an away origin was sent. Its duration counts as waiting.
     private var probedAt: Timestamp?
@@ -143,7 +143,7 @@ struct FetchQueue: Equatable {
 
     mutating func completed(_ target: FetchTarget) {
         inFlight.remove(target)
-        if target.isPage { landings += 1 }
+        if target.isPage { completions += 1 }
         transportFailuresInRow = 0
         originAnswered = true
     }
@@ -246,7 +246,7 @@ struct FetchQueue: Equatable {
 
     private func isOverBudget(_ target: FetchTarget) -> Bool {
         guard let budget = limits.budget, target.isPage else { return false }
-        return landings + inFlight.count(where: \.isPage) >= budget
+        return completions + inFlight.count(where: \.isPage) >= budget
     }
 
     /// Whether requests were sent in this run, and none was answered.

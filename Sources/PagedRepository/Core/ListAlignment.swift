@@ -5,7 +5,7 @@ struct ListAlignment: Equatable {
     /// An item that was seen.
     struct Seen: Equatable {
         var origin: Int
-        var sighting: Int
+        var observed: Int
         var index: Int
         var place: ItemPlace?
     }
@@ -66,15 +66,15 @@ struct ListAlignment: Equatable {
     private static func seen(in sightings: [ObservedPage]) -> [Seen]? {
         var items: [Int: Seen] = [:]
         var keys: [UInt64: Int] = [:]
-        for (number, sighting) in sightings.enumerated() {
-            for (index, identity) in sighting.identities.enumerated() {
-                let origin = sighting.offset + index
+        for (number, observed) in sightings.enumerated() {
+            for (index, identity) in observed.identities.enumerated() {
+                let origin = observed.offset + index
                 if let known = items[origin] {
-                    guard sightings[known.sighting].shows(known.index, asIn: sighting, index) else { return nil }
+                    guard sightings[known.observed].shows(known.index, asIn: observed, index) else { return nil }
                     continue
                 }
                 guard keys.updateValue(origin, forKey: identity.key) == nil else { return nil }
-                items[origin] = Seen(origin: origin, sighting: number, index: index, place: sighting.places[index])
+                items[origin] = Seen(origin: origin, observed: number, index: index, place: observed.places[index])
             }
         }
         return items.values.sorted { $0.origin < $1.origin }
@@ -83,7 +83,7 @@ struct ListAlignment: Equatable {
     private static func stretches(
         _ cached: Reconciler.Cached, _ seen: [Seen], _ alignment: Alignment, end: Int?, bound: Int?, isEndSeen: Bool
     ) -> [AnchoredInterval] {
-        let heldEnd = cached.runs.last?.upperBound ?? 0
+        let heldEnd = cached.segments.last?.upperBound ?? 0
         let cachedEnd = max(cached.length ?? heldEnd, heldEnd)
         // When both ends are known, they serve as an anchor.
         let isOpen = cached.length == nil || end == nil
@@ -95,7 +95,7 @@ struct ListAlignment: Equatable {
             let positions = left.cached + 1..<max(left.cached + 1, right?.cached ?? cachedEnd)
             let origin = left.origin + 1..<max(left.origin + 1, right?.origin ?? originEnd)
             let between = seen.filter { origin.contains($0.origin) }.map(\.origin)
-            let held = cached.runs.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
+            let held = cached.segments.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
             let moved = alignment.moved.filter { positions.contains($0) }
             // A total alone removes no items: the position behind the claimed end must be seen (R20).
             let isLoss =

@@ -112,7 +112,7 @@ struct ListMachine: Equatable {
             let isDue = known.nextAttemptAt.map { $0 <= now || $0 - now > longestPause } ?? false
             guard gate == .perLedger, isDue else {
                 if known.kind != .first { nextFailure = known }
-                return .finished(.notNow)
+                return .finished(.notDue)
             }
         }
         return next(isAutomatic: true)

@@ -24,7 +24,7 @@ extension ListBelief {
         /// Whether a position is missing that the run may request.
         var hasMissing: Bool
         /// Whether this run does not request some positions again, because they failed permanently.
-        var hasGivenUp: Bool
+        var hasAbandonedPages: Bool
     }
 
     /// Decides whether the list is complete. Records what the next pass has to check.
@@ -32,7 +32,7 @@ extension ListBelief {
         let record = end.list.record
         let access = access(end.access)
         if access.supportsRandomAccess, let total = record.total.exactCount, end.list.coverage.headEnd < total,
-            end.list.coverage.runs.count <= 1, pass.fill.emptyFrom != nil, !end.hasGivenUp, !end.hasMissing
+            end.list.coverage.segments.count <= 1, pass.fill.emptyFrom != nil, !end.hasAbandonedPages, !end.hasMissing
         {
             return settleOvercount(total, end, pass)
         }
@@ -79,7 +79,7 @@ extension ListBelief {
         endingAt last: Int, _ total: Int, _ end: PassEnd, _ pass: inout RunPass
     ) -> ListSettlement {
         let isOwnTotal = isOwnTotal(end.list.record)
-        if end.list.isAtWindow, isOwnTotal { return .unchanged }
+        if end.list.isAtResultWindow, isOwnTotal { return .unchanged }
         guard !end.isFirstPass, isWalkedWhole(to: last), isOwnTotal else { return .again }
         if last > total, order.confirmsExcess() {
             pass.walk.mode = .whole

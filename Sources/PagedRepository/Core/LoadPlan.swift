@@ -34,14 +34,14 @@ enum LoadPlan {
             else { return [] }
             return [.cursor(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
-            guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.window else {
+            guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.resultWindow else {
                 // The end of the list is unknown. One page is requested at a time, and its answer shows whether the
                 // list continues.
-                let end = coverage.runs.last?.upperBound ?? 0
+                let end = coverage.segments.last?.upperBound ?? 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
                     + openEnd(end, access, size, overlap, again: max(again, isCheck ? overlap.items : 0))
             }
-            let gaps = coverage.gaps(below: min(length, list.record.window ?? .max))
+            let gaps = coverage.gaps(below: min(length, list.record.resultWindow ?? .max))
             return spans(gaps, access, size, overlap, list)
         }
     }
@@ -51,7 +51,7 @@ enum LoadPlan {
     /// - Parameters:
     ///   - ledger: the ledger entries of the list.
     ///   - now: the storage's time.
-    ///   - pause: the time after which a retryable page that was given up is fetched again. It is also the longest
+    ///   - pause: the time after which a retryable page that was abandoned is fetched again. It is also the longest
     ///     back-off.
     ///   - longest: the longest pause that an origin can request (Retry-After). A later time comes from a clock that
     ///     was set back (R29).

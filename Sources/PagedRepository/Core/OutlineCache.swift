@@ -28,7 +28,7 @@ struct OutlineCache: Equatable {
     /// Returns the positions to read together with leases on `targets`: all that their answers, and those of the
     /// requests in flight, will be compared with.
     ///
-    /// Reading distant targets together would cost more than separate reads. In that case only the surroundings of
+    /// Reading distant targets together would cost more than separate reads. In that case only the outline of
     /// `targets` are returned, or nil when those are distant too.
     static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
         let own = hull(targets, pageSize)
@@ -41,7 +41,7 @@ struct OutlineCache: Equatable {
     private static let mostPages = 16
 
     private static func hull(_ targets: [FetchTarget], _ pageSize: Int) -> Range<Int>? {
-        let ranges = targets.compactMap { $0.surroundings(pageSize: pageSize) }
+        let ranges = targets.compactMap { $0.outlineRange(pageSize: pageSize) }
         guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else { return nil }
         return first..<last
     }
@@ -50,7 +50,7 @@ struct OutlineCache: Equatable {
 extension FetchTarget {
     /// Returns the positions of the list that an expected answer is compared with. Returns nil for targets without a
     /// position.
-    func surroundings(pageSize: Int) -> Range<Int>? {
+    func outlineRange(pageSize: Int) -> Range<Int>? {
         switch self {
         case .firstPage, .probe, .sweep: nil
         case .range(let range, let overlap):

@@ -31,18 +31,18 @@ enum ProbePlanner {
         return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: true, reach)]
     }
 
-    /// Returns where the ends of the held runs would be at the origin if no item had moved.
+    /// Returns where the ends of the held segments would be at the origin if no item had moved.
     private static func edges(of stretch: AnchoredInterval) -> [Int] {
         var edges: [Int] = []
-        for run in stretch.held {
-            let touchesLeft = run.lowerBound == stretch.cached.lowerBound
-            let touchesRight = stretch.right != nil && run.upperBound == stretch.cached.upperBound
+        for segment in stretch.held {
+            let touchesLeft = segment.lowerBound == stretch.cached.lowerBound
+            let touchesRight = stretch.right != nil && segment.upperBound == stretch.cached.upperBound
             switch (touchesLeft, touchesRight) {
             case (true, true): break
-            case (true, false): edges.append(run.upperBound - 1 + stretch.left.shift)
-            case (false, true): edges.append(run.lowerBound + (stretch.right?.shift ?? 0))
+            case (true, false): edges.append(segment.upperBound - 1 + stretch.left.shift)
+            case (false, true): edges.append(segment.lowerBound + (stretch.right?.shift ?? 0))
             case (false, false):
-                let middle = (run.lowerBound + run.upperBound) / 2
+                let middle = (segment.lowerBound + segment.upperBound) / 2
                 edges.append(middle + stretch.left.shift)
                 if let right = stretch.right, right.shift != stretch.left.shift { edges.append(middle + right.shift) }
             }

@@ -4,11 +4,11 @@ import PageModel
 struct RearrangementBuilder {
     private let sightings: [ObservedPage]
     private var pieces: [Rearrangement.Piece] = []
-    private(set) var demoted: [Range<Int>] = []
+    private(set) var markedStale: [Range<Int>] = []
     /// The number of positions laid out, which is also the next position at the origin.
     private var position = 0
     /// Consecutive items of one answer that are being collected into one page.
-    private var pending: (sighting: Int, indices: Range<Int>, from: [Int?])?
+    private var pending: (observed: Int, indices: Range<Int>, from: [Int?])?
 
     init(_ sightings: [ObservedPage]) { self.sightings = sightings }
 
@@ -19,7 +19,7 @@ struct RearrangementBuilder {
             return stretch.right == nil ? keepBehindEnd(stretch) : ()
         }
         if stretch.isOpen {
-            // The end is unknown: seen items come first, and held items stay behind them, demoted.
+            // The end is unknown: seen items come first, and held items stay behind them, marked as stale.
             return layOpen(stretch, seen)
         }
         var next = stretch.origin.lowerBound
@@ -47,7 +47,7 @@ struct RearrangementBuilder {
         }
     }
 
-    /// Lays out positions without seen items. Cached items there are kept and demoted. The rest is a gap.
+    /// Lays out positions without seen items. Cached items there are kept and marked as stale. The rest is a gap.
     private mutating func layUnseen(_ range: Range<Int>, _ stretch: AnchoredInterval) {
         guard !range.isEmpty else { return }
         let start = min(
@@ -70,12 +70,12 @@ struct RearrangementBuilder {
     }
 
     mutating func write(_ item: ListAlignment.Seen) {
-        if let known = pending, known.sighting == item.sighting, known.indices.upperBound == item.index {
+        if let known = pending, known.observed == item.observed, known.indices.upperBound == item.index {
             pending?.indices = known.indices.lowerBound..<item.index + 1
             pending?.from.append(item.place?.position)
         } else {
             flush()
-            pending = (item.sighting, item.index..<item.index + 1, [item.place?.position])
+            pending = (item.observed, item.index..<item.index + 1, [item.place?.position])
         }
     }
 
@@ -94,10 +94,10 @@ struct RearrangementBuilder {
         keep(range, except: moved)
         let after = range.upperBound == .max ? Int.max : position
         guard after > before else { return }
-        if let last = demoted.last, last.upperBound == before {
-            demoted[demoted.count - 1] = last.lowerBound..<after
+        if let last = markedStale.last, last.upperBound == before {
+            markedStale[markedStale.count - 1] = last.lowerBound..<after
         } else {
-            demoted.append(before..<after)
+            markedStale.append(before..<after)
         }
     }
 
@@ -126,7 +126,7 @@ struct RearrangementBuilder {
         guard let page = pending else { return }
         pending = nil
         // The whole answer verifies its seams.
-        let write = sightings[page.sighting].write(page.indices, at: position, evidence: .inferred)
+        let write = sightings[page.observed].write(page.indices, at: position, evidence: .inferred)
         pieces.append(.written(write, from: page.from))
         position += page.indices.count
     }

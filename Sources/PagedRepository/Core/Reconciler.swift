@@ -21,8 +21,8 @@ import PageModel
 struct Reconciler: Equatable {
     /// The facts about the cached list that decide the actions.
     struct Cached: Equatable {
-        /// The held stretches, ascending.
-        var runs: [Range<Int>]
+        /// The held segments, ascending.
+        var segments: [Range<Int>]
         /// The end of the cached list. `nil` means unknown.
         var length: Int?
         /// The number of pages needed to read all held items again.
@@ -85,21 +85,21 @@ struct Reconciler: Equatable {
     var isExplained: Bool {
         var copy = self
         guard case .commit(let repair) = copy.next() else { return false }
-        return repair.demoted.isEmpty
+        return repair.markedStale.isEmpty
     }
 
     /// Adds the answer to a request.
-    mutating func learn(_ sighting: ObservedPage, total now: ListTotal) {
+    mutating func learn(_ observed: ObservedPage, total now: ListTotal) {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
-        if sighting.repeatsItems { isContradicted = true }
-        sightings.append(sighting)
+        if observed.repeatsItems { isContradicted = true }
+        sightings.append(observed)
     }
 
     /// Adds an answer that showed the list moving before page one was requested again (R21).
-    mutating func learn(clue sighting: ObservedPage, total now: ListTotal) {
-        learn(sighting, total: now)
-        if !sighting.content.isEmpty { clues.append(sighting.range) }
+    mutating func learn(clue observed: ObservedPage, total now: ListTotal) {
+        learn(observed, total: now)
+        if !observed.content.isEmpty { clues.append(observed.range) }
     }
 
     /// Whether page one explains the answers that showed the drift: each has an item where page one's shift puts it.
@@ -113,7 +113,7 @@ struct Reconciler: Equatable {
             return .startOver
         }
         let isLost = map.alignment.anchors.isEmpty
-        if isLost, !reach.supportsRandomAccess || requests > Reconciler.triesWhenLost || cached.runs.isEmpty {
+        if isLost, !reach.supportsRandomAccess || requests > Reconciler.triesWhenLost || cached.segments.isEmpty {
             return .replaced
         }
         let unknown = map.stretches.filter(\.isUnknown)

@@ -7,7 +7,7 @@ struct RepairPlan: Equatable {
     /// Ranges that single answers showed, in positions after the change (G1).
     var verified: [Range<Int>] = []
     /// Ranges that are not explained. They stay readable, do not count as held, and are fetched again.
-    var demoted: [Range<Int>] = []
+    var markedStale: [Range<Int>] = []
     var total: ListTotal
     var end: Int?
     /// Whether more than the head was requested.
@@ -19,7 +19,7 @@ struct RepairPlan: Equatable {
 
     /// The edits of the commit, in order. The caller adds the total and the end.
     var edits: [ListEdit] {
-        (isChange ? [.rearrange(rearrangement)] : []) + demoted.map { .markStale($0) }
+        (isChange ? [.rearrange(rearrangement)] : []) + markedStale.map { .markStale($0) }
             + verified.map { .markContiguous($0) }
     }
 
@@ -31,8 +31,8 @@ struct RepairPlan: Equatable {
         for (number, stretch) in map.stretches.enumerated() {
             layout.lay(stretch, bySeen)
             guard number < anchors.count, let item = bySeen[anchors[number].origin] else { continue }
-            let sighting = sightings[item.sighting]
-            if sighting.isHeldAsSent(item.index), isHeadUntouched || item.origin >= sightings[0].content.count {
+            let observed = sightings[item.observed]
+            if observed.isHeldAsSent(item.index), isHeadUntouched || item.origin >= sightings[0].content.count {
                 layout.keep(anchors[number].cached..<anchors[number].cached + 1)
             } else {
                 layout.write(item)
@@ -40,7 +40,7 @@ struct RepairPlan: Equatable {
         }
         rearrangement = Rearrangement(layout.finished())
         verified = sightings.map(\.range).filter { !$0.isEmpty }
-        demoted = layout.demoted
+        markedStale = layout.markedStale
         total = map.total
         end = map.end
         self.hasAsked = hasAsked

@@ -14,15 +14,17 @@ struct RequestBudget: Equatable {
         /// How many requests may go at once after an idle period.
         let burst: Int
         /// The longest pause that an origin can impose.
-        let longestQuiet: Duration
+        let longestRetryAfterHold: Duration
 
         /// - Parameters:
         ///   - concurrency: at least 1.
         ///   - requestsPerSecond: 0.001…1,000. `nil` means no limit.
         ///   - burst: 1…1,000.
-        ///   - longestQuiet: at least 0. Defaults to 60 seconds.
-        init(concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60))
-        {
+        ///   - longestRetryAfterHold: at least 0. Defaults to 60 seconds.
+        init(
+            concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1,
+            longestRetryAfterHold: Duration = .seconds(60)
+        ) {
             self.concurrency = max(1, concurrency)
             interval = requestsPerSecond.map { rate in
                 // NaN counts as the smallest rate.
@@ -30,7 +32,7 @@ struct RequestBudget: Equatable {
                 return .milliseconds(Int64((1_000 / rate).rounded(.up)))
             }
             self.burst = min(max(1, burst), 1_000)
-            self.longestQuiet = max(.zero, longestQuiet)
+            self.longestRetryAfterHold = max(.zero, longestRetryAfterHold)
         }
     }
 
@@ -82,7 +84,7 @@ struct RequestBudget: Equatable {
     mutating func quiet(for pause: Duration, now: Timestamp) {
         look(now)
         // Timestamps have whole milliseconds, so a wait of less than one would be no wait.
-        quiet = max(quiet, .milliseconds(min(pause, limits.longestQuiet).wholeMilliseconds))
+        quiet = max(quiet, .milliseconds(min(pause, limits.longestRetryAfterHold).wholeMilliseconds))
     }
 
     private var untilNextToken: Duration {

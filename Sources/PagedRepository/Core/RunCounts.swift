@@ -7,7 +7,7 @@ struct RunCounts: Equatable {
     /// The number of answers that the origin forbids storing.
     var pagesNotStored = 0
     /// How often answers showed that the list had moved.
-    var driftsSeen = 0
+    var driftsDetected = 0
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
     private(set) var warnings: [String] = []

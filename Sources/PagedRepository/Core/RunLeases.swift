@@ -72,7 +72,7 @@ struct RunLeases {
         synchronize(grant.grantedAt, at: moment)
         // An earlier outline is older than these leases, so it must not decide which pages are left to others.
         outline = nil
-        if let range = request.surroundings, let list = grant.list { outline = OutlineCache(range: range, list: list) }
+        if let range = request.outlineRange, let list = grant.list { outline = OutlineCache(range: range, list: list) }
     }
 
     mutating func forgetOutline() { outline = nil }

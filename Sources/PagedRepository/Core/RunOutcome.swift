@@ -45,7 +45,7 @@ extension ListBelief {
             return .incomplete
         }
         let hasFailures = state?.failures?.isEmpty != true && ending.work != .refresh
-        if state?.isAtWindow == true, !hasFailures { return .limited }
+        if state?.isAtResultWindow == true, !hasFailures { return .limited }
         return isWhole(state) && !hasFailures ? .complete : .incomplete
     }
 

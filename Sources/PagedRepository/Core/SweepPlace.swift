@@ -53,7 +53,8 @@ struct SweepPlace {
     /// or items are held behind it (R53). Returns nil if only later answers can show it.
     func isShort(_ page: FetchedPage) -> Bool? {
         let (start, after) = (question.lowerBound, question.lowerBound + page.content.count)
-        guard page.content.count < question.count, page.hasMore != false, list.record.window ?? .max > after else {
+        guard page.content.count < question.count, page.hasMore != false, list.record.resultWindow ?? .max > after
+        else {
             return false
         }
         if page.hasMore == true { return true }
@@ -63,26 +64,26 @@ struct SweepPlace {
 
     /// Decides about an answer.
     /// - Parameters:
-    ///   - sighting: all items of the answer, with their places in the cached list.
+    ///   - observed: all items of the answer, with their places in the cached list.
     ///   - page: the answer.
-    func step(_ sighting: ObservedPage, _ page: FetchedPage) -> SweepStep {
-        if sighting.repeatsItems { return .moved(nil) }
-        if isEndAgain(sighting, page) {
+    func step(_ observed: ObservedPage, _ page: FetchedPage) -> SweepStep {
+        if observed.repeatsItems { return .moved(nil) }
+        if isEndAgain(observed, page) {
             let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
             return isProven ? end(at: position, nil, page) : .doubtEnd(nil, at: position)
         }
         let overlap = position - question.lowerBound
-        var content = sighting.content
+        var content = observed.content
         if overlap > 0, content.count > 0 {
             // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
-            guard content.count >= overlap, sighting.places[overlap - 1]?.position == position - 1 else {
-                return .moved(sighting)
+            guard content.count >= overlap, observed.places[overlap - 1]?.position == position - 1 else {
+                return .moved(observed)
             }
             content = content.slice(overlap..<content.count)
         }
         guard !content.isEmpty else { return isRecheck ? .moved(nil) : end(at: position, nil, page) }
-        let news = ObservedPage(offset: position, content: content, places: sighting.placesByKey, isEnd: false)
-        let merge = CursorMerge(news, at: position, runs: list.coverage.runs, keepsHole: false)
+        let news = ObservedPage(offset: position, content: content, places: observed.placesByKey, isEnd: false)
+        let merge = CursorMerge(news, at: position, segments: list.coverage.segments, keepsHole: false)
         guard merge.position == position else { return .moved(nil) }
         let after = position + content.count
         var edits = merge.isSame ? [] : merge.edits(news, list)
@@ -125,11 +126,11 @@ struct SweepPlace {
 
     /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has
     /// verified the list up to there.
-    private func isEndAgain(_ sighting: ObservedPage, _ page: FetchedPage) -> Bool {
+    private func isEndAgain(_ observed: ObservedPage, _ page: FetchedPage) -> Bool {
         let count = page.content.count
         guard !isRecheck, count > 0, count <= position, page.hasMore != true, page.next == nil,
             [position - count, 0].contains(where: { first in
-                sighting.places.enumerated().allSatisfy { $1?.position == first + $0 }
+                observed.places.enumerated().allSatisfy { $1?.position == first + $0 }
             })
         else { return false }
         if let total = page.total.exactCount { return total == position && list.record.total.exactCount == position }
@@ -141,16 +142,16 @@ struct SweepPlace {
     /// second answer repeats it (R20).
     private func end(at end: Int, _ swept: SweptPage?, _ page: FetchedPage) -> SweepStep {
         let edits = swept?.edits ?? []
-        if let window = list.record.window, window <= end, list.length > end {
+        if let window = list.record.resultWindow, window <= end, list.length > end {
             // The origin returns no items behind its result window, so held items there are kept.
-            return .end(swept, edits: edits + [.setWindow(end), .setSweep(nil)], isWindow: true)
+            return .end(swept, edits: edits + [.setResultWindow(end), .setSweep(nil)], isWindow: true)
         }
         let isCounted = page.total.exactCount == end && list.record.total.exactCount == end
         if list.heldEnd > end, !isCounted, !witness.confirms(question.lowerBound, end: end) {
             return .doubtEnd(swept, at: end)
         }
         var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil)]
-        if let window = list.record.window, window < end { ending.append(.setWindow(nil)) }
+        if let window = list.record.resultWindow, window < end { ending.append(.setResultWindow(nil)) }
         return .end(swept, edits: edits + ending, isWindow: false)
     }
 }

@@ -88,7 +88,7 @@ extension ListEdit {
         case .dropOlderGenerations: "drop older generations"
         case .setTotal(let total): "set the total to \(total)"
         case .setEnd(let end): "set the end to \(end.map(String.init) ?? "unknown")"
-        case .setWindow(let window): "set the result window to \(window.map(String.init) ?? "none")"
+        case .setResultWindow(let window): "set the result window to \(window.map(String.init) ?? "none")"
         case .validated: "validated"
         case .invalidated: "invalidated"
         case .setFreshFor: "set the freshness"

@@ -9,9 +9,9 @@ struct SyncScheduler {
         var longestPause: Duration
         /// The longest pause before a retry when the origin itself named no time.
         var longestBackOff: Duration = .seconds(300)
-        /// How long after its last attempt a retryable page one that was given up is retried. Without this rule, a
+        /// How long after its last attempt a retryable page one that was abandoned is retried. Without this rule, a
         /// wanted list could stay stale for good.
-        var givenUpPause: Duration = .seconds(300)
+        var abandonedPause: Duration = .seconds(300)
         /// The minimum age of page one before it is fetched again, however soon it goes stale. Without it, an origin
         /// with a freshness of 0 would be fetched without end.
         var shortestAge: Duration = .seconds(1)
@@ -60,7 +60,7 @@ struct SyncScheduler {
         if let failure = list.headFailure {
             // A permanent failure is left to explicit calls (R33).
             let abandoned =
-                failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
+                failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.abandonedPause : nil
             guard let next = failure.nextAttemptAt ?? abandoned else { return nil }
             dueAt = max(dueAt, sanitized(next, of: failure, now))
         }
@@ -108,7 +108,7 @@ extension SyncScheduler {
     init(freshness: FreshnessPolicy, retry: RetrySchedule, shortestAge: Duration = .seconds(1)) {
         rules = Rules(
             freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
-            givenUpPause: retry.cap, shortestAge: shortestAge)
+            abandonedPause: retry.cap, shortestAge: shortestAge)
     }
 }
 
@@ -118,7 +118,7 @@ extension SyncScheduler.List {
         let record = list.record
         self.init(
             query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
-            isInvalidated: record.isInvalidated, isComplete: list.isComplete || list.isAtWindow,
+            isInvalidated: record.isInvalidated, isComplete: list.isComplete || list.isAtResultWindow,
             isSweeping: record.sweep != nil,
             headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
     }

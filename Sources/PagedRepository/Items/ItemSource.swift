@@ -116,7 +116,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
             FetchedPage(
                 content: content, total: page.total, next: handover.next, hasMore: page.hasMore,
                 validator: validator(of: page, request), freshFor: page.freshFor, mayBeStored: page.mayBeStored,
-                lesson: request.target == .first ? lesson : nil))
+                detectedPaging: request.target == .first ? detectedPaging : nil))
     }
 
     /// The text by which a validator names its request: the style, the codec and the requested size.
@@ -146,7 +146,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
         return content
     }
 
-    private var lesson: DetectedPaging {
+    private var detectedPaging: DetectedPaging {
         DetectedPaging(paging: paging, source: ItemSourceNote(codec: codec.name).json)
     }
 

@@ -28,7 +28,7 @@ extension SnapshotBuilder {
     /// items at the same positions.
     func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>) -> ItemWindow<Value> {
         var window = stored
-        window.isKept = false
+        window.isStored = false
         for (offset, page) in served.map({ ($0.offset, $0.page) }) {
             let part = (offset..<offset + page.content.count).clamped(to: window.range)
             let decoded = decode(page.content.slice(part.lowerBound - offset..<part.upperBound - offset))

@@ -27,7 +27,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var freshFor: Duration?
     /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some items
     /// then came with this call, and only the origin can return them again.
-    public var isKept = true
+    public var isStored = true
     /// The version of the list that was read.
     public var version: ListVersion
 

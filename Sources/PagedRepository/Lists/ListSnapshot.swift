@@ -78,7 +78,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
     /// all of the items are then in memory only, while this process uses the list. No other process sees them. When
     /// page one is among them, the list is `stale` at once.
-    public var isKept: Bool
+    public var isStored: Bool
     /// The version of the list that was read.
     public var version: ListVersion
 
@@ -103,7 +103,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         undecodable = []
         damaged = []
         allowsDuplicates = false
-        isKept = true
+        isStored = true
         version = ListVersion(generation: 0, revision: 0)
     }
 

@@ -23,14 +23,14 @@ public enum LoadOutcome: Hashable, Sendable {
     /// A refresh, a reset or `forget` superseded the call. Its result is not in the list.
     case superseded
     /// An automatic trigger did not send a request, because the next attempt after the last failure is not due (R33).
-    case notNow
+    case notDue
 
     /// The outcome for a caller that joined a load under way.
     var joined: LoadOutcome {
         switch self {
         case .loaded(let count): .joined(count)
         case .upToDate: .joined(0)
-        case .changed, .cached, .undecodable, .itemLimitReached, .joined, .endReached, .superseded, .notNow: self
+        case .changed, .cached, .undecodable, .itemLimitReached, .joined, .endReached, .superseded, .notDue: self
         }
     }
 }

@@ -46,7 +46,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     }
 
     /// Fetches page one again, and applies its changes to the rest of the list (R16–R22). If the origin forbids storing
-    /// it, page one is shown alone, in place of the stored list; see `ListSnapshot.isKept`. A refresh supersedes the
+    /// it, page one is shown alone, in place of the stored list; see `ListSnapshot.isStored`. A refresh supersedes the
     /// loading of a next page. Two refreshes are joined into one (R36).
     /// - Throws: the same errors as `load`.
     @discardableResult

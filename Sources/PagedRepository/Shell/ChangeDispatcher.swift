@@ -24,7 +24,7 @@ final class ChangeDispatcher: Sendable {
     }
 
     private struct State {
-        var desk = ChangeScheduler()
+        var scheduler = ChangeScheduler()
         var lists: [ObjectIdentifier: Known] = [:]
         var workers = 0
         var watch: StorageWatch?
@@ -60,7 +60,7 @@ final class ChangeDispatcher: Sendable {
     private func call(_ list: some WatchedList, _ change: (inout ChangeScheduler) -> Void) {
         let missing = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
-            change(&state.desk)
+            change(&state.scheduler)
             return ChangeDispatcher.hire(&state)
         }
         begin(missing)
@@ -71,28 +71,28 @@ final class ChangeDispatcher: Sendable {
     func follow(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
-            return state.desk.follow(query, ObjectIdentifier(list))
+            return state.scheduler.follow(query, ObjectIdentifier(list))
         }
         let watch = watch()
-        watch.observe(query)
-        ignore(before)
+        watch.subscribe(query)
+        unsubscribe(before)
     }
 
     /// Ends the list's observation, and drops its queued notices.
-    func stop(_ list: some WatchedList) { ignore(state.withLock { $0.desk.stop(ObjectIdentifier(list)) }) }
+    func stop(_ list: some WatchedList) { unsubscribe(state.withLock { $0.scheduler.stop(ObjectIdentifier(list)) }) }
 
     /// Removes the list.
     func forget(_ id: ObjectIdentifier) {
-        ignore(
+        unsubscribe(
             state.withLock { state in
                 state.lists[id] = nil
-                return state.desk.forget(id)
+                return state.scheduler.forget(id)
             })
     }
 
-    private func ignore(_ place: ChangeScheduler.Place?) {
+    private func unsubscribe(_ place: ChangeScheduler.Place?) {
         guard case .follows(let query) = place else { return }
-        state.withLock { $0.watch }?.ignore(query)
+        state.withLock { $0.watch }?.unsubscribe(query)
     }
 
     // MARK: The storage
@@ -119,7 +119,7 @@ final class ChangeDispatcher: Sendable {
     private func told(_ notice: StorageNotice) {
         begin(
             state.withLock { state in
-                state.desk.told(notice)
+                state.scheduler.told(notice)
                 return ChangeDispatcher.hire(&state)
             })
     }
@@ -128,7 +128,7 @@ final class ChangeDispatcher: Sendable {
 
     /// Returns the number of tasks to start.
     private static func hire(_ state: inout State) -> Int {
-        let count = min(mostWorkers - state.workers, state.desk.turns)
+        let count = min(mostWorkers - state.workers, state.scheduler.turns)
         state.workers += count
         return count
     }
@@ -140,16 +140,16 @@ final class ChangeDispatcher: Sendable {
     private func work() async {
         while let turn = next() {
             await turn.list.hear(turn.notices)
-            state.withLock { $0.desk.ended(turn.id) }
+            state.withLock { $0.scheduler.ended(turn.id) }
         }
     }
 
     private func next() -> Turn? {
         state.withLock { state in
-            while let (id, notices) = state.desk.next() {
+            while let (id, notices) = state.scheduler.next() {
                 // A list that is being deallocated receives no more notices.
                 if let list = state.lists[id]?.list { return Turn(id: id, list: list, notices: notices) }
-                state.desk.ended(id)
+                state.scheduler.ended(id)
             }
             state.workers -= 1
             return nil

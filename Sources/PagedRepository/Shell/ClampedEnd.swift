@@ -17,7 +17,7 @@ extension SyncRun {
             }),
             try await areHeldAlike(page.content, places, query),
             let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
-            list.coverage.runs.count == 1, list.record.total.exactCount == nil, isStillThere(list)
+            list.coverage.segments.count == 1, list.record.total.exactCount == nil, isStillThere(list)
         else { return false }
         guard pass.witness.confirms(end, end: end) else {
             askWitness(for: .range(range, overlap: 0), end: end)
@@ -55,7 +55,7 @@ extension SyncRun {
         let beginning = positions.firstIndex(of: 0).flatMap { first in
             positions[first...].enumerated().allSatisfy { $1 == $0 } ? first : nil
         }
-        guard list.coverage.headEnd == end, list.coverage.runs.count == 1 else {
+        guard list.coverage.headEnd == end, list.coverage.segments.count == 1 else {
             let isUndecided = queue.inFlight.contains { $0.isPage && $0.offset < start }
             return beginning != nil && isUndecided ? .undecided : nil
         }

@@ -95,25 +95,25 @@ extension SyncRun {
 extension ListOutline {
     /// Whether the last page of a chain has been received, and the chain was not proven to end there (R24).
     var hasNoProvenEnd: Bool {
-        record.end == nil && record.validatedAt != nil && coverage.runs.count == 1
+        record.end == nil && record.validatedAt != nil && coverage.segments.count == 1
             && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
     }
 
     /// Whether the end and the total differ. A run was then stopped before it found the reason.
     var contradictsItself: Bool {
-        record.endContradictsTotal && !isAtWindow
+        record.endContradictsTotal && !isAtResultWindow
     }
 
     /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
     var isExplained: Bool {
-        guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
-        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
+        guard let end = record.end, coverage.segments.count <= 1, coverage.headEnd == end else { return false }
+        return isAtResultWindow || record.total.exactCount.map { $0 == end } ?? true
     }
 }
 
 extension ListState {
     /// Whether the end and the total differ, as for `ListOutline.contradictsItself`.
-    var contradictsItself: Bool { record.endContradictsTotal && isAtWindow != true }
+    var contradictsItself: Bool { record.endContradictsTotal && isAtResultWindow != true }
 }
 
 extension QueryRecord {

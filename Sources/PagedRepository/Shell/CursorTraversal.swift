@@ -6,7 +6,7 @@ extension SyncRun {
     /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
     /// continues behind it.
     func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        let walk = CursorMerge(head, at: 0, runs: list.coverage.runs, keepsHole: true)
+        let walk = CursorMerge(head, at: 0, segments: list.coverage.segments, keepsHole: true)
         var edits = walk.edits(head, list)
         let end = end(of: page)
         if let end { edits.append(.truncate(at: end)) }
@@ -49,7 +49,7 @@ extension SyncRun {
 
     /// Handles the answer for the cursor of the page before `offset`.
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
-        guard let query, let near = try await surroundings(of: offset, query) else { return }
+        guard let query, let near = try await nearbyOutline(of: offset, query) else { return }
         let list = pass.check.opened(near)
         guard leases.asked.under == list.record.version else {
             // Another writer has moved the position since the request (R4).
@@ -83,7 +83,7 @@ extension SyncRun {
         if belief.hidden.isHiding, let position {
             guard let rest = try await newItems(of: page, behind: position, at: place.offset, list) else {
                 // The list moved during the walk.
-                counts.driftsSeen += 1
+                counts.driftsDetected += 1
                 belief.drift.contradicted()
                 return .walkAgain
             }
@@ -91,15 +91,15 @@ extension SyncRun {
         }
         page = place.readable(page, &pass.walk)
         guard !page.content.isEmpty else { return place.step(withoutItems: page, &pass, &belief) }
-        var sighting = try await sighting(
+        var observed = try await observed(
             page, at: place.offset, query, isEnd: page.next == nil, asked: nil, cursor: place.cursor)
-        if page.next != nil, !list.record.allowsDuplicates, let cut = sighting.beginningAgain(behind: place.offset) {
+        if page.next != nil, !list.record.allowsDuplicates, let cut = observed.beginningAgain(behind: place.offset) {
             page.content = page.content.slice(0..<cut)
-            sighting = try await self.sighting(
+            observed = try await self.observed(
                 page, at: place.offset, query, isEnd: false, asked: nil, cursor: place.cursor)
         }
-        page.content = sighting.content
-        return place.step(sighting, page, &pass, &belief)
+        page.content = observed.content
+        return place.step(observed, page, &pass, &belief)
     }
 
     private func carryOut(_ step: ChainStep, at place: ChainPlace) async throws(StorageError) {
@@ -114,7 +114,7 @@ extension SyncRun {
         case .endBehindKnown:
             phase.reachedEnd()
             // Held items from this position on arrived again, so they are not behind the end (R14, R25).
-            let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
+            let known = try await storage.outline(of: list.record.id)?.coverage.segments.first { $0.contains(offset) }
             _ = try await commit(
                 [.setEnd(known?.upperBound ?? offset)], [leases.deleted(offset)], list)
         case .endInDisorder(let end): try await endInDisorder(end, list)
@@ -191,7 +191,7 @@ extension SyncRun {
             return true
         }
         guard let list = try await storage.outline(of: query) else { return false }
-        guard let end = list.record.end, list.coverage.runs.count <= 1, !list.isExplained else { return false }
+        guard let end = list.record.end, list.coverage.segments.count <= 1, !list.isExplained else { return false }
         // Later answers count items that were added since page one. Page one is then requested again, and shows them.
         if list.coverage.headEnd == end, belief.pageOne.total == .exact(end) { return false }
         pass.walk.mode = .untilExplained
@@ -199,9 +199,9 @@ extension SyncRun {
     }
 
     /// Reads the pages at `offset` and the segment behind it, which may be far away.
-    private func surroundings(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
+    private func nearbyOutline(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * belief.sizes.size)
-        if let near, near.coverage.runs.contains(where: { $0.upperBound > offset }) { return near }
+        if let near, near.coverage.segments.contains(where: { $0.upperBound > offset }) { return near }
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
     }
 

@@ -2,7 +2,7 @@ import PageModel
 
 /// One run of a `SyncEngine`: finds due work, starts it, and waits for the next reason to look.
 ///
-/// Owned by one task. Each child task runs one list, and returns its result through the inbox, in order.
+/// Owned by one task. Each child task runs one list, and returns its result through the mailbox, in order.
 final class EngineRun {
     private let engine: SyncEngine
     private let agenda: SyncScheduler
@@ -10,10 +10,10 @@ final class EngineRun {
 
     private let stop: StopRequest
     private var wake: Signal { stop.wake }
-    private let inbox = Mailbox<EndedRun>()
+    private let mailbox = Mailbox<EndedRun>()
     private let news = PendingChanges()
     private var roster = ListRegistry()
-    private var desk: OriginAdmission
+    private var admission: OriginAdmission
     private var gates = OriginGates()
     private var pacing: RunBackoff
     private var nextLook = WakeupTimer()
@@ -30,7 +30,7 @@ final class EngineRun {
         let options = engine.options
         deadRows = DeadRows(engine.storage)
         agenda = SyncScheduler(freshness: options.freshness, retry: options.sync.retry)
-        desk = OriginAdmission(options)
+        admission = OriginAdmission(options)
         pacing = RunBackoff(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
     }
 
@@ -49,7 +49,7 @@ final class EngineRun {
             defer { group.cancelAll() }
             do throws(StorageError) {
                 while !Task.isCancelled, !stop.isTold {
-                    for ended in inbox.take() { try learn(ended) }
+                    for ended in mailbox.take() { try learn(ended) }
                     do throws(StorageError) { try await look(in: &group) } catch { try comeBack(after: error) }
                     await nextLook.over(wake, engine.clock, skew: skew)
                 }
@@ -66,19 +66,20 @@ final class EngineRun {
     private func look(in group: inout DiscardingTaskGroup) async throws(StorageError) {
         nextLook.begin()
         await deadRows.record(at: engine.clock.now())
-        let desk = desk
+        let admission = admission
         let wanted = try await roster.wanted(
-            news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage,
+            news.take(), observed: engine.storage.observedQueries, isRunning: admission.isRunning, in: engine.storage,
             now: engine.clock.now())
         let records = roster.records
         pacing.keep({ records[$0] != nil }, of: records.count)
         let reading = try await engine.storage.due(
             within: agenda.rules.longestPause * 1_000, lists: engine.options.lists,
             isReady: { query in
-                guard !desk.isRunning(query), let record = records[query], let origin = engine.origin(record) else {
+                guard !admission.isRunning(query), let record = records[query], let origin = engine.origin(record)
+                else {
                     return false
                 }
-                return !desk.isUnavailable(origin.name)
+                return !admission.isUnavailable(origin.name)
             })
         let (due, now) = (reading.fetches, reading.readAt)
         skew = now - engine.clock.now()
@@ -93,7 +94,8 @@ final class EngineRun {
             return false
         }
         for job in SyncScheduler.soonest(open) {
-            guard !self.desk.isRunning(job.query), let record = records[job.query], let origin = engine.origin(record),
+            guard !self.admission.isRunning(job.query), let record = records[job.query],
+                let origin = engine.origin(record),
                 mayStart(job, origin, now)
             else { continue }
             if !retries.contains(job) { guard try await stands(job, now) else { continue } }
@@ -120,14 +122,14 @@ final class EngineRun {
     ) {
         isFirstLook = false
         for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, jitter: engine.jitter()) }
-        let away = desk.restore(from: due) { query in records[query].flatMap { engine.origin($0)?.name } }
+        let away = admission.restore(from: due) { query in records[query].flatMap { engine.origin($0)?.name } }
         for origin in away { circuitChanged(origin, to: .open) }
     }
 
     /// Whether the job may start now: it is due, and its origin has room.
     private func mayStart(_ job: SyncScheduler.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
         let dueAt = pacing.start(of: job, now: now)
-        return isGranted(dueAt > now ? .wait(until: dueAt) : desk.answer(at: origin.name, now: now))
+        return isGranted(dueAt > now ? .wait(until: dueAt) : admission.answer(at: origin.name, now: now))
     }
 
     private func isGranted(_ answer: OriginAdmission.Answer) -> Bool {
@@ -145,7 +147,7 @@ final class EngineRun {
         _ job: SyncScheduler.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
         in group: inout DiscardingTaskGroup
     ) {
-        guard isGranted(desk.begin(job.query, at: origin.name, now: now)) else { return }
+        guard isGranted(admission.begin(job.query, at: origin.name, now: now)) else { return }
         var options = engine.options.sync
         options.work = job.work
         options.onlyFinishesSweeps = true
@@ -155,11 +157,11 @@ final class EngineRun {
             key: record.key,
             options: options, clock: engine.clock, jitter: engine.jitter, logger: engine.logger)
         engine.tellBegun(job, record.key)
-        let (wake, inbox) = (wake, inbox)
+        let (wake, mailbox) = (wake, mailbox)
         group.addTask {
             let result: Result<SyncReport, StorageError>
             do throws(StorageError) { result = .success(try await sync.run()) } catch { result = .failure(error) }
-            inbox.put(EndedRun(job: job, origin: origin.name, startedAt: now, result: result))
+            mailbox.put(EndedRun(job: job, origin: origin.name, startedAt: now, result: result))
             wake.raise()
         }
     }
@@ -167,7 +169,7 @@ final class EngineRun {
     // MARK: Results
 
     private func learn(_ ended: EndedRun) throws(StorageError) {
-        desk.ended(ended.job.query)
+        admission.ended(ended.job.query)
         news.ended(ended.job.query)
         let now = now
         let report: SyncReport
@@ -178,7 +180,7 @@ final class EngineRun {
             guard error.mayPass else { throw error }
             return pacing.failed(ended.job, now: now)
         }
-        switch desk.told(OriginAdmission.Word(report, since: ended.startedAt), of: ended.origin, now: now) {
+        switch admission.told(OriginAdmission.Word(report, since: ended.startedAt), of: ended.origin, now: now) {
         case nil: break
         case .away: circuitChanged(ended.origin, to: .open)
         case .back:

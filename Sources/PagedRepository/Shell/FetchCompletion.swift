@@ -11,36 +11,41 @@ extension SyncRun {
 
     /// Whether all answers are full pages at the requested positions, and none contradicts the known total. The planned
     /// requests are then still useful. The result affects only when they are sent.
-    func areAsExpected(_ landings: [FetchCompletion]) -> Bool {
+    func areAsExpected(_ completions: [FetchCompletion]) -> Bool {
         guard let total = leases.outline?.list.record.total else { return false }
-        return landings.allSatisfy { landing in
-            guard case .range(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
+        return completions.allSatisfy { completion in
+            guard case .range(let range, let overlap) = completion.target,
+                case .success(.page(let page)) = completion.result
             else { return false }
             return page.content.count >= overlap + range.count && !total.contradicts(page.total)
         }
     }
 
     /// Returns the answer with its exact total as an estimate, if the origin's totals alternate between values (R25).
-    private func believed(_ landing: FetchCompletion) -> FetchCompletion {
-        guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
-        guard belief.observe(total: total) else { return landing }
+    private func believed(_ completion: FetchCompletion) -> FetchCompletion {
+        guard case .success(.page(var page)) = completion.result, let total = page.total.exactCount else {
+            return completion
+        }
+        guard belief.observe(total: total) else { return completion }
         warn("the origin's total goes up and down, and counts as an estimate")
         page.total = .estimate(total)
-        var landing = landing
-        landing.result = .success(.page(page))
-        return landing
+        var completion = completion
+        completion.result = .success(.page(page))
+        return completion
     }
 
-    /// - Parameter landings: the results, in order of arrival.
-    func handle(_ landings: [FetchCompletion]) async throws(StorageError) {
+    /// - Parameter completions: the results, in order of arrival.
+    func handle(_ completions: [FetchCompletion]) async throws(StorageError) {
         // The order of answers that arrived together is unknown. Sorted by position, each page begins where the one
         // before it ends.
-        var rest = landings.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
+        var rest = completions.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
         while let first = rest.first {
             let together = try await storeTogether(rest)
             if together == 0 { try await handle(first) }
-            for landing in rest.prefix(max(together, 1)) {
-                if landing.target.isPage, !leases.keeps(landing.target.offset) { leases.drop(landing.target.offset) }
+            for completion in rest.prefix(max(together, 1)) {
+                if completion.target.isPage, !leases.keeps(completion.target.offset) {
+                    leases.drop(completion.target.offset)
+                }
             }
             if !leases.keeps(0), !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases.drop(0) }
             rest.removeFirst(max(together, 1))
@@ -50,61 +55,64 @@ extension SyncRun {
     /// Stores the first answers in one transaction, as many as possible; see `SpanBatch`. A page that is shorter than
     /// page one is handled alone (R53).
     /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
-    private func storeTogether(_ landings: ArraySlice<FetchCompletion>) async throws(StorageError) -> Int {
+    private func storeTogether(_ completions: ArraySlice<FetchCompletion>) async throws(StorageError) -> Int {
         guard let outline = leases.outline, !pass.mustRestart else { return 0 }
         var batch = SpanBatch(
             outline, SpanBatch.Rules(access: source.access, fullPage: belief.sizes.full(source.access)), at: storageTime
         )
-        for landing in landings {
-            guard case .range(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
+        for completion in completions {
+            guard case .range(let range, let overlap) = completion.target,
+                case .success(.page(let page)) = completion.result,
                 mayStore(page), page.content.count >= belief.sizes.full(source.access) ?? 0,
                 batch.add(
-                    page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
+                    page, to: range, overlap: overlap, under: completion.asked.under, lease: leases[range.lowerBound],
                     &belief.recent)
             else { break }
         }
-        let together = landings.prefix(batch.parts.count)
+        let together = completions.prefix(batch.parts.count)
         guard !together.isEmpty else { return 0 }
-        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
+        for case (let completion, .success(let answer)) in together.map({ ($0, $0.result) }) {
+            received(answer, completion)
+        }
         if try await store(batch, outline.list) { return together.count }
         // The list has changed since it was read. Each answer is handled alone, with a new read.
-        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) {
-            try await arrived(answer, landing)
+        for case (let completion, .success(let answer)) in together.map({ ($0, $0.result) }) {
+            try await arrived(answer, completion)
         }
         return together.count
     }
 
-    private func handle(_ landing: FetchCompletion) async throws(StorageError) {
-        leases.answered(landing.target.offset)
-        switch landing.result {
+    private func handle(_ completion: FetchCompletion) async throws(StorageError) {
+        leases.answered(completion.target.offset)
+        switch completion.result {
         case .success(let answer):
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
                 counts.originAnswered = true
-                return try await handle(failure, at: landing.target)
+                return try await handle(failure, at: completion.target)
             }
-            if let failure = try await failure(in: answer, to: landing.target) {
+            if let failure = try await failure(in: answer, to: completion.target) {
                 counts.originAnswered = true
-                return try await handle(failure, at: landing.target)
+                return try await handle(failure, at: completion.target)
             }
-            received(answer, landing)
-            try await arrived(answer, landing)
+            received(answer, completion)
+            try await arrived(answer, completion)
         case .failure(let error):
-            try await handle(error, at: landing.target)
+            try await handle(error, at: completion.target)
         }
     }
 
-    private func received(_ answer: PageAnswer, _ landing: FetchCompletion) {
+    private func received(_ answer: PageAnswer, _ completion: FetchCompletion) {
         counts.originAnswered = true
-        queue.completed(landing.target)
-        failures.answered(landing.target.offset)
-        belief.observeLength(of: answer, to: landing.target, source.access)
-        tellAnswered(answer, landing.target)
+        queue.completed(completion.target)
+        failures.answered(completion.target.offset)
+        belief.observeLength(of: answer, to: completion.target, source.access)
+        tellAnswered(answer, completion.target)
     }
 
-    private func arrived(_ answer: PageAnswer, _ landing: FetchCompletion) async throws(StorageError) {
-        leases.beginAnswer(to: landing.asked)
-        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
-        switch landing.target {
+    private func arrived(_ answer: PageAnswer, _ completion: FetchCompletion) async throws(StorageError) {
+        leases.beginAnswer(to: completion.asked)
+        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, completion.target) }
+        switch completion.target {
         case .firstPage:
             leases.keepsHead = false
             try await headArrived(answer)
@@ -113,9 +121,9 @@ extension SyncRun {
         case .probe(let range): return try await probeArrived(answer, range)
         case .sweep(let range): return try await sweepArrived(answer, range)
         }
-        if landing.target == .firstPage, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
+        if completion.target == .firstPage, !leases.hasEnded, reconciliation != nil { leases.keepsHead = true }
         // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
-        if !leases.hasEnded, !leases.keeps(landing.target.offset) { try await release(landing.target) }
+        if !leases.hasEnded, !leases.keeps(completion.target.offset) { try await release(completion.target) }
     }
 
     private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {

@@ -3,7 +3,7 @@ import PageModel
 /// The part of a run that sends requests to the origin, in child tasks.
 extension SyncRun {
     private enum Event: Sendable {
-        /// An answer is in the inbox, unless it was taken together with an earlier one.
+        /// An answer is in the mailbox, unless it was taken together with an earlier one.
         case completed
         /// Half of the duration of a lease has passed.
         case renewalDue
@@ -15,15 +15,15 @@ extension SyncRun {
             // After the last answer, only the alarm is still running.
             defer { group.cancelAll() }
             var isAlarmSet = false
-            let landings = Mailbox<FetchCompletion>()
+            let completions = Mailbox<FetchCompletion>()
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
                     // Skipped targets may have made room for others, or may have been the last ones. So the loop starts
                     // over.
-                    guard try await startReserved(in: &group, landings) else { continue }
+                    guard try await startReserved(in: &group, completions) else { continue }
                     let (targets, action) = nextActions()
-                    guard try await start(targets, in: &group, landings) else { continue }
+                    guard try await start(targets, in: &group, completions) else { continue }
                     if !isAlarmSet, !Task.isCancelled, leases.keepsHead || queue.inFlight.contains(where: \.isPage) {
                         isAlarmSet = true
                         setAlarm(in: &group)
@@ -37,12 +37,12 @@ extension SyncRun {
                     case .wait:
                         switch await group.next() {
                         case .completed:
-                            let come = landings.take()
+                            let come = completions.take()
                             storage.expire()
                             // The next requests are sent before these answers are stored, so that the origin works
                             // meanwhile. This requires that all answers are as expected.
                             if areAsExpected(come) {
-                                _ = try await startReserved(in: &group, landings, besides: come.count)
+                                _ = try await startReserved(in: &group, completions, besides: come.count)
                             }
                             try await handle(come)
                         case .renewalDue:
@@ -95,7 +95,7 @@ extension SyncRun {
     /// Takes the leases of the targets, and sends the requests. Returns false when some targets were left to other
     /// owners.
     private func start(
-        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Mailbox<FetchCompletion>
+        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ completions: Mailbox<FetchCompletion>
     ) async throws(StorageError) -> Bool {
         let pages = targets.filter(\.isPage)
         var granted: [FetchTarget] = []
@@ -108,8 +108,8 @@ extension SyncRun {
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)
-                let looksAtHead = open == [.firstPage] && sight.glance != nil
-                if looksAtHead { request.surroundings = 0..<1 }
+                let looksAtHead = open == [.firstPage] && readExtent.unread != nil
+                if looksAtHead { request.outlineRange = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
                 leases.take(grant, request, at: clock.now())
                 if looksAtHead { lookAtHead(grant.list) }
@@ -123,7 +123,8 @@ extension SyncRun {
             granted = pages
         }
         try await ask(
-            granted + targets.filter { !$0.isPage }, RunLeases.Asked(at: askedAt, under: version), in: &group, landings)
+            granted + targets.filter { !$0.isPage }, RunLeases.Asked(at: askedAt, under: version), in: &group,
+            completions)
         return granted.count == pages.count
     }
 
@@ -131,7 +132,7 @@ extension SyncRun {
     /// them were left to other owners.
     /// - Parameter come: the number of answers that have arrived and still count as in flight.
     private func startReserved(
-        in group: inout TaskGroup<Event>, _ landings: Mailbox<FetchCompletion>, besides come: Int = 0
+        in group: inout TaskGroup<Event>, _ completions: Mailbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
         guard let query, !leases.reserved.targets.isEmpty else { return true }
         let now = clock.now()
@@ -141,7 +142,7 @@ extension SyncRun {
         let started = leases.startReserved(few)
         var version: ListVersion?
         let wanted = try await whatIsWanted(of: started.targets, started.granted, &version, query)
-        try await ask(wanted, RunLeases.Asked(at: storageTime, under: version), in: &group, landings)
+        try await ask(wanted, RunLeases.Asked(at: storageTime, under: version), in: &group, completions)
         return wanted.count == started.targets.count
     }
 
@@ -157,7 +158,7 @@ extension SyncRun {
 
     private func ask(
         _ targets: [FetchTarget], _ asked: RunLeases.Asked, in group: inout TaskGroup<Event>,
-        _ landings: Mailbox<FetchCompletion>
+        _ completions: Mailbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
             let request = try await request(for: target)
@@ -170,7 +171,7 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
-                landings.put(FetchCompletion(target: target, asked: asked, result: result))
+                completions.put(FetchCompletion(target: target, asked: asked, result: result))
                 return .completed
             }
         }
@@ -180,8 +181,8 @@ extension SyncRun {
         switch target {
         case .firstPage:
             var validator: Validator?
-            if !belief.drift.asksUnconditionally, let glance = sight.glance, glance.head != nil {
-                validator = glance.validator
+            if !belief.drift.asksUnconditionally, let unread = readExtent.unread, unread.head != nil {
+                validator = unread.validator
             } else if !belief.drift.asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
                 // A page with damaged bytes is requested without its validator, so that the origin sends its items

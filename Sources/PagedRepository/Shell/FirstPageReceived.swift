@@ -23,7 +23,7 @@ extension SyncRun {
                 isWhole: end(of: page) != nil, isSure: true)
             // Later answers are compared with these items, if the page is stored as received.
             belief.recent.keep(page.content.identities)
-            if let lesson = page.lesson { lesson.warnings.forEach(warn) }
+            if let detectedPaging = page.detectedPaging { detectedPaging.warnings.forEach(warn) }
             try await judge(page)
         }
     }
@@ -31,7 +31,7 @@ extension SyncRun {
     /// Handles a 304. It confirms the page. It confirms the total only if the validator covers the total, or if the 304
     /// contains the total (R16).
     private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
-        if try await isConfirmedAtAGlance(total, validator) { return }
+        if try await isConfirmedWithoutReading(total, validator) { return }
         guard !belief.drift.isSuspicious, let query, let list = try await storage.outline(of: query),
             !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })
@@ -73,7 +73,7 @@ extension SyncRun {
     private func judge(_ page: FetchedPage) async throws(StorageError) {
         belief.pageOne.received = page.content.identities.map(\.key)
         if belief.order.isWalkAgainNeeded(after: belief.pageOne.received) { pass.walk.mode = .whole }
-        if try await isUnchangedAtAGlance(page) { return }
+        if try await isUnchangedWithoutReading(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
         query = known
@@ -213,7 +213,9 @@ extension SyncRun {
         _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn precondition: PagePrecondition? = nil
     ) async throws(StorageError) -> Bool {
         var edits = edits
-        if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
+        if let detectedPaging = page.detectedPaging {
+            edits.append(.describe(paging: detectedPaging.paging, source: detectedPaging.source))
+        }
         var plan = CommitPlan(
             query: list.record.id, version: list.record.version,
             edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [leases.succeeded(0)],

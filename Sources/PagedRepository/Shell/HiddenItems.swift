@@ -53,7 +53,7 @@ extension SyncRun {
             content.count == first.count
         else { return }
         let page = PageWrite(offset: 0, content: content, evidence: .verified, validator: first.validator)
-        // A held page keeps its cursor when the same items are stored again, so its positions are given up first.
+        // A held page keeps its cursor when the same items are stored again, so its positions are abandoned first.
         if try await commit([.markStale(first.range), .insertPage(page)], [], list) { belief.hidden.isHiding = false }
         pass.mustRestart = false
     }

@@ -11,7 +11,7 @@ extension SyncRun {
     ///     do not change the planned requests after the commit. Defaults to false.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         leases.forgetOutline()
-        sight.committed()
+        readExtent.committed()
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
         let request = next.isEmpty ? nil : leaseRequest(next)
         // The duration is used for metrics only, and not for decisions. An injected clock is not precise enough.
@@ -45,7 +45,7 @@ extension SyncRun {
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
             targets.map(\.offset), for: options.lease, by: leases.owner,
-            telling: OutlineCache.around(targets, with: queue.inFlight, pageSize: belief.sizes.size))
+            includingOutline: OutlineCache.around(targets, with: queue.inFlight, pageSize: belief.sizes.size))
     }
 
     /// Renews the leases of this run, because an origin may take longer to answer than a lease lasts (R30).
@@ -76,7 +76,7 @@ extension SyncRun {
     /// - Parameters:
     ///   - targets: the planned targets.
     ///   - granted: the offsets of the granted leases.
-    ///   - version: set to the version of the list as of the first read of its surroundings.
+    ///   - version: set to the version of the list as of the first read of its nearby outline.
     ///   - query: the query of the list.
     func whatIsWanted(
         of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
@@ -88,7 +88,7 @@ extension SyncRun {
                 continue
             }
             wanted.append(target)
-            guard let list = try await surroundings(of: target, query) else { continue }
+            guard let list = try await nearbyOutline(of: target, query) else { continue }
             // The version of the first read counts. Answers are then dropped if the list has moved between two reads.
             version = version ?? list.record.version
             guard isHeld(target, in: list) else { continue }
@@ -110,10 +110,10 @@ extension SyncRun {
 
     /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner
     /// stores them. Returns nil when held positions are no reason to skip the target.
-    private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
+    private func nearbyOutline(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // A walk through held pages, and a check of one, request them again on purpose.
         if case .cursor = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
-        guard let range = target.surroundings(pageSize: belief.sizes.size) else { return nil }
+        guard let range = target.outlineRange(pageSize: belief.sizes.size) else { return nil }
         if let told = leases.outline?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)
     }
@@ -121,7 +121,7 @@ extension SyncRun {
     /// Whether all items that the target would fetch are held.
     /// - Parameters:
     ///   - target: the target.
-    ///   - list: the outline of its surroundings.
+    ///   - list: the outline of the pages near it.
     private func isHeld(_ target: FetchTarget, in list: ListOutline) -> Bool {
         let range =
             switch target {

@@ -6,25 +6,25 @@ extension ListController {
     /// follows them.
     func wasServed(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
-        if offset == 0, unkept?.confirm(page, at: world.clock.now()) == true {
+        if offset == 0, unstored?.confirm(page, at: context.clock.now()) == true {
             // Page one is as it was, so the pages behind it stay.
             try? await rebuild()
             return
         }
-        hasReplacedUnkept = offset == 0 && unkept?.pages.start == 0
-        if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
+        hasReplacedUnstored = offset == 0 && unstored?.pages.start == 0
+        if offset == 0 || unstored?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.itemsEnd
             let pages = emptyPages(behind: start)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
-            unkept = NoStoreList(pages, behind: stored, from: page, at: world.clock.now())
+            unstored = NoStoreList(pages, behind: stored, from: page, at: context.clock.now())
         }
-        guard case .news(let content) = unkept?.pages.take(page, at: offset) else { return }
+        guard case .news(let content) = unstored?.pages.take(page, at: offset) else { return }
         try? await rebuild(telling: append(content))
     }
 
     private func emptyPages(behind start: Int, habits: EphemeralHabits = EphemeralHabits()) -> EphemeralPages {
-        let options = world.options.sync
+        let options = context.options.sync
         return EphemeralPages(
             behind: start, access: source.access, loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit,
             overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0, habits: habits)
@@ -32,14 +32,15 @@ extension ListController {
 
     /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
     func headWasStored() {
-        if unkept?.pages.start == 0 { unkept = nil }
+        if unstored?.pages.start == 0 { unstored = nil }
     }
 
     /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
-        guard let known = unkept else { return stored }
-        guard let snapshot = known.laid(over: stored, skips: world.builder.skips, limit: world.builder.itemLimit) else {
-            unkept = nil
+        guard let known = unstored else { return stored }
+        guard let snapshot = known.laid(over: stored, skips: context.builder.skips, limit: context.builder.itemLimit)
+        else {
+            unstored = nil
             return stored
         }
         return snapshot
@@ -48,17 +49,17 @@ extension ListController {
     /// Fetches the page behind the unstored ones, or all further pages. Requests are sent here and not by a run,
     /// because no other process could use the answers (R30).
     /// - Returns: whether unstored pages are shown.
-    func goOnUnkept(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
-        guard unkept != nil else { return false }
+    func goOnUnstored(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
+        guard unstored != nil else { return false }
         // Another writer may have stored the following page, or another list.
         try await rebuild()
-        guard let first = unkept?.pages.count else { return false }
+        guard let first = unstored?.pages.count else { return false }
         timesReadAgain = 0
         var answers = 0
-        while let target = unkept?.pages.next, machine.isRunning(ticket), !current.isAtItemLimit {
+        while let target = unstored?.pages.next, machine.isRunning(ticket), !current.isAtItemLimit {
             try Task.checkCancellation()
             try await askOn(target, ticket)
-            guard !toTheEnd, let pages = unkept?.pages else { continue }
+            guard !toTheEnd, let pages = unstored?.pages else { continue }
             if pages.count != first || pages.next == nil { break }
             answers += 1
             guard answers < EphemeralPages.mostEmptyAnswers else {
@@ -72,15 +73,15 @@ extension ListController {
         guard let answer = try await answer(to: target, ticket) else { return }
         switch answer {
         case .page(let page):
-            unkept?.attempts = 0
-            switch unkept?.pages.take(page) {
+            unstored?.attempts = 0
+            switch unstored?.pages.take(page) {
             case nil: return
             case .failed(let failure): throw failed(failure)
             case .moved(let surprise): try await readAgain(after: surprise, ticket)
             case .news(let content): try await rebuild(telling: append(content))
             }
         case .pastEnd, .notFound:
-            if let surprise = unkept?.pages.ended() { return try await readAgain(after: surprise, ticket) }
+            if let surprise = unstored?.pages.ended() { return try await readAgain(after: surprise, ticket) }
             try await rebuild()
         case .notModified:
             throw failed(.notModifiedUnasked)
@@ -90,24 +91,24 @@ extension ListController {
     /// Returns the origin's answer. Returns nil when the work is outdated: no item is appended after the list has become
     /// another one (R35).
     private func answer(to target: PageRequest.Target, _ ticket: Int) async throws -> PageAnswer? {
-        let before = unkept?.pages.next
+        let before = unstored?.pages.next
         do {
-            let answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
-            guard machine.isRunning(ticket), unkept?.pages.next == before else { return nil }
+            let answer = try await source.fetch(PageRequest(target, size: context.options.sync.pageSize))
+            guard machine.isRunning(ticket), unstored?.pages.next == before else { return nil }
             return answer
         } catch {
             if Task.isCancelled { throw CancellationError() }
             // The failure of outdated work is not reported.
-            guard machine.isRunning(ticket), unkept?.pages.next == before else { return nil }
-            throw failed(FetchFailure(thrownBySource: error, keepsWords: world.options.sync.recordsErrorText))
+            guard machine.isRunning(ticket), unstored?.pages.next == before else { return nil }
+            throw failed(FetchFailure(thrownBySource: error, keepsWords: context.options.sync.recordsErrorText))
         }
     }
 
     /// Appends the new items of a page.
     /// - Returns: their positions, or nil without new items.
     private func append(_ content: PageContent) -> Range<Int>? {
-        unkept?.append(world.builder.decode(content))
-        guard !content.isEmpty, let end = unkept?.pages.end else { return nil }
+        unstored?.append(context.builder.decode(content))
+        guard !content.isEmpty, let end = unstored?.pages.end else { return nil }
         return end - content.count..<end
     }
 
@@ -116,12 +117,12 @@ extension ListController {
     /// habit of the origin. The third walk accepts inserts, because the list may grow with every request.
     /// - Throws: `ListFailure` when the list keeps changing.
     private func readAgain(after surprise: EphemeralSurprise, _ ticket: Int) async throws {
-        guard let pages = unkept?.pages, pages.start == 0 else {
+        guard let pages = unstored?.pages, pages.start == 0 else {
             throw ListFailure(.refresh, .keptChanging, cause: source.cause)
         }
         // A list that grows faster than it is read has no end.
         timesReadAgain += 1
-        guard timesReadAgain <= world.options.sync.restarts else { throw failed(.keptChanging) }
+        guard timesReadAgain <= context.options.sync.restarts else { throw failed(.keptChanging) }
         var habits = pages.habits
         habits.known.insert(surprise)
         for _ in 0..<3 {
@@ -131,8 +132,8 @@ extension ListController {
                 habits.allowsInserts = habits.known.count > pages.habits.known.count + 1
                 habits.known.insert(another)
             case .whole(let list):
-                unkept = list
-                hasReplacedUnkept = true
+                unstored = list
+                hasReplacedUnstored = true
                 return try await rebuild()
             }
         }
@@ -151,16 +152,16 @@ extension ListController {
         var pages = emptyPages(behind: 0, habits: habits)
         var list: NoStoreList<Value>?
         while let target = list == nil ? PageRequest.Target.first : pages.next, pages.count <= count,
-            pages.end < world.builder.itemLimit || list == nil
+            pages.end < context.builder.itemLimit || list == nil
         {
             try Task.checkCancellation()
             guard let answer = try await answer(to: target, ticket) else { return .outdated }
             switch answer {
             case .page(let page):
                 let step = pages.take(page)
-                if list == nil { list = NoStoreList(pages, behind: stored, from: page, at: world.clock.now()) }
+                if list == nil { list = NoStoreList(pages, behind: stored, from: page, at: context.clock.now()) }
                 switch step {
-                case .news(let content): list?.append(world.builder.decode(content))
+                case .news(let content): list?.append(context.builder.decode(content))
                 case .moved(let surprise): return .moved(surprise)
                 case .failed(let failure): throw failed(failure)
                 }
@@ -178,18 +179,18 @@ extension ListController {
     /// Returns a failure whose retry requests the same page (R37). The page has no ledger entry, so only this failure
     /// holds the time of the next attempt.
     private func failed(_ failure: FetchFailure) -> ListFailure {
-        let attempt = (unkept?.attempts ?? 0) + 1
-        unkept?.attempts = attempt
-        let now = world.clock.now()
-        let next = world.options.sync.retry.nextAttempt(
-            after: failure, attempt: attempt, now: now, jitter: world.jitter())
+        let attempt = (unstored?.attempts ?? 0) + 1
+        unstored?.attempts = attempt
+        let now = context.clock.now()
+        let next = context.options.sync.retry.nextAttempt(
+            after: failure, attempt: attempt, now: now, jitter: context.jitter())
         return ListFailure(.next, failure, nextAttemptAt: next, cause: source.cause)
     }
 
     /// Returns a snapshot of the stored list, without unstored pages.
     private func stored() async throws(StorageError) -> ListSnapshot<Value> {
         if query == nil { query = try await known() }
-        guard let query, let built = try await world.builder.build(query, reusing: shownPages),
+        guard let query, let built = try await context.builder.build(query, reusing: shownPages),
             isOurs(built.record)
         else { return ListSnapshot() }
         return built.snapshot

@@ -7,19 +7,19 @@ extension ListController: WatchedList {
     /// Returns a stream of snapshots from now on. They include changes by other writers.
     nonisolated func listen() -> AsyncStream<ListSnapshot<Value>> {
         let stream = snapshots.stream { self.left() }
-        world.lookout.came(to: self)
+        context.dispatcher.came(to: self)
         return stream
     }
 
     nonisolated func listenToEvents() -> AsyncStream<ListEvent<Value>> {
         let stream = events.stream { self.left() }
-        world.lookout.came(to: self)
+        context.dispatcher.came(to: self)
         return stream
     }
 
     /// Ends the observation after the last listener has left. The list may then be evicted (R40).
     private nonisolated func left() {
-        if !hasListeners { world.lookout.left(self) }
+        if !hasListeners { context.dispatcher.left(self) }
     }
 
     /// Observes the query. A list that is not stored yet observes all queries, because another writer may begin it.
@@ -28,14 +28,14 @@ extension ListController: WatchedList {
     func observe() -> Bool {
         guard hasListeners, place != .follows(query) else { return false }
         place = .follows(query)
-        world.lookout.follow(query, self)
+        context.dispatcher.follow(query, self)
         return true
     }
 
     func stopObserving() {
         guard place != .nowhere else { return }
         place = .nowhere
-        world.lookout.stop(self)
+        context.dispatcher.stop(self)
     }
 
     func hear(_ notices: [StorageNotice]) async {

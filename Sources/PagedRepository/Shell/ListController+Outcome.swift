@@ -5,7 +5,7 @@ extension ListController {
     /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that it
     /// does not end so.
     var stop: Range<Int>? {
-        world.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
+        context.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
     }
 
     /// The failure of a load behind an item that does not decode, when the codec stops there.
@@ -40,10 +40,10 @@ extension ListController {
             if now.isVoid, let counted = now.total.count {
                 return .failure(ListFailure(before.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
             }
-            let isChanged = report.reconciliation.isChange || hasReplacedUnkept
+            let isChanged = report.reconciliation.isChange || hasReplacedUnstored
             return .success(outcome(from: before, to: now) ?? (isChanged && before.isLoaded ? .changed : .upToDate))
         case .next, .all:
-            let isServed = report.pagesNotStored > 0 && !now.isKept
+            let isServed = report.pagesNotStored > 0 && !now.isStored
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
             if let stopFailure { return .failure(stopFailure) }
@@ -85,19 +85,19 @@ extension ListController {
     /// Converts a time of the storage into a time of this list's clock (R52).
     func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
         guard let moment, let readAt = report.state?.readAt else { return moment }
-        return world.clock.now() + (moment - readAt)
+        return context.clock.now() + (moment - readAt)
     }
 
     /// Whether a whole load has ended without the end of the list, because answers contradicted each other. Further loads
     /// would repeat that for ever (R24).
     private func isDeadEnd(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
-        work == .all && report.outcome == .unproven && current.hasMore && current.isKept && !current.isAtItemLimit
+        work == .all && report.outcome == .unproven && current.hasMore && current.isStored && !current.isAtItemLimit
             && !Task.isCancelled
     }
 
     /// Whether a whole load has left items out that it could have shown.
     private func isShort(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
-        guard work == .all, current.hasMore, current.isKept, !current.isAtItemLimit, !Task.isCancelled else {
+        guard work == .all, current.hasMore, current.isStored, !current.isAtItemLimit, !Task.isCancelled else {
             return false
         }
         return report.outcome != .limited
@@ -113,7 +113,7 @@ extension ListController {
     }
 
     private func held(_ snapshot: ListSnapshot<Value>) -> Int {
-        let end = world.builder.stops ? snapshot.undecodable.first?.lowerBound ?? .max : .max
+        let end = context.builder.stops ? snapshot.undecodable.first?.lowerBound ?? .max : .max
         return snapshot.segments.reduce(0) { $0 + ($1.isHeld && $1.offset < end ? $1.items.count : 0) }
     }
 }

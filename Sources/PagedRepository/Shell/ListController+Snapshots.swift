@@ -23,8 +23,8 @@ extension ListController {
     /// Returns the id of the stored query. Returns nil when the list is not stored, or belongs to another owner (R45).
     /// A request to the origin then reports the reason.
     func known() async throws(StorageError) -> QueryID? {
-        guard let record = try await world.storage.query(key), isOurs(record) else { return nil }
-        world.queries.keep(record.id, key, cost: 1)
+        guard let record = try await context.storage.query(key), isOurs(record) else { return nil }
+        context.queries.keep(record.id, key, cost: 1)
         return record.id
     }
 
@@ -44,9 +44,9 @@ extension ListController {
     /// Returns nil when the list must be read.
     nonisolated func settledFreshness() -> Freshness?? {
         guard let basis = settled.withLock({ $0 }) else { return nil }
-        let now = world.clock.now()
-        guard basis.mark.holds(world.storage.changeCount(of: basis.record.id), now: now) else { return nil }
-        return .some(world.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
+        let now = context.clock.now()
+        guard basis.mark.holds(context.storage.changeCount(of: basis.record.id), now: now) else { return nil }
+        return .some(context.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
     }
 
     /// Returns the published snapshot, if it matches the storage and its freshness is current. Returns nil when the
@@ -75,7 +75,7 @@ extension ListController {
     func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
-        var seen = try await read(query ?? world.queries.element(key))
+        var seen = try await read(query ?? context.queries.element(key))
         if seen == nil {
             // The list is not known yet. Or another repository or process has purged it, and it may have been stored
             // again.
@@ -100,7 +100,7 @@ extension ListController {
         // Unstored pages are shown over the stored ones. Such a snapshot has no basis, because it also changes without
         // a change to the storage.
         // The snapshot of a forgotten list has none, because the next `load` shows whether the list has more.
-        if unkept == nil, !isForgotten { settle(seen?.basis) }
+        if unstored == nil, !isForgotten { settle(seen?.basis) }
         // A listener that arrived during the read has missed the notices of that time, so the list is read again.
         guard observe(), settledFreshness() == nil else { return }
         // The published snapshot remains if this read fails. The next listener tries again.
@@ -118,10 +118,10 @@ extension ListController {
     /// Reads the list. Returns nil when no such query exists, or when the record is not this list.
     private func read(_ query: QueryID?) async throws(StorageError) -> Seen? {
         guard let query else { return nil }
-        let now = world.clock.now()
+        let now = context.clock.now()
         // The change count is read first. A commit during the read then results in another count.
-        let count = world.storage.changeCount(of: query)
-        guard let built = try await world.builder.build(query, reusing: shownPages), isOurs(built.record) else {
+        let count = context.storage.changeCount(of: query)
+        guard let built = try await context.builder.build(query, reusing: shownPages), isOurs(built.record) else {
             return nil
         }
         let basis = count.map {
@@ -145,7 +145,7 @@ extension ListController {
     func showNothing() {
         query = nil
         shownPages = [:]
-        unkept = nil
+        unstored = nil
         toldUndecodable = []
         settle(nil)
         builds.begun += 1

@@ -7,9 +7,9 @@ extension ListController {
     func invalidate() async throws(StorageError) {
         // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
-            guard let record = try await world.storage.query(key), source.mayServe(record) else { return }
+            guard let record = try await context.storage.query(key), source.mayServe(record) else { return }
             let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
-            if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
+            if case .committed = try await context.storage.commit(plan) { return try await rebuild() }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
@@ -17,8 +17,8 @@ extension ListController {
     /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
     /// that belongs to another owner (R45).
     func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
-        guard let record = try await world.storage.query(key), source.mayServe(record) else { return nil }
+        guard let record = try await context.storage.query(key), source.mayServe(record) else { return nil }
         guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }
-        return try await world.storage.changes(of: record.id, since: version, limit: max(1, limit))
+        return try await context.storage.changes(of: record.id, since: version, limit: max(1, limit))
     }
 }

@@ -33,18 +33,18 @@ extension ListController {
         case .start(let work, let ticket, let superseded):
             if let superseded { drop(superseded) }
             publish(current)
-            tasks[ticket] = Task(executorPreference: world.executor) { await self.run(work, ticket) }
+            tasks[ticket] = Task(executorPreference: context.executor) { await self.run(work, ticket) }
             return try await outcome(of: ticket)
         }
     }
 
     private func run(_ work: ListMachine.Work, _ ticket: Int) async {
-        hasReplacedUnkept = false
-        let entry = world.runs.enter(key)
-        defer { world.runs.leave(entry) }
+        hasReplacedUnstored = false
+        let entry = context.runs.enter(key)
+        defer { context.runs.leave(entry) }
         let before = current
         if work == .next, let failure = stopFailure { return finish(ticket, .failure(failure)) }
-        if work == .next, await runUnkept(ticket) { return }
+        if work == .next, await runUnstored(ticket) { return }
         do {
             // Without these items the list would end before them, whatever is loaded behind them.
             if work == .next, let damaged = before.damageAtEnd {
@@ -53,11 +53,11 @@ extension ListController {
             var report = try await sync(work.syncWork, ticket)
             var ended = work
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }
-            if work == .all, report.headFailure == nil { _ = try await goOnUnkept(toTheEnd: true, ticket) }
+            if work == .all, report.headFailure == nil { _ = try await goOnUnstored(toTheEnd: true, ticket) }
             if work == .refresh, report.headFailure == nil, current.isEmptyWithMore, machine.isRunning(ticket) {
                 // A screen without rows could not ask for the next page.
                 ended = .next
-                if try await !goOnUnkept(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
+                if try await !goOnUnstored(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
             }
             finish(ticket, ending(of: ended, report, before))
         } catch {
@@ -68,13 +68,13 @@ extension ListController {
 
     /// Runs a part of the work, and shows its result.
     private func sync(_ work: SyncOptions.Work, _ ticket: Int) async throws -> SyncReport {
-        var options = world.options.sync
+        var options = context.options.sync
         options.work = work
         // Items behind the limit could not be shown.
-        if work == .everything { options.mostItems = world.builder.itemLimit }
+        if work == .everything { options.mostItems = context.builder.itemLimit }
         let sync = ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            jitter: world.jitter, logger: world.logger)
+            storage: context.storage, source: source, key: key, options: options, clock: context.clock,
+            jitter: context.jitter, logger: context.logger)
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
         // The events of the run are handled here, in order, while the run continues.
         async let running: SyncReport = {
@@ -90,17 +90,17 @@ extension ListController {
 
     /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
     /// work needs a run.
-    private func runUnkept(_ ticket: Int) async -> Bool {
+    private func runUnstored(_ ticket: Int) async -> Bool {
         hasHeardMeanwhile = false
         let before = current
         do {
-            guard try await goOnUnkept(toTheEnd: false, ticket) else { return false }
+            guard try await goOnUnstored(toTheEnd: false, ticket) else { return false }
             let now = current
             finish(
                 ticket,
                 .success(
                     outcome(from: before, to: now)
-                        ?? (now.hasMore ? hasReplacedUnkept ? .changed : .upToDate : .endReached)))
+                        ?? (now.hasMore ? hasReplacedUnstored ? .changed : .upToDate : .endReached)))
         } catch {
             finish(ticket, .failure(error))
         }
@@ -175,17 +175,17 @@ extension ListController {
     /// - Returns: the positions of the marked items. `nil` means that no page was marked.
     private func markUnusable(_ positions: [Range<Int>]) async throws -> Range<Int>? {
         // Pages in memory are fetched again with page one.
-        let stored = 0..<(unkept?.pages.start ?? .max)
+        let stored = 0..<(unstored?.pages.start ?? .max)
         let known = Set(positions)
         let ranges = Set(current.unusable + current.undecodable).intersection(known).subtracting(refetched).filter {
             $0.upperBound <= stored.upperBound
         }.sorted { $0.lowerBound < $1.lowerBound }
         guard let first = ranges.map(\.lowerBound).min(), let end = ranges.map(\.upperBound).max(), let query,
-            let list = try await world.storage.outline(of: query)
+            let list = try await context.storage.outline(of: query)
         else { return nil }
         refetched.formUnion(ranges)
         let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .markStale($0) })
-        guard case .committed = try await world.storage.commit(plan) else { return nil }
+        guard case .committed = try await context.storage.commit(plan) else { return nil }
         return first..<end
     }
 
@@ -194,11 +194,11 @@ extension ListController {
     private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {
         guard machine.isRunning(ticket), let range = try await markUnusable(before.unusable + before.undecodable)
         else { return }
-        var options = world.options.sync
+        var options = context.options.sync
         options.work = .positions(range)
         let report = try await ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            jitter: world.jitter, logger: world.logger
+            storage: context.storage, source: source, key: key, options: options, clock: context.clock,
+            jitter: context.jitter, logger: context.logger
         ).run()
         try await renew()
         // Failures of earlier runs are no failure of a cancelled load (X12).
@@ -223,7 +223,7 @@ extension ListController {
                 }
             }
         } onCancel: {
-            Task(executorPreference: world.executor) { await self.gaveUp(ticket, number) }
+            Task(executorPreference: context.executor) { await self.gaveUp(ticket, number) }
         }
     }
 

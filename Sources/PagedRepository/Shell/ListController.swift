@@ -12,7 +12,7 @@ actor ListController<Value: Sendable> {
     nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
 
     let key: QueryKey
-    let world: RepositoryContext<Value>
+    let context: RepositoryContext<Value>
     let source: RememberingSource
     /// Identifies calls of this list by its own source.
     let call: SourceCall
@@ -44,11 +44,11 @@ actor ListController<Value: Sendable> {
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
-    var unkept: NoStoreList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    var unstored: NoStoreList<Value>? { didSet { settled.withLock { $0 = nil } } }
     /// How often the load under way has read the unstored pages again from page one.
     var timesReadAgain = 0
     /// Whether the work under way has replaced unstored pages by a changed page one.
-    var hasReplacedUnkept = false
+    var hasReplacedUnstored = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
     var recordedFailure: ListFailure?
     /// The undecodable positions that an event has reported last.
@@ -60,20 +60,20 @@ actor ListController<Value: Sendable> {
     /// because an origin may always send such bytes.
     var refetched: Set<Range<Int>> = []
 
-    init(key: QueryKey, world: RepositoryContext<Value>, source: any PageSource) {
+    init(key: QueryKey, context: RepositoryContext<Value>, source: any PageSource) {
         self.key = key
-        self.world = world
-        self.call = SourceCall(world.storage, key)
-        let shown: any PageSource = world.options.isEphemeral ? EphemeralSource(source: source) : source
+        self.context = context
+        self.call = SourceCall(context.storage, key)
+        let shown: any PageSource = context.options.isEphemeral ? EphemeralSource(source: source) : source
         self.source = RememberingSource(shown, for: call)
-        prefetch = Prefetch(distance: world.options.prefetchDistance, limit: world.options.prefetchLimit)
-        let retry = world.options.sync.retry
+        prefetch = Prefetch(distance: context.options.prefetchDistance, limit: context.options.prefetchLimit)
+        let retry = context.options.sync.retry
         machine = ListMachine(
-            gate: world.options.automaticRetry == .never ? .never : .perLedger,
+            gate: context.options.automaticRetry == .never ? .never : .perLedger,
             longestPause: max(retry.cap, retry.longestRetryAfter))
     }
 
-    deinit { world.lookout.forget(ObjectIdentifier(self)) }
+    deinit { context.dispatcher.forget(ObjectIdentifier(self)) }
 
     // MARK: Calls
 
@@ -83,7 +83,7 @@ actor ListController<Value: Sendable> {
         guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else {
             return nil
         }
-        world.reads.asked(Metric.Cached(snapshot.freshness))
+        context.reads.asked(Metric.Cached(snapshot.freshness))
         return outcome
     }
 
@@ -92,13 +92,13 @@ actor ListController<Value: Sendable> {
         if policy != .cacheOnly { removalsForGood = [] }
         do { try await renew() } catch { throw storageFailed(error) }
         machine.storageWasRead()
-        world.reads.asked(Metric.Cached(current.freshness))
+        context.reads.asked(Metric.Cached(current.freshness))
         // The snapshot of a forgotten list has no further items, which is no end of the list.
         if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
             return try await refresh()
         } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
-            world.logger.debug(
+            context.logger.debug(
                 "serving cached items", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
             return .cached
         }
@@ -155,7 +155,7 @@ actor ListController<Value: Sendable> {
         if let position { prefetch.looked(at: position) }
         while !isForgotten, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
-            let answer = machine.nextByItself(now: world.clock.now())
+            let answer = machine.nextByItself(now: context.clock.now())
             if case .join = answer {
                 // The visible item waits for this load, which its other callers may leave.
                 do { _ = try await perform(answer) } catch is CancelledWork { continue } catch { return }
@@ -177,7 +177,7 @@ actor ListController<Value: Sendable> {
 
     nonisolated func beginPrefetching(from position: Int?) {
         prefetches.withLock { $0 += 1 }
-        Task(executorPreference: world.executor) {
+        Task(executorPreference: context.executor) {
             await self.appeared(position)
             await self.ended()
         }
@@ -246,14 +246,14 @@ actor ListController<Value: Sendable> {
     func reset() async throws {
         let removal = supersede()
         // A removal for good waits for this one, whose pin would otherwise return after it.
-        let entry = world.runs.enter(key)
-        defer { world.runs.leave(entry) }
+        let entry = context.runs.enter(key)
+        defer { context.runs.leave(entry) }
         do {
-            try await world.runs.duringReset(of: key) {
-                guard let known = try await world.storage.query(key) else { return }
-                _ = try await world.storage.purge([known.id])
+            try await context.runs.duringReset(of: key) {
+                guard let known = try await context.storage.query(key) else { return }
+                _ = try await context.storage.purge([known.id])
                 // The pin belongs to the list and not to its items.
-                if known.isPinned, !isForgotten { try await world.storage.pin(key) }
+                if known.isPinned, !isForgotten { try await context.storage.pin(key) }
             }
         } catch {
             wasNotRemoved(removal)

@@ -134,7 +134,7 @@ extension ListEdit {
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
         case .markContiguous, .touchPage, .startGeneration, .markStale, .truncate, .dropOlderGenerations, .setTotal,
             .setEnd,
-            .setWindow,
+            .setResultWindow,
             .validated,
             .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
             0

@@ -9,7 +9,7 @@ extension SyncRun {
     /// in flight, and stores those that may be stored.
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         counts.pagesNotStored += 1
-        for warning in page.lesson?.warnings ?? [] { warn(warning) }
+        for warning in page.detectedPaging?.warnings ?? [] { warn(warning) }
         warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
         queue.stop()
         switch target {

@@ -48,7 +48,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
             return nil
         }
         var snapshot = isWhole ? ListSnapshot<Value>() : stored
-        snapshot.isKept = false
+        snapshot.isStored = false
         if isWhole {
             snapshot.version = stored.version
             snapshot.failingPages = stored.failingPages

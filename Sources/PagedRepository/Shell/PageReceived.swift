@@ -220,7 +220,7 @@ extension SyncRun {
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
         belief.drift.moved(page, at: offset, isEnd: isEnd, isCounted: isCounted)
         pass.mustRestart = true
-        counts.driftsSeen += 1
+        counts.driftsDetected += 1
         queue.clear()
         telemetry.logger.debug("the list moved while it was read")
     }

@@ -44,7 +44,7 @@ extension StorageNotice {
         guard case .changed(let set) = self else { return true }
         return set.changes.contains { change in
             switch change {
-            case .registered, .described, .ledger, .purged, .validated, .demoted, .dropped: true
+            case .registered, .described, .ledger, .purged, .validated, .markedStale, .dropped: true
             case .stored, .rearranged, .confirmed, .generationBegan, .olderGenerationsDropped, .truncated, .total, .end:
                 false
             }

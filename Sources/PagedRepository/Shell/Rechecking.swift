@@ -50,12 +50,12 @@ extension SyncRun {
     private func reopenWindow(_ query: QueryID, _ checked: Int?) async throws(StorageError) {
         guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
-            let list = try await storage.outline(of: query), list.isAtWindow, let end = list.record.window,
+            let list = try await storage.outline(of: query), list.isAtResultWindow, let end = list.record.resultWindow,
             checked == end
                 || RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
                     .contains(where: { $0.upperBound == end })
         else { return }
-        if try await commit([.setWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
+        if try await commit([.setResultWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
     }
 
     /// Returns the held pages whose last request failed, and that were not confirmed since. A walk or a sweep requested
@@ -64,7 +64,7 @@ extension SyncRun {
     private func failedPages(
         _ query: QueryID, in range: Range<Int>? = nil
     ) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
-        guard !sight.isSettled, let list = try await storage.outline(of: query), range != nil || list.isComplete,
+        guard !readExtent.isSettled, let list = try await storage.outline(of: query), range != nil || list.isComplete,
             !list.record.allowsDuplicates
         else { return [] }
         let suppressed = suppressedPlaces(of: list)
@@ -168,7 +168,7 @@ extension SyncRun {
         // Background work starts no sweep of its own accord. This one has a reason.
         passes.sweep.isBegun = true
         belief.drift.asksUnconditionally = true
-        sight = .whole
+        readExtent = .whole
         belief.drift.suspect()
         queue.clear()
     }

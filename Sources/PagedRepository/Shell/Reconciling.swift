@@ -14,7 +14,7 @@ extension SyncRun {
 
     /// Finds and repairs the changes in the list, after page one has changed.
     func reconcile(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        let head = try await sighting(page, at: 0, list.record.id, isEnd: end(of: page) != nil, asked: nil)
+        let head = try await observed(page, at: 0, list.record.id, isEnd: end(of: page) != nil, asked: nil)
         var page = page
         page.content = head.content
         // Items cannot be located if ids repeat, or if the origin has only one page (R25).
@@ -31,12 +31,12 @@ extension SyncRun {
         var machine = Reconciler(
             head: head, total: page.total,
             cached: Reconciler.Cached(
-                runs: list.coverage.runs, length: list.record.end ?? list.record.total.exactCount,
+                segments: list.coverage.segments, length: list.record.end ?? list.record.total.exactCount,
                 pages: (list.coverage.count + size - 1) / max(size, 1)),
             reach: Reconciler.Reach(
                 pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid,
                 supportsRandomAccess: !isChain,
-                window: list.record.window ?? .max),
+                window: list.record.resultWindow ?? .max),
             isSuspicious: belief.drift.isSuspicious)
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
@@ -48,10 +48,10 @@ extension SyncRun {
             return try await store(clues, list.record.id)
         }
         for clue in clues {
-            var sighting = try await sighting(
+            var observed = try await observed(
                 clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
-            sighting.isWitnessed = clue.isEnd
-            machine.learn(clue: sighting, total: clue.page.total)
+            observed.isWitnessed = clue.isEnd
+            machine.learn(clue: observed, total: clue.page.total)
             counts.pagesFetched += 1
         }
         reconciliation = Reconciliation(machine: machine, page: page, list: list)
@@ -103,8 +103,9 @@ extension SyncRun {
         let page = work.page
         // Pages that other writers stored during the probes are not part of the decision. Page one is fetched again
         // (R4), at most twice.
-        if repair.isChange || !repair.demoted.isEmpty, belief.drift.mayLookAgain,
-            let now = try await storage.outline(of: work.list.record.id), now.coverage.runs != work.list.coverage.runs
+        if repair.isChange || !repair.markedStale.isEmpty, belief.drift.mayLookAgain,
+            let now = try await storage.outline(of: work.list.record.id),
+            now.coverage.segments != work.list.coverage.segments
         {
             belief.drift.lookedAgain()
             return askAgain()
@@ -143,9 +144,9 @@ extension SyncRun {
                 EndOfList.decide(
                     page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
                 == .end(at: range.lowerBound + page.content.count)
-            let sighting = try await sighting(
+            let observed = try await observed(
                 page, at: range.lowerBound, work.list.record.id, isEnd: isEnd || page.content.isEmpty, asked: range)
-            work.machine.learn(sighting, total: page.total)
+            work.machine.learn(observed, total: page.total)
         case .pastEnd, .notFound, .notModified:
             work.machine.learn(
                 ObservedPage(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true),
@@ -164,7 +165,7 @@ extension SyncRun {
 
     /// Returns the answer with the positions of its items in the cached list. Items that equal stored ones as JSON get
     /// the stored bytes.
-    func sighting(
+    func observed(
         _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?,
         cursor: PageCursor? = nil
     ) async throws(StorageError) -> ObservedPage {

@@ -18,7 +18,7 @@ final class RepositoryContext<Value: Sendable>: Sendable {
     /// The runs under way for all lists, and for windows.
     let runs: RunRoster
     /// Receives the storage's notices for all lists.
-    let lookout: ChangeDispatcher
+    let dispatcher: ChangeDispatcher
 
     init(
         options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock,
@@ -34,7 +34,7 @@ final class RepositoryContext<Value: Sendable>: Sendable {
         self.queries = queries
         self.executor = executor
         runs = RunRoster()
-        lookout = ChangeDispatcher(builder.storage, on: executor)
+        dispatcher = ChangeDispatcher(builder.storage, on: executor)
     }
 
     /// The same repository with other options, for one list.
@@ -44,6 +44,6 @@ final class RepositoryContext<Value: Sendable>: Sendable {
             storage: other.storage, codec: other.builder.codec, cache: other.builder.cache, policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
         (storage, clock, jitter, logger) = (other.storage, other.clock, other.jitter, other.logger)
-        (queries, executor, runs, lookout) = (other.queries, other.executor, other.runs, other.lookout)
+        (queries, executor, runs, dispatcher) = (other.queries, other.executor, other.runs, other.dispatcher)
     }
 }

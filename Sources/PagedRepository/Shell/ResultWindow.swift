@@ -7,7 +7,7 @@ extension SyncRun {
     /// whether a result window ends there.
     func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
         if case .sweep(let range) = target, failure.refusesPlace,
-            let window = try await storage.query(key)?.window, window <= range.upperBound
+            let window = try await storage.query(key)?.resultWindow, window <= range.upperBound
         {
             queue.completed(target)
             try await sweepArrived(.pastEnd, range)
@@ -50,15 +50,15 @@ extension SyncRun {
     /// Stores the window. The list is `limited` from now on, and positions behind the window are not requested.
     func end(atWindow end: Int, _ total: Int?, _ list: ListOutline) async throws(StorageError) -> Bool {
         warnOfWindow(end, total)
-        return try await finish([.setWindow(end)], list)
+        return try await finish([.setResultWindow(end)], list)
     }
 
     /// Drops a stored window that held items disprove: the origin has returned items behind it. The positions behind it
     /// are requested again, and a refusal stores the window again.
     /// - Returns: whether the window was dropped.
     func dropsDisprovedWindow(_ list: ListOutline) async throws(StorageError) -> Bool {
-        guard list.isWindowDisproved else { return false }
-        return try await commit([.setWindow(nil)], [], list)
+        guard list.isResultWindowDisproved else { return false }
+        return try await commit([.setResultWindow(nil)], [], list)
     }
 
     /// Says in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
@@ -81,7 +81,9 @@ extension SyncRun {
             case .exact(let stored) = list.record.total, place < belief.pageOne.total.exactCount ?? stored
         else { return nil }
         // A request that reaches behind the result window is refused as a whole.
-        if case .sweep(let range) = target, let window = list.record.window, window <= range.upperBound { return nil }
+        if case .sweep(let range) = target, let window = list.record.resultWindow, window <= range.upperBound {
+            return nil
+        }
         let isHeld = list.heldPages.contains { $0.range.contains(place) }
         if !isHeld {
             guard case .range = target, answer == .notFound, !belief.end.isRefusedForLong(place, now: storageTime)

@@ -103,7 +103,7 @@ extension SyncRun {
         if pass.hasReplaced { passes.replaced() }
         guard pass.newItems > 0, !pass.hasReplaced else { return false }
         guard let list = try await storage.excerpt(of: query, 0..<Int.max) else { return true }
-        let isWhole = list.coverage.runs.count == 1 && list.record.end == list.coverage.headEnd
+        let isWhole = list.coverage.segments.count == 1 && list.record.end == list.coverage.headEnd
         return passes.isProgress(held: list.coverage.count, isWhole: isWhole)
     }
 

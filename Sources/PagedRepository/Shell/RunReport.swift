@@ -7,7 +7,7 @@ extension SyncRun {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let end = ListBelief.PassEnd(
             list: list, access: source.access, isFirstPass: passes.count == 0,
-            hasMissing: !missingTargets(of: list).isEmpty, hasGivenUp: !failures.abandoned.isEmpty)
+            hasMissing: !missingTargets(of: list).isEmpty, hasAbandonedPages: !failures.abandoned.isEmpty)
         switch belief.settle(end, &pass) {
         case .unchanged: return true
         case .again: return false
@@ -34,7 +34,7 @@ extension SyncRun {
             edits.append(.setTotal(.exact(end)))
         }
         // A list that ends before its result window is not cut off by it any more.
-        if let window = list.record.window, list.coverage.headEnd < window { edits.append(.setWindow(nil)) }
+        if let window = list.record.resultWindow, list.coverage.headEnd < window { edits.append(.setResultWindow(nil)) }
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
@@ -72,7 +72,7 @@ extension SyncRun {
     private func report(
         _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
     ) -> SyncReport {
-        if outcome == .limited, let record = state?.record, let window = record.window {
+        if outcome == .limited, let record = state?.record, let window = record.resultWindow {
             warnOfWindow(window, record.total.count.flatMap { $0 > window ? $0 : nil })
         }
         var report = SyncReport(
@@ -81,7 +81,7 @@ extension SyncRun {
             warnings: counts.warnings,
             headFailure: failures.head, duration: clock.now() - start.at)
         report.state = state
-        report.driftsSeen = counts.driftsSeen
+        report.driftsDetected = counts.driftsDetected
         report.pagesNotStored = counts.pagesNotStored
         if belief.hidden.isHiding, state?.isComplete == true, let end = state?.record.end,
             let total = state?.record.total.count

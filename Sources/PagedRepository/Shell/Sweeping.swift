@@ -82,8 +82,8 @@ extension SyncRun {
         if place.contradicts(page.total, belief.pageOne) { return try await listMovedInSweep(list) }
         let start = place.question.lowerBound
         if try await isShort(page, at: place) { return lookAgain(at: page, from: start, .sweep(place.question)) }
-        let sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
-        try await carryOut(place.step(sighting, page), page, at: place)
+        let observed = try await observed(page, at: start, query, isEnd: false, asked: start..<start)
+        try await carryOut(place.step(observed, page), page, at: place)
     }
 
     /// Whether an answer is shorter than requested although the list continues behind it (R53).
@@ -113,8 +113,8 @@ extension SyncRun {
         case .doubtEnd(let swept, let end):
             if let swept { counts.count(isSame: swept.isSame) }
             askWitness(for: .sweep(place.question), end: end)
-        case .moved(let sighting):
-            try await listMovedInSweep(list, sighting)
+        case .moved(let observed):
+            try await listMovedInSweep(list, observed)
         }
     }
 
@@ -145,12 +145,12 @@ extension SyncRun {
     /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
     /// continues at the position that the storage has set it back to. After two failures at one position, it starts
     /// again (R31).
-    func listMovedInSweep(_ list: ListOutline, _ sighting: ObservedPage? = nil) async throws(StorageError) {
+    func listMovedInSweep(_ list: ListOutline, _ observed: ObservedPage? = nil) async throws(StorageError) {
         if passes.sweep.failed(at: phase.sweep.position) {
             _ = try await commit([.setSweep(nil)], [], list)
         }
-        if let sighting,
-            belief.isShiftedAgain(sighting.content.shifts(at: sighting.offset, sighting.placesByKey), source.access)
+        if let observed,
+            belief.isShiftedAgain(observed.content.shifts(at: observed.offset, observed.placesByKey), source.access)
         {
             return walkByPosition()
         }
@@ -177,7 +177,7 @@ extension SyncRun {
             if ending != .drained || pass.mustRestart { return ending }
         }
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        guard phase == .sweepingChain(isAtEnd: true), list.isComplete || list.isAtWindow else {
+        guard phase == .sweepingChain(isAtEnd: true), list.isComplete || list.isAtResultWindow else {
             // A chain is swept only once the walk has reached its end (R23).
             return .drained
         }

@@ -26,7 +26,7 @@ final class SyncRun {
     /// The conclusions from the answers of this run about the list at the origin.
     var belief = ListBelief()
     /// How much of the cached list the run has read.
-    var sight = Sight.whole
+    var readExtent = ReadExtent.whole
     /// The kind of work that the run does.
     var phase = RunPhase.loading
     /// The reconciliation in progress, after page one has changed. It may begin in any phase.

@@ -4,18 +4,18 @@ import PageModel
 /// on the length of the list. If page one shows any change, the whole list is read.
 extension SyncRun {
     /// How much of the list a run has read.
-    enum Sight {
+    enum ReadExtent {
         /// The run has read the list, or has to.
         case whole
         /// The run knows the list's state, and page one is not answered yet.
-        case before(Glance)
+        case before(UnreadList)
         /// The last commit of the run confirmed page one from the list's state alone.
         case confirmed
         /// No position is missing. The report needs no read of the pages.
         case settled(ListState)
 
         /// The facts about the list without its pages, until page one is answered.
-        var glance: Glance? { if case .before(let glance) = self { glance } else { nil } }
+        var unread: UnreadList? { if case .before(let unread) = self { unread } else { nil } }
 
         /// Whether no position is missing, as the list's state alone shows.
         var isSettled: Bool { if case .settled = self { true } else { false } }
@@ -38,7 +38,7 @@ extension SyncRun {
     }
 
     /// The known facts about a list whose pages have not been read.
-    struct Glance {
+    struct UnreadList {
         var state: ListState
         /// Page one and its ledger entry, as of the lease of page one. `nil` before the lease.
         var head: ListOutline?
@@ -69,7 +69,7 @@ extension SyncRun {
 
     /// Begins the run with the facts in the state.
     func begin(with state: ListState) {
-        sight = .before(Glance(state: state))
+        readExtent = .before(UnreadList(state: state))
         start.storedSince = state.readAt
         belief.hidden.restore(state.pageOne.map { [$0.summary] } ?? [])
         leases.synchronize(state.readAt, at: clock.now())
@@ -80,38 +80,38 @@ extension SyncRun {
         belief.end.restore(state.failures ?? [])
     }
 
-    /// Stores page one as of its lease. Discards the glance if the list has changed since it was taken.
+    /// Stores page one as of its lease. Discards the known facts if the list has changed since they were read.
     /// - Parameter list: page one, as of the lease.
     func lookAtHead(_ list: ListOutline?) {
         leases.forgetOutline()
-        guard var glance = sight.glance else { return }
-        glance.head = list
+        guard var unread = readExtent.unread else { return }
+        unread.head = list
         let isSame =
-            list?.record.id == glance.state.record.id
-            && list?.contentVersion == glance.state.record.contentVersion
-        sight = isSame ? .before(glance) : .whole
+            list?.record.id == unread.state.record.id
+            && list?.contentVersion == unread.state.record.contentVersion
+        readExtent = isSame ? .before(unread) : .whole
     }
 
     /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
     /// that the list must be read.
-    private func takeGlance() -> (
+    private func takeUnread() -> (
         state: ListState, list: ListOutline, holdings: ListHoldings, precondition: PagePrecondition
     )? {
-        guard let glance = sight.glance else { return nil }
-        sight = .whole
+        guard let unread = readExtent.unread else { return nil }
+        readExtent = .whole
         guard !belief.drift.isSuspicious,
-            !belief.hidden.isHiding || !belief.hidden.walk.countsOtherwise(than: glance.state.record.total),
-            let list = glance.head, !list.contradictsItself, let precondition = glance.precondition,
-            let holdings = glance.state.holdings, holdings.olderPages == 0,
+            !belief.hidden.isHiding || !belief.hidden.walk.countsOtherwise(than: unread.state.record.total),
+            let list = unread.head, !list.contradictsItself, let precondition = unread.precondition,
+            let holdings = unread.state.holdings, holdings.olderPages == 0,
             list.ledger.allSatisfy({ $0.failure == nil })
         else { return nil }
-        return (glance.state, list, holdings, precondition)
+        return (unread.state, list, holdings, precondition)
     }
 
     /// Confirms page one after a "not modified" answer (R16).
     /// - Returns: whether the answer is fully handled.
-    func isConfirmedAtAGlance(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) -> Bool {
-        guard let (state, list, holdings, precondition) = takeGlance(), let head = state.pageOne?.summary,
+    func isConfirmedWithoutReading(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) -> Bool {
+        guard let (state, list, holdings, precondition) = takeUnread(), let head = state.pageOne?.summary,
             head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count)
         else { return false }
         adopt(head, list)
@@ -130,8 +130,8 @@ extension SyncRun {
 
     /// Confirms page one if the answer equals the held page (R16).
     /// - Returns: whether the answer is fully handled.
-    func isUnchangedAtAGlance(_ page: FetchedPage) async throws(StorageError) -> Bool {
-        guard let (state, list, holdings, precondition) = takeGlance(), let identities = state.pageOne?.identities
+    func isUnchangedWithoutReading(_ page: FetchedPage) async throws(StorageError) -> Bool {
+        guard let (state, list, holdings, precondition) = takeUnread(), let identities = state.pageOne?.identities
         else {
             return false
         }
@@ -163,28 +163,29 @@ extension SyncRun {
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {
         counts.pagesUnchanged += 1
         belief.drift.forgetEvidence()
-        sight = .confirmed
+        readExtent = .confirmed
         reconciled(.unchanged, held: holdings.held.count, length: list.record.end ?? list.record.total.count)
     }
 
     /// Whether no position is missing and no clean-up is needed, after page one was confirmed without reading other
     /// pages.
     func hasNothingLeft() async throws(StorageError) -> Bool {
-        guard options.work == .everything, sight.isConfirmed, passes.count == 0, !pass.mustRestart, !pass.check.isDue,
+        guard options.work == .everything, readExtent.isConfirmed, passes.count == 0, !pass.mustRestart,
+            !pass.check.isDue,
             pass.newItems == 0, !pass.witness.isAwaited, pass.walk.mode == nil, failures.abandoned.isEmpty,
             let state = try await stateToReport(), state.isSettled, let holdings = state.holdings,
             holdings.pages < options.pagesPerQuery
         else { return false }
-        sight = .settled(state)
+        readExtent = .settled(state)
         return true
     }
 
     /// Returns the current state of the list. Returns nil when the report requires a read of the pages.
     func stateToReport() async throws(StorageError) -> ListState? {
-        guard sight.isConfirmed, !options.checksStoredBytes, !options.reportsOutline, failures.head == nil,
+        guard readExtent.isConfirmed, !options.checksStoredBytes, !options.reportsOutline, failures.head == nil,
             options.work == .refresh || options.work == .everything
         else { return nil }
-        if case .settled(let state) = sight { return state }
+        if case .settled(let state) = readExtent { return state }
         guard let state = try await storage.state(of: key), state.record.id == query, state.holdings != nil,
             state.failures != nil
         else { return nil }

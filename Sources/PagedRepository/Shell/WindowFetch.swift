@@ -12,17 +12,17 @@ struct WindowFetch<Value: Sendable>: Sendable {
         case removed
     }
 
-    private let world: RepositoryContext<Value>
+    private let context: RepositoryContext<Value>
     private let source: RememberingSource
     private let call: SourceCall
     private let key: QueryKey
     private let range: Range<Int>
 
-    init(_ world: RepositoryContext<Value>, _ source: any PageSource, _ key: QueryKey, _ range: Range<Int>) {
-        self.world = world
-        call = SourceCall(world.storage, key)
+    init(_ context: RepositoryContext<Value>, _ source: any PageSource, _ key: QueryKey, _ range: Range<Int>) {
+        self.context = context
+        call = SourceCall(context.storage, key)
         self.source = RememberingSource(
-            world.options.isEphemeral ? EphemeralSource(source: source) : source, for: call)
+            context.options.isEphemeral ? EphemeralSource(source: source) : source, for: call)
         self.key = key
         self.range = range
     }
@@ -37,17 +37,17 @@ struct WindowFetch<Value: Sendable>: Sendable {
         refreshesPageOne: Bool, _ read: @escaping @Sendable () async throws -> ItemWindow<Value>?
     ) async throws -> Ending {
         try call.refuseWithin(.next)
-        let task = Task(executorPreference: world.executor) { () async -> Result<Ending, any Error> in
+        let task = Task(executorPreference: context.executor) { () async -> Result<Ending, any Error> in
             do { return .success(try await fetch(refreshesPageOne, read)) } catch { return .failure(error) }
         }
         // The list may be removed until the window is read.
-        let entry = world.runs.enter(key) { task.cancel() }
+        let entry = context.runs.enter(key) { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
-        let ending = world.runs.leave(entry)
+        let ending = context.runs.leave(entry)
         if ending == .revoked { return .removed }
         if case .removed = try result.get(), ending == .restarted { return .restarted }
         return try result.get()
@@ -67,18 +67,18 @@ struct WindowFetch<Value: Sendable>: Sendable {
         if report.pagesNotStored > 0 { try await fetchUnstored(served) }
         let window = try await read()
         if !served.all.isEmpty {
-            return .ended(report, window: world.builder.laid(served.all, over: window ?? ItemWindow(range: range)))
+            return .ended(report, window: context.builder.laid(served.all, over: window ?? ItemWindow(range: range)))
         }
         let hasFailed = report.headFailure != nil || !report.failures.isEmpty || report.outcome == .offline
         return window == nil && !hasFailed && !Task.isCancelled ? .removed : .ended(report, window: window)
     }
 
     private func sync(_ work: SyncOptions.Work, _ served: ServedPages) async throws(StorageError) -> SyncReport {
-        var options = world.options.sync
+        var options = context.options.sync
         options.work = work
         let sync = ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
-            jitter: world.jitter, logger: world.logger)
+            storage: context.storage, source: source, key: key, options: options, clock: context.clock,
+            jitter: context.jitter, logger: context.logger)
         return try await sync.run { served.note($0) }
     }
 
@@ -89,12 +89,12 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// position on. A chain is followed from page one.
     private func fetchUnstored(_ served: ServedPages) async throws {
         var chain = EphemeralPages(
-            behind: 0, access: source.access, loopGuard: world.options.sync.loopGuard,
-            emptyPageLimit: world.options.sync.emptyPageLimit, habits: EphemeralHabits(allowsAll: true))
+            behind: 0, access: source.access, loopGuard: context.options.sync.loopGuard,
+            emptyPageLimit: context.options.sync.emptyPageLimit, habits: EphemeralHabits(allowsAll: true))
         if source.access == .chain, let head = served.all.first(where: { $0.offset == 0 }) { _ = chain.take(head.page) }
         var requests = 0
         while let target = target(behind: served.all) ?? chain.next, firstMissing(served.all) != nil,
-            requests < world.options.sync.pagesPerQuery
+            requests < context.options.sync.pagesPerQuery
         {
             requests += 1
             guard let page = try await page(target, served) else { break }
@@ -113,7 +113,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
     private func page(_ target: PageRequest.Target, _ served: ServedPages) async throws -> FetchedPage? {
         try Task.checkCancellation()
         do {
-            let answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
+            let answer = try await source.fetch(PageRequest(target, size: context.options.sync.pageSize))
             guard case .page(let page) = answer, page.content.count > 0 || page.next != nil else { return nil }
             return page
         } catch {
@@ -121,7 +121,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
             // The items that were received are a window with missing positions.
             guard !served.all.contains(where: { $0.range.overlaps(range) }) else { return nil }
             throw ListFailure(
-                .next, FetchFailure(thrownBySource: error, keepsWords: world.options.sync.recordsErrorText),
+                .next, FetchFailure(thrownBySource: error, keepsWords: context.options.sync.recordsErrorText),
                 cause: source.cause)
         }
     }

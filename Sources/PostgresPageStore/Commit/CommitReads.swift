@@ -66,8 +66,8 @@ struct CommitReads: Equatable {
             default: break
             }
         }
-        rows = Coverage(rows).runs
-        items = Coverage(items).runs
+        rows = Coverage(rows).segments
+        items = Coverage(items).segments
     }
 
     private mutating func add(_ range: Range<Int>) {

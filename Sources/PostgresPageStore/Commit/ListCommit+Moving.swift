@@ -84,7 +84,7 @@ extension ListCommit {
             list.holdings?.remove(row.summary.range, isHeld: true)
             list.holdings?.add(row.summary.range, isHeld: false)
         }
-        changes.append(.demoted(range))
+        changes.append(.markedStale(range))
         journal.dropped(range)
     }
 

@@ -89,9 +89,9 @@ final class ListCommit {
             guard list.record.end != end else { break }
             list.record.end = end
             changes.append(.end(end))
-        case .setWindow(let window):
+        case .setResultWindow(let window):
             try check(window)
-            describe { $0.window = window }
+            describe { $0.resultWindow = window }
         case .validated:
             list.record.validatedAt = now
             if let invalidatedAt = list.record.invalidatedAt,

@@ -211,13 +211,13 @@ final class ListImage {
             rows[place].summary.validator = nil
         }
         rows.sort { $0.summary.offset < $1.summary.offset }
-        let moved = known.runs.map { $0.clamped(to: move.range) }.filter { !$0.isEmpty }
+        let moved = known.segments.map { $0.clamped(to: move.range) }.filter { !$0.isEmpty }
         let target = Range<Int>.shifted(move.range, by: move.distance)
         known.remove(move.range)
         known.remove(target)
         // Every page of the stretch has moved, so that its old positions are free.
         for gap in Coverage([target]).gaps(in: move.range) { known.add(gap) }
-        for run in moved { known.add(Range<Int>.shifted(run, by: move.distance)) }
+        for segment in moved { known.add(Range<Int>.shifted(segment, by: move.distance)) }
     }
 
     /// Notes that every position in `range` is known to hold the rows of this image only.

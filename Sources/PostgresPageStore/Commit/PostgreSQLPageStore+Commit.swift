@@ -113,7 +113,7 @@ extension PostgreSQLPageStore {
         if made.record != list.record || made.nextBody != list.nextBody || made.holdings != list.holdings {
             work.add(made.saving(over: list.record))
         }
-        let reading = request?.surroundings.map { ExcerptReading($0, of: plan.query, work) }
+        let reading = request?.outlineRange.map { ExcerptReading($0, of: plan.query, work) }
         if let reads = accesses.drain(at: moment.now) { work.add(note(reads)) }
         var changes = ChangeSet(
             query: plan.query, version: made.record.version, contentVersion: made.record.contentVersion,

@@ -21,8 +21,8 @@ struct CheckedList {
 
     /// Returns the rows of all pages that meet a range. Returns nil where some may not be known.
     func pages(_ range: Range<Int>) -> [PageRow]? {
-        let run = known.runs[..<CheckedList.first(in: known.runs) { $0.lowerBound > range.lowerBound }].last
-        guard let run, range.upperBound <= run.upperBound else { return nil }
+        let segment = known.segments[..<CheckedList.first(in: known.segments) { $0.lowerBound > range.lowerBound }].last
+        guard let segment, range.upperBound <= segment.upperBound else { return nil }
         let first = CheckedList.first(in: rows) {
             $0.summary.range.upperBound > range.lowerBound || $0.summary.offset >= range.lowerBound
         }

@@ -51,7 +51,7 @@ struct ListRow: Sendable {
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(13),
             paging: row.text(14) ?? "", source: row.text(15) ?? "", sweep: sweep, isPinned: row.bool(19),
             invalidatedAt: row.optionalTime(11), freshFor: row.optionalInt(12).map { .milliseconds($0) },
-            window: row.optionalInt(20),
+            resultWindow: row.optionalInt(20),
             contentVersion: ContentVersion(counter: row.int(21), stamp: row.hash(22)))
         var read = ListRow(record)
         read.holdings = row.rows.withBytes(row.index, 24) { $0.flatMap { HoldingsCodec.decode($0) } }
@@ -114,7 +114,7 @@ struct ListRow: Sendable {
             .time(record.invalidatedAt), .int(sealed.freshFor), .bool(record.allowsDuplicates),
             .string(record.paging), .string(record.source), .int(record.sweep?.position),
             .string(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
-            .int(record.window), .int(record.contentVersion.counter), .hash(record.contentVersion.stamp),
+            .int(record.resultWindow), .int(record.contentVersion.counter), .hash(record.contentVersion.stamp),
             .int(journalBytes), heldBytes.map { .bytes($0) } ?? .null, .integer(nextBody), .hash(seal),
         ]
     }

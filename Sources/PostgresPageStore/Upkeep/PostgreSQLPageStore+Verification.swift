@@ -51,20 +51,20 @@ extension PostgreSQLPageStore {
     public func repair() async throws(StorageError) -> RepairReport {
         try checkWritable()
         let found = try await verify()
-        var report = RepairReport(found: found, left: found)
+        var report = RepairReport(found: found, remaining: found)
         for query in Set(found.findings.compactMap(\.query)).sorted(by: { $0.rawValue < $1.rawValue }) {
-            let mended = try await repair(query)
-            report.pagesDropped += mended.pages
-            report.queriesDropped += mended.isPurged ? 1 : 0
-            report.mended += mended.records
-            if let changes = mended.changes { announcer.announce([changes]) }
+            let repaired = try await repair(query)
+            report.pagesDropped += repaired.pages
+            report.queriesDropped += repaired.isPurged ? 1 : 0
+            report.repaired += repaired.records
+            if let changes = repaired.changes { announcer.announce([changes]) }
         }
         if !found.isSound {
             // A page that was dropped leaves its body behind.
             _ = try await server.write(PostgreSQLPageStore.orphanDeletions.map { ($0, []) }, .long)
-            if found.findings.contains(where: { $0.kind == .orphan }) { report.mended += 1 }
+            if found.findings.contains(where: { $0.kind == .orphan }) { report.repaired += 1 }
         }
-        report.left = try await verify()
+        report.remaining = try await verify()
         return report
     }
 
@@ -72,28 +72,28 @@ extension PostgreSQLPageStore {
         "UPDATE @body SET keys = $3, contents = $4, seal = $5 WHERE query = $1 AND id = $2")
     private static let droppingTally = SQL("DELETE FROM @tally WHERE query = $1")
 
-    private func repair(_ query: QueryID) async throws(StorageError) -> MendedList {
+    private func repair(_ query: QueryID) async throws(StorageError) -> RepairedList {
         let id = Value.integer(query.rawValue)
         return try await server.write(.endless) { work async throws(StorageError) in
             let locked = try await work.read([
                 (ListRow.byIDLocked, [id]), self.server.timeOfWrite, (PostgreSQLPageStore.tally, [id]),
             ])
-            var mended = MendedList()
-            guard let row = locked[0].first else { return mended }
+            var repaired = RepairedList()
+            guard let row = locked[0].first else { return repaired }
             let read = ListRow.read(row)
             let now = self.server.moment(locked[1]).now
             guard read.hasItsName else {
                 // The pages may belong to another list.
                 for statement in PostgreSQLPageStore.removals { work.add(statement, [.integers([query.rawValue])]) }
-                mended.isPurged = true
-                mended.changes = ChangeSet(query: query, version: nil, changes: [.purged])
-                return mended
+                repaired.isPurged = true
+                repaired.changes = ChangeSet(query: query, version: nil, changes: [.purged])
+                return repaired
             }
             var check = ListCheck(query)
             try await check.run(read.isWhole ? read.row : nil, work)
             var list = read.row
             if !read.isWhole {
-                mended.records += 1
+                repaired.records += 1
                 list = ListRow(
                     QueryRecord(
                         id: query, key: read.row.record.key,
@@ -106,16 +106,16 @@ extension PostgreSQLPageStore {
             }
             if let tally = locked[2].first, PostgreSQLPageStore.tally(tally) == nil {
                 work.add(PostgreSQLPageStore.droppingTally, [id])
-                mended.records += 1
+                repaired.records += 1
             }
             for (page, identities) in check.staleHashes {
                 let hashes = BodyRow.hashes(of: identities, body: page.body, in: query)
                 work.add(PostgreSQLPageStore.renewingHashes, [id, .integer(page.body)] + hashes)
-                mended.records += 1
+                repaired.records += 1
             }
             for offset in check.brokenRecords {
                 work.add(LedgerRow.dropping, [id, .int(offset), .int(offset &+ 1)])
-                mended.records += 1
+                repaired.records += 1
             }
             for offset in check.brokenRows { work.add(PageRow.deleting, [id, .int(offset)]) }
             for page in check.lostPages {
@@ -123,11 +123,11 @@ extension PostgreSQLPageStore {
                 work.add(PageRow.deleting, [id, .int(page.summary.offset)])
             }
             let lost = check.brokenRows.filter { $0 >= 0 } + check.lostPages.map(\.summary.offset)
-            mended.pages = check.brokenRows.count + check.lostPages.count
+            repaired.pages = check.brokenRows.count + check.lostPages.count
             if !lost.isEmpty {
                 work.add(LedgerRow.queueing, [id, .integers(Set(lost).sorted().map { Int64($0) }), .time(now)])
             }
-            if check.isJournalDamaged || check.areHoldingsWrong { mended.records += 1 }
+            if check.isJournalDamaged || check.areHoldingsWrong { repaired.records += 1 }
             list.holdings = ListHoldings(check.remaining, generation: list.record.version.generation).kept
             // A repair restarts the journal: the positions of damaged rows are not known.
             var journal = JournalDraft(self.options.journal)
@@ -135,10 +135,10 @@ extension PostgreSQLPageStore {
             work.add(JournalRow.deletingUntil, [id, .integer(.max)])
             try await self.advance(&list, journal, at: now, work)
             work.add(list.rewriting)
-            mended.changes = ChangeSet(
+            repaired.changes = ChangeSet(
                 query: query, version: list.record.version, contentVersion: list.record.contentVersion,
                 changes: check.lostPages.map { .dropped($0.summary.range) } + [.described])
-            return mended
+            return repaired
         }
     }
 
@@ -182,7 +182,7 @@ extension PostgreSQLPageStore {
     }
 }
 
-private struct MendedList: Sendable {
+private struct RepairedList: Sendable {
     var pages = 0
     var records = 0
     var isPurged = false

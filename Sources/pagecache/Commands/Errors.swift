@@ -15,7 +15,7 @@ struct Errors: AsyncParsableCommand {
 
             STATES
               retrying   a retry is scheduled; 'pagecache sync --due' runs it
-              given up   all attempts are used; 'pagecache retry' tries again, and for a
+              abandoned  all attempts are used; 'pagecache retry' tries again, and for a
                          pinned query 'sync --due' or a service, after 5 minutes
               failed     a retry would not help; 'pagecache retry --permanent' tries
 

@@ -71,7 +71,7 @@ struct InfoReport {
         return plain.belongsToAnother(stored: record.source)
     }
 
-    private var profile: [Explained] { HTTPSource.explanation(inStored: record.source) }
+    private var profile: [PagingDecision] { HTTPSource.explanation(inStored: record.source) }
 
     var members: [(String, JSONOutput)] {
         let freshness = list.judgedFreshness(now: now)
@@ -93,7 +93,7 @@ struct InfoReport {
                     profile.map {
                         .object([
                             ("field", .string($0.field)), ("value", .string($0.value)),
-                            ("ground", .string($0.ground.rawValue)), ("detail", .optional($0.detail)),
+                            ("reason", .string($0.reason.rawValue)), ("detail", .optional($0.detail)),
                         ])
                     })
             ),

@@ -82,7 +82,7 @@ struct List: AsyncParsableCommand {
             .init(.optional(record.total.count), record.total.count.map(SizeText.count) ?? "?"),
             .init(.string(record.total.kindName)),
             .init(.optional(list.coveredShare), list.coveredShare.map { "\(Int($0 * 100)) %" } ?? "?"),
-            .init(.int(list.coverage.runs.count)),
+            .init(.int(list.coverage.segments.count)),
             .init(.int(list.gaps.count)),
             .init(.optional(freshness?.rawValue), list.freshnessText(now: now), colour: Colour.of(freshness)),
             .init(.time(record.validatedAt)),

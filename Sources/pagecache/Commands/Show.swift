@@ -167,10 +167,10 @@ struct Show: AsyncParsableCommand {
     /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
     /// number.
     private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
-        Coverage(list.pages.map(\.range)).runs.flatMap { run in
-            let run = run.clamped(to: asked)
-            return Swift.stride(from: run.lowerBound, to: run.upperBound, by: stride).map {
-                $0..<min($0 + stride, run.upperBound)
+        Coverage(list.pages.map(\.range)).segments.flatMap { segment in
+            let segment = segment.clamped(to: asked)
+            return Swift.stride(from: segment.lowerBound, to: segment.upperBound, by: stride).map {
+                $0..<min($0 + stride, segment.upperBound)
             }
         }
     }

@@ -244,7 +244,7 @@ struct Sync: AsyncParsableCommand {
     /// Prints each decision about the origin with its reason, one line each, for `--explain`. The lines appear even
     /// with `--quiet`, because the user asked for them. They go to standard error, so that the result stays one
     /// document.
-    func tell(_ explanation: [Explained]) {
+    func tell(_ explanation: [PagingDecision]) {
         if explanation.isEmpty { return Terminal.standard.complain("the paging of this origin is not known yet") }
         for line in explanation { Terminal.standard.complain(line.description) }
     }

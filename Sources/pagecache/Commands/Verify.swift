@@ -77,13 +77,13 @@ struct Verify: AsyncParsableCommand {
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
         guard repair else {
             let report = try await store.verify()
-            write(report, names, mended: nil)
+            write(report, names, repaired: nil)
             guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' repairs it") }
             return
         }
         if consent.dryRun {
             let report = try await store.repairPreview()
-            write(report.found, names, mended: report)
+            write(report.found, names, repaired: report)
             guard report.found.isSound else {
                 throw Self.failure(report.found, hint: "'pagecache verify --repair' does this")
             }
@@ -91,9 +91,9 @@ struct Verify: AsyncParsableCommand {
         }
         var report = try await store.repair()
         report.found.findings = header + report.found.findings
-        report.mended += header.count
-        write(report.found, names, mended: report)
-        guard report.left.isSound else { throw Self.failure(report.left, hint: Self.lastResort) }
+        report.repaired += header.count
+        write(report.found, names, repaired: report)
+        guard report.remaining.isSound else { throw Self.failure(report.remaining, hint: Self.lastResort) }
     }
 
     private static let lastResort = "'pagecache verify --set-aside' makes room for a new store"
@@ -124,15 +124,15 @@ struct Verify: AsyncParsableCommand {
 
     // MARK: Rendering
 
-    private func write(_ report: VerifyReport, _ names: [QueryID: String], mended: RepairReport?) {
+    private func write(_ report: VerifyReport, _ names: [QueryID: String], repaired: RepairReport?) {
         switch common.outputFormat {
-        case .json, .ndjson: Terminal.standard.print(json(report, names, mended).text)
+        case .json, .ndjson: Terminal.standard.print(json(report, names, repaired).text)
         case .csv: findings(report, names).render(.csv, to: .standard)
-        case .table: tell(report, names, mended)
+        case .table: tell(report, names, repaired)
         }
     }
 
-    private func tell(_ report: VerifyReport, _ names: [QueryID: String], _ mended: RepairReport?) {
+    private func tell(_ report: VerifyReport, _ names: [QueryID: String], _ repaired: RepairReport?) {
         let terminal = Terminal.standard
         for finding in report.findings {
             let place = [
@@ -148,15 +148,15 @@ struct Verify: AsyncParsableCommand {
             SizeText.count(report.items, "item", "items"), SizeText.bytes(report.bytes),
         ].joined(separator: ", ")
         terminal.print(report.isSound ? "sound: \(looked)" : "checked \(looked)")
-        guard let mended, !report.isSound else { return }
-        if consent.dryRun { return tellPlan(mended) }
+        guard let repaired, !report.isSound else { return }
+        if consent.dryRun { return tellPlan(repaired) }
         terminal.print(
-            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), repaired \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
+            "dropped \(SizeText.count(repaired.pagesDropped, "page", "pages")) and \(SizeText.count(repaired.queriesDropped, "query", "queries")), repaired \(SizeText.count(repaired.repaired, "record", "records"))\(repaired.remaining.isSound ? "; the store is sound" : "")"
         )
-        if let replaced = mended.replacedFile {
+        if let replaced = repaired.replacedFile {
             terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")
         }
-        if mended.pagesDropped > 0 { terminal.note("'pagecache sync --all' fetches them again") }
+        if repaired.pagesDropped > 0 { terminal.note("'pagecache sync --all' fetches them again") }
     }
 
     private func tellPlan(_ plan: RepairReport) {
@@ -168,7 +168,7 @@ struct Verify: AsyncParsableCommand {
         let queries = SizeText.count(plan.queriesDropped, "query", "queries")
         Terminal.standard.print(
             sentence:
-                "would drop \(pages) and \(queries), and repair \(SizeText.count(plan.mended, "record", "records"))")
+                "would drop \(pages) and \(queries), and repair \(SizeText.count(plan.repaired, "record", "records"))")
     }
 
     /// One row for each finding. Empty when the store is sound.
@@ -184,14 +184,14 @@ struct Verify: AsyncParsableCommand {
             })
     }
 
-    private func json(_ report: VerifyReport, _ names: [QueryID: String], _ mended: RepairReport?) -> JSONOutput {
+    private func json(_ report: VerifyReport, _ names: [QueryID: String], _ repaired: RepairReport?) -> JSONOutput {
         let table = findings(report, names)
         let findings = table.rows.map { row in JSONOutput.object(zip(table.columns, row).map { ($0.name, $1.value) }) }
-        let repair = mended.map { report in
+        let repair = repaired.map { report in
             JSONOutput.object([
                 ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),
-                ("mended", .int(report.mended)),
-                ("sound", consent.dryRun ? .null : .bool(report.left.isSound)),
+                ("repaired", .int(report.repaired)),
+                ("sound", consent.dryRun ? .null : .bool(report.remaining.isSound)),
                 ("replaced_file", .optional(report.replacedFile)), ("dry_run", .bool(consent.dryRun)),
             ])
         }

@@ -30,7 +30,7 @@ extension LedgerEntry {
         case .pending: "queued"
         case .inFlight: "fetching"
         case .ok: "ok"
-        case .failedRetryable: nextAttemptAt == nil ? "given up" : "retrying"
+        case .failedRetryable: nextAttemptAt == nil ? "abandoned" : "retrying"
         case .failedPermanent: "failed"
         }
     }

@@ -23,7 +23,7 @@ struct ItemChanges {
         var last: JournalEntry?
         func flush() {
             guard let entry = last, !ranges.isEmpty else { return }
-            all += Coverage(ranges).runs.map { ItemChange(kind, $0, entry) }
+            all += Coverage(ranges).segments.map { ItemChange(kind, $0, entry) }
             ranges = []
         }
         func collect(_ range: Range<Int>, _ next: ItemChange.Kind, _ entry: JournalEntry) {
@@ -149,7 +149,7 @@ struct ItemChanges {
         of query: QueryID, in store: any ToolStore, at version: ContentVersion
     ) async throws(StorageError) -> [Int: (id: String?, bytes: [UInt8])]? {
         var items: [Int: (id: String?, bytes: [UInt8])] = [:]
-        for range in Coverage(waiting.keys.map { $0..<$0 + 1 }).runs {
+        for range in Coverage(waiting.keys.map { $0..<$0 + 1 }).segments {
             guard let window = try await store.window(of: query, range) else { return [:] }
             guard window.contentVersion == version else { return nil }
             for part in window.parts where part.isHeld {

@@ -245,7 +245,7 @@ struct SyncRendering {
             ("total", .optional(list?.record.total.count)),
             ("total_kind", .string((list?.record.total ?? .unknown).kindName)),
             ("hidden_items", .int(report.hiddenItems)),
-            ("segments", .int(list?.coverage.runs.count ?? 0)),
+            ("segments", .int(list?.coverage.segments.count ?? 0)),
             (
                 "gaps",
                 .array(

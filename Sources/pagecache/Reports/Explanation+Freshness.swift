@@ -32,7 +32,7 @@ extension Explanation {
         let counted = TimeText.age(policy.staleAfter(list.record))
         guard let said = list.record.freshFor else { return "it counts as fresh for \(counted)" }
         let word = said == .zero ? "no time at all" : TimeText.age(said)
-        guard policy.originWord != .ignored else {
+        guard policy.originLifetime != .ignored else {
             return "it counts as fresh for \(counted), as --stale-after says; the origin says \(word)"
         }
         let rest = policy.staleAfter(list.record) == said ? "" : ", of which \(counted) is taken"

@@ -6,7 +6,7 @@ extension Explanation {
     mutating func tell(_ position: Int) {
         let place = "Position \(SizeText.count(position))"
         if let page = list.pages.first(where: { $0.range.contains(position) }) { return tell(place, page) }
-        if let window = list.record.window, position >= window, let text = list.record.windowText {
+        if let window = list.record.resultWindow, position >= window, let text = list.record.windowText {
             return say(.holding, "\(place) is not available: \(text).")
         }
         if let end = list.record.end ?? list.record.total.exactCount, position >= end {
@@ -106,9 +106,9 @@ extension Explanation {
     /// The positions around this one that are not held. The range has no end when the length of the list is unknown.
     private func gap(around position: Int) -> Range<Int> {
         let held = Coverage(list.pages.map(\.range))
-        let start = held.runs.last { $0.upperBound <= position }?.upperBound ?? 0
+        let start = held.segments.last { $0.upperBound <= position }?.upperBound ?? 0
         let end =
-            held.runs.first { $0.lowerBound > position }?.lowerBound ?? list.record.end ?? list.record.total.count
+            held.segments.first { $0.lowerBound > position }?.lowerBound ?? list.record.end ?? list.record.total.count
             ?? .max
         return start..<max(end, position + 1)
     }

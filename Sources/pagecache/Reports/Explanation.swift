@@ -97,7 +97,7 @@ struct Explanation: Equatable {
             case 1: say(.holding, "The only item is held.")
             default: say(.holding, "All \(SizeText.count(held)) items are held.")
             }
-        } else if list.isAtWindow, let window = record.windowText {
+        } else if list.isAtResultWindow, let window = record.windowText {
             let items = held == 1 ? "The only item" : "All \(SizeText.count(held)) items"
             say(.holding, "\(items) that the origin returns \(held == 1 ? "is" : "are") held: \(window).")
         } else if record.end == nil, record.total.count == nil {
@@ -188,7 +188,7 @@ struct Explanation: Equatable {
             break
         case (false, false):
             let advisesSweep = sentences.contains { $0.text.contains("--sweep") }
-            if list.isComplete || list.isAtWindow, list.failures.isEmpty, !advisesSweep {
+            if list.isComplete || list.isAtResultWindow, list.failures.isEmpty, !advisesSweep {
                 say(.next, "No action is needed.")
             }
         }
@@ -237,7 +237,7 @@ struct Explanation: Equatable {
 
     /// The command for all due work, with the same age limit as this explanation.
     private var due: String {
-        guard policy.originWord == .ignored else { return "pagecache sync --due" }
+        guard policy.originLifetime == .ignored else { return "pagecache sync --due" }
         let age = policy.staleAfter.wholeMilliseconds
         return "pagecache sync --due --stale-after \(age % 1_000 == 0 ? "\(age / 1_000)s" : "\(age)ms")"
     }

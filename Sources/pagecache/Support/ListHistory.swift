@@ -92,10 +92,10 @@ enum ListHistory {
         var dropped: [Range<Int>] = []
         if samePlaces {
             let after = new.coverage
-            dropped = old.coverage.runs.flatMap { after.gaps(in: $0) }
+            dropped = old.coverage.segments.flatMap { after.gaps(in: $0) }
         }
         // A sweep or a 304 confirms page by page. Adjacent pages become one event.
-        return stored + Coverage(confirmed).runs.map { .confirmed($0) } + dropped.map { .dropped($0) }
+        return stored + Coverage(confirmed).segments.map { .confirmed($0) } + dropped.map { .dropped($0) }
     }
 
     // MARK: The ledger

@@ -159,7 +159,7 @@ extension SyncReport {
         } else if list.isComplete {
             report.outcome = .complete
         } else {
-            report.outcome = list.isAtWindow ? .limited : .incomplete
+            report.outcome = list.isAtResultWindow ? .limited : .incomplete
         }
         return report
     }
@@ -176,7 +176,7 @@ extension SyncReport {
         // Pages that the first run fetched are among those that the second one kept. The smaller count avoids counting
         // them.
         sum.pagesKept = min(pagesKept, later.pagesKept)
-        sum.driftsSeen += driftsSeen
+        sum.driftsDetected += driftsDetected
         sum.warnings = warnings + later.warnings.filter { !warnings.contains($0) }
         sum.headFailure = headFailure ?? later.headFailure
         sum.duration += duration

@@ -5,7 +5,7 @@ extension FreshnessPolicy {
     /// The policy by which the tool judges the age of a list. `--stale-after` overrides the origin's word. Without it
     /// the defaults apply, which honour the origin's word.
     init(operatorSays age: DurationArgument?) {
-        self = age.map { FreshnessPolicy(staleAfter: $0.duration, originWord: .ignored) } ?? FreshnessPolicy()
+        self = age.map { FreshnessPolicy(staleAfter: $0.duration, originLifetime: .ignored) } ?? FreshnessPolicy()
     }
 
     /// The age at which this list becomes stale.
@@ -15,7 +15,7 @@ extension FreshnessPolicy {
 extension ListOutline {
     /// Whether the origin has items and the store holds none of them: all were evicted, or dropped by a repair.
     var holdsNothing: Bool {
-        record.validatedAt != nil && record.end ?? record.total.count ?? 0 > 0 && coverage.runs.isEmpty
+        record.validatedAt != nil && record.end ?? record.total.count ?? 0 > 0 && coverage.segments.isEmpty
     }
 
     /// The freshness as the tool reports it. Of a list without any held item, only the total is young, so the list

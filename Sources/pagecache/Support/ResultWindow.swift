@@ -8,7 +8,7 @@ extension QueryRecord {
     /// The sentence about an origin that returns fewer items than it counts. `nil` when its result window does not cut
     /// the list off.
     var windowText: String? {
-        guard let window, isCutOff else { return nil }
+        guard let window = resultWindow, isCutOff else { return nil }
         let first = SizeText.count(window, "item", "items")
         guard let counted = total.count, counted > window else {
             return "the origin returns only the first \(first) (its result window)"
@@ -22,7 +22,7 @@ extension ListOutline {
     /// The number of positions that the origin returns items for, as far as it is known. Held items behind a result window
     /// disprove it.
     var reachableLength: Int {
-        guard record.isCutOff, let window = record.window else { return length }
+        guard record.isCutOff, let window = record.resultWindow else { return length }
         return min(length, max(window, heldPages.last?.range.upperBound ?? 0))
     }
 }

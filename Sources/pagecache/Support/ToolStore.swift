@@ -83,7 +83,7 @@ extension PostgreSQLPageStore: ToolStore {
 
     func repairPreview() async throws(StorageError) -> RepairReport {
         let found = try await verify()
-        var report = RepairReport(found: found, left: VerifyReport())
+        var report = RepairReport(found: found, remaining: VerifyReport())
         let lost: Set<Finding.Kind> = [.page, .items, .overlap, .duplicate]
         let places = found.findings.filter { lost.contains($0.kind) }.map {
             Finding(.page, query: $0.query, range: $0.range, "")

@@ -12,7 +12,7 @@ func held(
     var record = QueryRecord(
         id: QueryID(rawValue: 1), key: "list", version: ListVersion(generation: 1, revision: 0), total: total, end: end,
         validatedAt: noon, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
-    record.window = window
+    record.resultWindow = window
     let pages = ranges.flatMap { range in
         stride(from: range.lowerBound, to: range.upperBound, by: 10).map { start in
             PageSummary(

@@ -27,10 +27,10 @@ struct ChainPlaceTests {
         mutating func receive(_ page: FetchedPage, known: Range<Int> = 0..<20) -> ChainStep {
             let page = place.readable(page, &pass.walk)
             if page.content.isEmpty { return place.step(withoutItems: page, &pass, &belief) }
-            let sighting = ObservedPage(
+            let observed = ObservedPage(
                 offset: 20, content: page.content, places: places(known), isEnd: page.next == nil,
                 cursorIn: PageCursor("c20"), cursorOut: page.next)
-            return place.step(sighting, page, &pass, &belief)
+            return place.step(observed, page, &pass, &belief)
         }
 
         mutating func refuse() -> ChainStep { place.step(withoutItems: nil, &pass, &belief) }

@@ -13,7 +13,8 @@ struct ListSettlementTests {
         belief.pageOne.total = list.record.total
         return belief.settle(
             ListBelief.PassEnd(
-                list: list, access: access, isFirstPass: isFirstPass, hasMissing: hasMissing, hasGivenUp: false), &pass)
+                list: list, access: access, isFirstPass: isFirstPass, hasMissing: hasMissing, hasAbandonedPages: false),
+            &pass)
     }
 
     private var (belief, pass) = (ListBelief(), RunPass())

@@ -14,9 +14,9 @@ struct SweepPlaceTests {
     ) -> SweepStep {
         var place = SweepPlace(list: list, position: position, grid: grid)
         change(&place)
-        let sighting = ObservedPage(
+        let observed = ObservedPage(
             offset: place.question.lowerBound, content: page.content, places: places(known), isEnd: false)
-        return place.step(sighting, page)
+        return place.step(observed, page)
     }
 
     @Test("An origin that accepts any offset is asked for one verified item again (R21)")
@@ -46,11 +46,11 @@ struct SweepPlaceTests {
         let list = held([0..<40], total: .exact(40))
         let page = answer(20..<30, total: .exact(40))
         let step = step(page, of: list, known: 0..<40) { $0.grid = SweepGrid(access: .offsets, pageSize: 10) }
-        guard case .moved(let sighting) = step else {
+        guard case .moved(let observed) = step else {
             Issue.record("the move was not seen")
             return
         }
-        #expect(sighting != nil)
+        #expect(observed != nil)
     }
 
     @Test("Held items behind an end are removed only if the total counts no more, or a second answer agrees (R20)")
@@ -72,7 +72,7 @@ struct SweepPlaceTests {
     func window() {
         let list = held([0..<40], total: .exact(40), window: 20)
         let step = step(answer(0..<0, total: .exact(40)), of: list, known: 0..<40)
-        #expect(step == .end(nil, edits: [.setWindow(20), .setSweep(nil)], isWindow: true))
+        #expect(step == .end(nil, edits: [.setResultWindow(20), .setSweep(nil)], isWindow: true))
     }
 
     @Test("The last page again, behind a reached total, is the end (R24)")

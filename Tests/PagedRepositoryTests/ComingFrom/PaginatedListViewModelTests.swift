@@ -112,7 +112,7 @@ struct ScrollingPaginatedListViewModelTests {
         #expect(list.current.items.map(\.number) == Array(0..<48))
     }
 
-    @Test("An origin that repeats itself without end is given up while the user scrolls")
+    @Test("An origin that repeats itself without end is abandoned while the user scrolls")
     func endless() async throws {
         let asked = Mutex(0)
         let source = ItemSource<Row>.cursors { (start: Int?, _) in

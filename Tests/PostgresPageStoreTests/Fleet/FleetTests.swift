@@ -75,7 +75,7 @@ struct FleetTests {
         let store = try await open(at: address)
         let query = try #require(try await store.query(QueryKey("shared")))
         let outline = try #require(try await store.outline(of: query.id))
-        let end = outline.coverage.runs.last?.upperBound ?? 0
+        let end = outline.coverage.segments.last?.upperBound ?? 0
         let window = try #require(try await store.window(of: query.id, 0..<end))
         #expect(window.missing.isEmpty || mayHaveGaps)
         #expect(try await store.verify().findings == [])

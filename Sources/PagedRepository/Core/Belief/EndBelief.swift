@@ -65,5 +65,5 @@ struct EndBelief: Equatable {
 
 extension ListOutline {
     /// The position behind the last held item.
-    var heldEnd: Int { coverage.runs.last?.upperBound ?? 0 }
+    var heldEnd: Int { coverage.segments.last?.upperBound ?? 0 }
 }
