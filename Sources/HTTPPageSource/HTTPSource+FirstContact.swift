@@ -33,7 +33,7 @@ extension HTTPSource {
             // The origin ignored the usual parameter name, and its answer shows no other name.
             draft.description.ignoresSize = true
             draft.warnings.append(
-                "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns \(contact.content.count) items a page"
+                "the page size was not requested, because no size parameter is known; set \(HTTPSourceConfiguration.Setting.limitParameter). The origin returns \(contact.content.count) items a page"
             )
         }
 

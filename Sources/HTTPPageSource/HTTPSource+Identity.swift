@@ -75,7 +75,8 @@ extension HTTPSource {
         guard isNamed || configuration.rebinds || !list.isDescriptionLost else {
             throw FetchFailure(
                 .forbidden,
-                "a repair removed the credential's check from the list; --rebind gives the list to this caller",
+                "a repair removed the credential's check from the list; "
+                    + "\(HTTPSourceConfiguration.Setting.rebinds) gives the list to this caller",
                 isRetryable: false)
         }
         guard let known = PagingProfile(json: list.source) else { return }

@@ -10,38 +10,41 @@ extension HTTPSource {
         let evidence = draft.evidence, answer = contact.answer
         guard evidence.count > 0 else { return }
         let items = draft.description.items
-        if let id = configuration.id { try confirm(id, "--id", below: items, answer.document) }
-        if let key = configuration.key { try confirm(key, "the key", below: items, answer.document) }
+        if let id = configuration.id { try confirm(id, .id, below: items, answer.document) }
+        if let key = configuration.key { try confirm(key, .key, below: items, answer.document) }
         if case .body(let pointer) = configuration.total {
             try confirmTotal(pointer, draft, answer.document)
         } else if let total = configuration.total, let number = answer.number(at: total), number < evidence.count {
-            throw unconfirmed("--total \(total)", "it says \(number), and page one has \(evidence.count) items")
+            throw unconfirmed(.total, total, "it says \(number), and page one has \(evidence.count) items")
         }
         try confirmHeld(draft)
         let mayEnd = mayBeWhole(draft, size, contact)
         if let next = configuration.next, !isPresent(next, answer) {
             guard mayEnd else {
-                throw unconfirmed("--next \(next)", "page one has no such member, although the list continues")
+                throw unconfirmed(.next, next, "page one has no such member, although the list continues")
             }
             if !PagingChoice.isWhole(evidence) {
-                draft.warnings.append("--next \(next) is not confirmed yet: page one has nothing there")
+                draft.warnings.append(
+                    "\(HTTPSourceConfiguration.Setting.next.assigned(next)) is not confirmed yet: page one has nothing there"
+                )
             }
         }
         if let place = configuration.hasMore {
             let value = answer.document.value(at: place)
             let isStated = value.flatMap { answer.document.statement($0) } != nil
             guard isStated || value == nil && PagingChoice.isWhole(evidence) else {
-                throw unconfirmed("--has-more \(place)", "page one has no true or false there")
+                throw unconfirmed(.hasMore, place, "page one has no true or false there")
             }
         }
     }
 
     private func confirm(
-        _ place: JSONPointer, _ option: String, below list: JSONPointer, _ document: JSONDocument
+        _ place: JSONPointer, _ setting: HTTPSourceConfiguration.Setting, below list: JSONPointer,
+        _ document: JSONDocument
     ) throws(FetchFailure) {
         let items = document.value(at: list).map { document.entries(of: $0) } ?? []
         guard items.contains(where: { document.value(at: place, below: $0) != nil }) else {
-            throw unconfirmed("\(option) \(PagingProfile.named(place))", "no item of page one has it")
+            throw unconfirmed(setting, PagingProfile.named(place), "no item of page one has it")
         }
     }
 
@@ -49,17 +52,17 @@ extension HTTPSource {
         _ place: JSONPointer, _ draft: DetectionDraft, _ document: JSONDocument
     ) throws(FetchFailure) {
         guard let value = document.value(at: place) else {
-            throw unconfirmed("--total \(place)", "page one has nothing there")
+            throw unconfirmed(.total, place, "page one has nothing there")
         }
         guard let number = document.integer(value), number >= 0 else {
             if [.null, .number, .string].contains(document.kind(of: value)) { return }
-            throw unconfirmed("--total \(place)", "page one has no number there")
+            throw unconfirmed(.total, place, "page one has no number there")
         }
         if number < draft.evidence.count {
-            throw unconfirmed("--total \(place)", "it says \(number), and page one has \(draft.evidence.count) items")
+            throw unconfirmed(.total, place, "it says \(number), and page one has \(draft.evidence.count) items")
         }
         if number == draft.evidence.count, draft.evidence.goesOn {
-            throw unconfirmed("--total \(place)", "it counts page one, and more items follow")
+            throw unconfirmed(.total, place, "it counts page one, and more items follow")
         }
     }
 
@@ -68,7 +71,7 @@ extension HTTPSource {
         guard let total = configuration.total, let number = draft.evidence.total.exactCount,
             let held = state.withLock({ $0.contradicted != nil ? $0.heldEnd : nil }), number < held
         else { return }
-        throw unconfirmed("--total \(total)", "it says \(number), and \(held) items are stored")
+        throw unconfirmed(.total, total, "it says \(number), and \(held) items are stored")
     }
 
     private func isPresent(_ place: HTTPSourceConfiguration.Place, _ answer: Answer) -> Bool {
@@ -103,7 +106,7 @@ extension HTTPSource {
                 answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits
             ).content(), content.identities == contact.content.identities
         else { return }
-        throw unconfirmed("--limit-param \(name)", "the origin returns \(count) items for every size")
+        throw unconfirmed(.limitParameter, name, "the origin returns \(count) items for every size")
     }
 
     /// Tries the parameters that the caller names. The first that proves itself is used.
@@ -118,7 +121,7 @@ extension HTTPSource {
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
-                objections.append((option(for: candidate), detail))
+                objections.append((setting(for: candidate), detail))
             case .interrupted(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
                 draft.description.style = .none
@@ -128,8 +131,8 @@ extension HTTPSource {
         draft.description.style = .none
         draft.description.isProvisional = true
         let mayEnd = mayBeWhole(draft, size, contact)
-        for (option, detail) in objections where !isOpen(detail, mayEnd) {
-            throw unconfirmed(option, "it \(detail)")
+        for (name, detail) in objections where !isOpen(detail, mayEnd) {
+            throw unconfirmed(name, "it \(detail)")
         }
     }
 
@@ -146,7 +149,7 @@ extension HTTPSource {
             draft.description.isTotalByHead != true, !draft.isInterrupted, draft.description.unansweredHeads == nil,
             contact.answer.text(at: place) == nil, !PagingChoice.isWhole(draft.evidence)
         else { return }
-        throw unconfirmed("--total \(place)", "neither page one nor HEAD has a number there")
+        throw unconfirmed(.total, place, "neither page one nor HEAD has a number there")
     }
 
     /// Refuses a first page number that no numbered pages confirm.
@@ -155,18 +158,26 @@ extension HTTPSource {
             return
         }
         if draft.description.style == .page, draft.description.firstPage == first { return }
-        throw unconfirmed("--first-page \(first)", "no parameter returns page one for it")
+        throw unconfirmed(.firstPage, first, "no parameter returns page one for it")
     }
 
-    private func option(for candidate: Candidate) -> String {
-        let isInBody = configuration.cursorIn != nil
-        switch candidate {
-        case .offset(let name, _): return isInBody ? "--cursor-in \(name)" : "--offset-param \(name)"
-        case .page(let name, _): return isInBody ? "--cursor-in \(name)" : "--page-param \(name)"
-        case .cursor(let name), .keyset(let name, _):
-            return isInBody ? "--cursor-in \(name)" : "--cursor-param \(name)"
-        case .merge: return "--next"
-        }
+    /// The setting that names the parameter of a candidate, with its value.
+    private func setting(for candidate: Candidate) -> String {
+        let setting: HTTPSourceConfiguration.Setting =
+            switch candidate {
+            case .offset: .offsetParameter
+            case .page: .pageParameter
+            case .cursor, .keyset: .cursorParameter
+            case .merge: .next
+            }
+        guard let name = candidate.parameter else { return setting.description }
+        return (configuration.cursorIn == nil ? setting : .cursorIn).assigned(name)
+    }
+
+    private func unconfirmed(
+        _ setting: HTTPSourceConfiguration.Setting, _ value: some CustomStringConvertible, _ reason: String
+    ) -> FetchFailure {
+        unconfirmed(setting.assigned(value), reason)
     }
 
     private func unconfirmed(_ setting: String, _ reason: String) -> FetchFailure {

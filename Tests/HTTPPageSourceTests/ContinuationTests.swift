@@ -154,7 +154,7 @@ struct ContinuationTests {
         #expect(source.access == .single)
         #expect(
             page.detectedPaging?.warnings == [
-                "no parameter takes the token at /next_cursor; name one with --cursor-param"
+                "no parameter takes the token at /next_cursor; name one with HTTPSourceConfiguration.cursorParameter"
             ])
         #expect(origin.requests.count <= 8)
         let named = try scripted("http://h/api", origin, stored: page.detectedPaging?.source) {

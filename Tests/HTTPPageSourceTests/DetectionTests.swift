@@ -129,7 +129,7 @@ struct DetectionTests {
         #expect(Array(page.content.ids) == ["1", "2"])
         #expect(
             page.detectedPaging?.warnings == [
-                "the items are taken from /people; there are others at /places: choose with --items"
+                "the items are taken from /people; there are others at /places: choose with HTTPSourceConfiguration.items"
             ])
     }
 

@@ -196,14 +196,15 @@ struct FirstContactTests {
         #expect(report.outcome == .complete, "\(report.warnings)")
     }
 
-    @Test("A warning names the flag for each kind of open end")
+    @Test("A warning names the setting for each kind of open end")
     func warnings() async throws {
         for (body, words) in [
-            (#"{"items":[{"id":1}],"next_token":"t"}"#, "--cursor-param"),
-            (#"{"items":[{"id":1}],"has_more":true}"#, "--paging"),
-            (#"{"items":[{"id":1}],"total_pages":9}"#, "--page-param"),
-            (#"{"items":[{"id":1}],"total":9}"#, "--paging"), (#"{"items":[{"id":1}],"pending":9}"#, "--paging"),
-            ("[\(objects(0..<50))]", "--paging none"),
+            (#"{"items":[{"id":1}],"next_token":"t"}"#, "HTTPSourceConfiguration.cursorParameter"),
+            (#"{"items":[{"id":1}],"has_more":true}"#, "HTTPSourceConfiguration.paging"),
+            (#"{"items":[{"id":1}],"total_pages":9}"#, "HTTPSourceConfiguration.pageParameter"),
+            (#"{"items":[{"id":1}],"total":9}"#, "HTTPSourceConfiguration.paging"),
+            (#"{"items":[{"id":1}],"pending":9}"#, "HTTPSourceConfiguration.paging"),
+            ("[\(objects(0..<50))]", "HTTPSourceConfiguration.paging = none"),
         ] {
             let report = try await synchronise(try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }))
             #expect(report.outcome == .unproven, "\(body)")

@@ -42,7 +42,7 @@ struct MisbehaviourTests {
         #expect(
             await fetch(.json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message
                 == "the value at /b is not an array")
-        #expect(await fetch(.json(#"{"a":1}"#))?.message.contains("--items") == true)
+        #expect(await fetch(.json(#"{"a":1}"#))?.message.contains("HTTPSourceConfiguration.items") == true)
         #expect(
             await fetch(.json(#"{"total":0}"#)) {
                 $0.items = JSONPointer("/b"); $0.total = .init("/total")

@@ -136,7 +136,9 @@ struct RequestBodyTests {
     func ignoredPlace() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"results":[\#(objects(0..<20))]}"#) }
         let report = try await run(#"{"limit":20}"#, origin) { $0.cursorIn = JSONPointer("/afterr") }
-        #expect(report.headFailure?.message.hasPrefix("--cursor-in /afterr is not confirmed") == true)
+        #expect(
+            report.headFailure?.message.hasPrefix("HTTPSourceConfiguration.cursorIn = /afterr is not confirmed") == true
+        )
     }
 
     @Test("HubSpot: a token inside an object named next, and Plaid: an offset inside an object of options")

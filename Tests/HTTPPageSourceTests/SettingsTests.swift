@@ -24,16 +24,18 @@ struct SettingsTests {
         return .json(#"{"items":[\#(objects(start..<end))],"next_cursor":\#(end < 45 ? "\(end)" : "null")}"#)
     }
 
-    private static func set(_ option: String, _ value: String, _ configuration: inout HTTPSourceConfiguration) {
-        switch option {
-        case "--id": configuration.id = JSONPointer(value)
-        case "--total": configuration.total = .init(value)
-        case "--next": configuration.next = .init(value)
-        case "--has-more": configuration.hasMore = JSONPointer(value)
-        case "--page-param": configuration.pageParameter = value
-        case "--offset-param": configuration.offsetParameter = value
-        case "--cursor-param": configuration.cursorParameter = value
-        case "--limit-param": configuration.limitParameter = value
+    private static func set(
+        _ setting: HTTPSourceConfiguration.Setting, _ value: String, _ configuration: inout HTTPSourceConfiguration
+    ) {
+        switch setting {
+        case .id: configuration.id = JSONPointer(value)
+        case .total: configuration.total = .init(value)
+        case .next: configuration.next = .init(value)
+        case .hasMore: configuration.hasMore = JSONPointer(value)
+        case .pageParameter: configuration.pageParameter = value
+        case .offsetParameter: configuration.offsetParameter = value
+        case .cursorParameter: configuration.cursorParameter = value
+        case .limitParameter: configuration.limitParameter = value
         case _: configuration.firstPage = Int(value)
         }
     }
@@ -41,19 +43,20 @@ struct SettingsTests {
     @Test(
         "A mistyped setting is refused in one line that names it, and nothing is stored",
         arguments: [
-            ("--id", "/idd"), ("--total", "/totall"), ("--total", "header:X-Foo"), ("--next", "/nextt"),
-            ("--has-more", "/foo"), ("--page-param", "pag"), ("--offset-param", "foo"), ("--cursor-param", "curs"),
-            ("--limit-param", "foo"), ("--first-page", "0"),
-        ])
-    func mistyped(option: String, value: String) async throws {
+            (.id, "/idd"), (.total, "/totall"), (.total, "header:X-Foo"),
+            (.next, "/nextt"), (.hasMore, "/foo"), (.pageParameter, "pag"), (.offsetParameter, "foo"),
+            (.cursorParameter, "curs"), (.limitParameter, "foo"), (.firstPage, "0"),
+        ] as [(HTTPSourceConfiguration.Setting, String)])
+    func mistyped(setting: HTTPSourceConfiguration.Setting, value: String) async throws {
         for origin in [Self.numbered, Self.bare, Self.tokens] {
-            let source = try scripted("http://h/api", origin) { Self.set(option, value, &$0) }
+            let source = try scripted("http://h/api", origin) { Self.set(setting, value, &$0) }
             let failure = await #expect(throws: FetchFailure.self) {
-                _ = try await source.first(size: option == "--limit-param" ? 5 : nil)
+                _ = try await source.first(size: setting == .limitParameter ? 5 : nil)
             }
             #expect(failure?.failureClass == .rejected && failure?.isRetryable == false)
             #expect(
-                failure?.message.hasPrefix("\(option) \(value) is not confirmed: ") == true, "\(failure?.message ?? "")"
+                failure?.message.hasPrefix("\(setting) = \(value) is not confirmed: ") == true,
+                "\(failure?.message ?? "")"
             )
             #expect(source.summary == nil, "nothing is remembered")
         }
@@ -62,11 +65,11 @@ struct SettingsTests {
     @Test(
         "A setting that page one or a second answer confirms is used",
         arguments: [
-            ("--id", "/id"), ("--total", "/total"), ("--page-param", "page"), ("--limit-param", "per_page"),
-            ("--first-page", "1"),
-        ])
-    func confirmed(option: String, value: String) async throws {
-        let source = try scripted("http://h/api", Self.numbered) { Self.set(option, value, &$0) }
+            (.id, "/id"), (.total, "/total"), (.pageParameter, "page"),
+            (.limitParameter, "per_page"), (.firstPage, "1"),
+        ] as [(HTTPSourceConfiguration.Setting, String)])
+    func confirmed(setting: HTTPSourceConfiguration.Setting, value: String) async throws {
+        let source = try scripted("http://h/api", Self.numbered) { Self.set(setting, value, &$0) }
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .grid(size: 10))
     }
@@ -106,7 +109,10 @@ struct SettingsTests {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
         let source = try scripted("http://h/api", origin) { $0.next = .init("/nextt") }
         let page = try await source.first()
-        #expect(page.detectedPaging?.warnings.contains { $0.hasPrefix("--next /nextt is not confirmed yet") } == true)
+        #expect(
+            page.detectedPaging?.warnings.contains {
+                $0.hasPrefix("HTTPSourceConfiguration.next = /nextt is not confirmed yet")
+            } == true)
         #expect(page.detectedPaging?.source.contains("isProvisional") == true)
     }
 

@@ -34,7 +34,8 @@ struct SideListTests {
     func doubtful() async throws {
         let body = #"{"filters":[{"id":1},{"id":2},{"id":3}],"scopes":["read","write"]}"#
         await #expect { try await payloads("http://h/v1/settings", body) } throws: {
-            ($0 as? FetchFailure)?.message == "the answer has two lists, /scopes and /filters: choose with --items"
+            ($0 as? FetchFailure)?.message
+                == "the answer has two lists, /scopes and /filters: choose with HTTPSourceConfiguration.items"
         }
         #expect(try await payloads("http://h/v1/scopes", body) == [#""read""#, #""write""#])
         let counted = body.replacing("{\"filters", with: "{\"total\":2,\"filters")

@@ -23,7 +23,7 @@ struct SizeTests {
         #expect(page.content.count == 20)
         #expect(
             page.detectedPaging?.warnings == [
-                "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns 20 items a page"
+                "the page size was not requested, because no size parameter is known; set HTTPSourceConfiguration.limitParameter. The origin returns 20 items a page"
             ])
         _ = try await source.page(.offset(20), size: 30)
         #expect(
@@ -52,7 +52,7 @@ struct SizeTests {
         #expect(page.total == .exact(45))
         #expect(
             page.detectedPaging?.warnings == [
-                "the page size was not requested, because no size parameter is known; set --limit-param. The origin returns 20 items a page"
+                "the page size was not requested, because no size parameter is known; set HTTPSourceConfiguration.limitParameter. The origin returns 20 items a page"
             ])
         #expect(origin.urls == ["http://h/api?limit=30", "http://h/api", "http://h/api?offset=19"])
 

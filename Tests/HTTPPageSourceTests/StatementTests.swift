@@ -157,7 +157,7 @@ struct StatementTests {
         let failure = await #expect(throws: FetchFailure.self) {
             _ = try await scripted("http://h/rdb", origin).first()
         }
-        #expect(failure?.message.contains("--items ''") == true, "\(failure?.message ?? "")")
+        #expect(failure?.message.contains("HTTPSourceConfiguration.items = ''") == true, "\(failure?.message ?? "")")
         let source = try scripted("http://h/rdb", origin) { $0.items = JSONPointer("") }
         #expect(try await source.first().content.count == 2)
     }
@@ -175,12 +175,13 @@ struct StatementTests {
             "\(page.detectedPaging?.warnings ?? [])")
     }
 
-    @Test("A member that may lead on is named with a full command")
+    @Test("A member that may lead on is named with all settings that try it")
     func suggestion() async throws {
         let page = try await first(#""stream_position":5,"last_thing":"x7""#, count: 10)
         #expect(
             page.detectedPaging?.warnings.contains {
-                $0.contains("--paging cursor --next /") && $0.contains("--cursor-param")
+                $0.contains("HTTPSourceConfiguration.paging = cursor, HTTPSourceConfiguration.next = /")
+                    && $0.contains(", HTTPSourceConfiguration.cursorParameter = NAME")
             }
                 == true, "\(page.detectedPaging?.warnings ?? [])")
     }

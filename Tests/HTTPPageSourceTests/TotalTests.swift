@@ -111,7 +111,8 @@ struct TotalTests {
         #expect(two.total == .exact(45))
         #expect(
             two.detectedPaging?.warnings.first
-                == "/total says that there are 45 items, and header:X-Total-Count 50; choose with --total")
+                == "/total says that there are 45 items, and header:X-Total-Count 50; choose with HTTPSourceConfiguration.total"
+        )
         let few = ScriptedOrigin { _, _ in .json(#"{"total":5,"items":[\#(objects(0..<20))]}"#) }
         let small = try await scripted("http://h/api", few).first()
         #expect(small.total == .unknown)

@@ -116,7 +116,7 @@ extension Detector {
         }
     }
 
-    /// A command that tries a member next to the items whose name or value may lead to the next page.
+    /// The settings that try a member next to the items whose name or value may lead to the next page.
     private func suggestion(_ draft: DetectionDraft) -> String? {
         let holder = draft.description.items.tokens.dropLast()
         let words = ["last", "end", "next", "offset", "cursor", "token", "marker", "bookmark", "iterator", "position"]
@@ -131,8 +131,13 @@ extension Detector {
             return words.contains { name.contains($0) } && !others.contains { name.hasPrefix($0) || name.hasSuffix($0) }
         }
         guard let member = draft.evidence.token == nil ? found : nil else { return nil }
-        let parameter = configuration.method == .post ? "--cursor-in /NAME" : "--cursor-param NAME"
-        return "\(member.pointer) may lead to it: --paging cursor --next \(member.pointer) \(parameter)"
+        typealias Setting = HTTPSourceConfiguration.Setting
+        let settings = [
+            Setting.paging.assigned("cursor"), Setting.next.assigned(member.pointer),
+            configuration.method == .post
+                ? Setting.cursorIn.assigned("/NAME") : Setting.cursorParameter.assigned("NAME"),
+        ]
+        return "\(member.pointer) may lead to it: \(settings.joined(separator: ", "))"
     }
 
     /// Candidates from a key inside each item: its sort value, or a cursor of its own.

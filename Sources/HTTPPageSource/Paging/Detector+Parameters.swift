@@ -113,7 +113,7 @@ extension Detector {
             draft.description.ignoresSize = true
             draft.explain("size", name, .failed, "requested \(asked) items, received \(evidence.count)")
             draft.warnings.append(
-                "requested \(asked) items a page (\(name)), and the origin returns \(evidence.count); --limit-param names another parameter"
+                "requested \(asked) items a page (\(name)), and the origin returns \(evidence.count); \(HTTPSourceConfiguration.Setting.limitParameter) names another parameter"
             )
         }
     }

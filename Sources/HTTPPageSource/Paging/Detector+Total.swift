@@ -80,7 +80,7 @@ extension Detector {
             }
             if candidate.rank == known.rank, candidate.rank >= 4, candidate.number != known.number {
                 draft.warnings.append(
-                    "\(known.place) says that there are \(known.number) items, and \(candidate.place) \(candidate.number); choose with --total"
+                    "\(known.place) says that there are \(known.number) items, and \(candidate.place) \(candidate.number); choose with \(HTTPSourceConfiguration.Setting.total)"
                 )
             }
             if candidate.rank > known.rank { best = candidate }

@@ -41,12 +41,13 @@ struct Detector {
         if list.isTied, let rival = list.rival, !isCounted(list) {
             throw FetchFailure(
                 .undecodable,
-                "the answer has two lists, \(list.pointer) and \(rival): choose with --items",
+                "the answer has two lists, \(list.pointer) and \(rival): choose with \(HTTPSourceConfiguration.Setting.items)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
         if let rival = list.rival {
             draft.warnings.append(
-                "the items are taken from \(list.pointer); there are others at \(rival): choose with --items")
+                "the items are taken from \(list.pointer); there are others at \(rival): choose with \(HTTPSourceConfiguration.Setting.items)"
+            )
         }
         let elements =
             document.value(at: list.pointer).map {
@@ -84,12 +85,12 @@ struct Detector {
         guard draft.evidence.total == .exact(0) || draft.evidence.hasMore == false else {
             let keyed = keyedObjects.first.map { pointer in
                 pointer.tokens.isEmpty
-                    ? "the members of the answer itself look like items: --items ''"
-                    : "the members of \(pointer.description) look like items: --items \(pointer.description)"
+                    ? "the members of the answer itself look like items: \(HTTPSourceConfiguration.Setting.items.assigned("''"))"
+                    : "the members of \(pointer.description) look like items: \(HTTPSourceConfiguration.Setting.items.assigned(pointer))"
             }
             throw FetchFailure(
                 .undecodable,
-                "the answer has no array of items; \(keyed ?? "name the place of the items with --items, or check the URL")",
+                "the answer has no array of items; \(keyed ?? "name the place of the items with \(HTTPSourceConfiguration.Setting.items), or check the URL")",
                 isRetryable: false, httpStatus: answer.response.status)
         }
         draft.explain("items", "none", .seen, "the list is empty, and the answer has no array")

@@ -2,7 +2,9 @@ import PageModel
 
 /// Whether page one shows more items than it holds while no way to them is known. Such a page is a part of its list.
 struct OpenEnd {
-    /// The evidence, and the flag to name, in one line.
+    private typealias Setting = HTTPSourceConfiguration.Setting
+
+    /// The evidence, and the setting that may help, in one line.
     var reason: String
     /// Whether the page only looks like a part of its list, because it has the size of a full page.
     var isSuspicion = false
@@ -29,7 +31,9 @@ struct OpenEnd {
         _ paging: HTTPSourceConfiguration.Paging, method: HTTPSourceConfiguration.Method
     ) -> OpenEnd {
         let advice = advice(paging, Parameters(method))
-        return OpenEnd("no answer shows that the list ends; \(advice), or say --paging none", isSuspicion: true)
+        return OpenEnd(
+            "no answer shows that the list ends; \(advice), or set \(Setting.paging.assigned("none"))",
+            isSuspicion: true)
     }
 
     private init(_ reason: String, isSuspicion: Bool = false) {
@@ -54,13 +58,13 @@ struct OpenEnd {
         guard evidence.count > 0 || evidence.goesOn, evidence.hasMore != false else { return nil }
         if isRanged(response), evidence.exactTotal.map({ $0 > evidence.count }) ?? true {
             return OpenEnd(
-                "the origin pages by the Range header of requests, which is not supported; name a parameter with --offset-param, or accept page one with --paging none"
+                "the origin pages by the Range header of requests, which is not supported; name a parameter with \(Setting.offsetParameter), or accept page one with \(Setting.paging.assigned("none"))"
             )
         }
         if let inner = evidence.innerList {
             let items = draft.description.items.description
             return OpenEnd(
-                "the items at \(items) have no id and hold lists themselves (\(inner)): name the list with --items, such as --items \(inner) or --items \(items)"
+                "the items at \(items) have no id and hold lists themselves (\(inner)): name the list with \(Setting.items), such as \(Setting.items.assigned(inner)) or \(Setting.items.assigned(items))"
             )
         }
         if let place = evidence.token?.place, evidence.hasStrongToken {
@@ -98,29 +102,30 @@ struct OpenEnd {
         let isFull = sizes.contains(evidence.count) || usualSizes.contains(evidence.count)
         guard isFull, !evidence.deniesNext, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
         return OpenEnd(
-            "the answer is a full page of \(evidence.count) items, and shows no way to another; \(way), or say --paging none",
+            "the answer is a full page of \(evidence.count) items, and shows no way to another; \(way), or set \(Setting.paging.assigned("none"))",
             isSuspicion: true)
     }
 
-    /// The flags that name a parameter.
+    /// The settings that name a parameter.
     private struct Parameters {
-        var offset = "--offset-param", page = "--page-param", cursor = "--cursor-param"
+        var offset = Setting.offsetParameter, page = Setting.pageParameter, cursor = Setting.cursorParameter
 
         init(_ method: HTTPSourceConfiguration.Method) {
-            if method == .post { (offset, page, cursor) = ("--cursor-in", "--cursor-in", "--cursor-in") }
+            if method == .post { (offset, page, cursor) = (.cursorIn, .cursorIn, .cursorIn) }
         }
     }
 
-    /// The flag that may help, by the style that the caller named.
+    /// The setting that may help, by the style that the caller named.
     private static func advice(_ paging: HTTPSourceConfiguration.Paging, _ parameters: Parameters) -> String {
-        switch paging {
-        case .auto, .none: "name one with --paging"
-        case .offset: "no parameter for --paging offset proved itself, name one with \(parameters.offset)"
-        case .page: "no parameter for --paging page proved itself, name one with \(parameters.page)"
-        case .keyset: "no parameter for --paging keyset proved itself, name one with \(parameters.cursor)"
-        case .cursor: "page one has no token for --paging cursor, name its place with --next"
-        case .link: "page one has no link for --paging link, name its header with --next header:NAME"
-        case .nextURL: "page one has no URL for --paging next-url, name its place with --next"
+        let style = Setting.paging.assigned(paging.rawValue)
+        return switch paging {
+        case .auto, .none: "name one with \(Setting.paging)"
+        case .offset: "no parameter for \(style) proved itself, name one with \(parameters.offset)"
+        case .page: "no parameter for \(style) proved itself, name one with \(parameters.page)"
+        case .keyset: "no parameter for \(style) proved itself, name one with \(parameters.cursor)"
+        case .cursor: "page one has no token for \(style), name its place with \(Setting.next)"
+        case .link: "page one has no link for \(style), name its header with \(Setting.next.assigned("header:NAME"))"
+        case .nextURL: "page one has no URL for \(style), name its place with \(Setting.next)"
         }
     }
 

@@ -55,7 +55,10 @@ enum TransportFailure {
         if case NIOSSLError.uncleanShutdown = error { return cut }
         let text = "\(error)"
         let reasons = [
-            ("CERTIFICATE_VERIFY_FAILED", "the origin's certificate is not trusted; --cacert names its authority"),
+            (
+                "CERTIFICATE_VERIFY_FAILED",
+                "the origin's certificate is not trusted; HTTPNetwork.certificates names its authority"
+            ),
             ("failedToValidateHostname", "the origin's certificate is for another host"),
             ("WRONG_VERSION_NUMBER", "the origin does not speak TLS at this port; try http://"),
             ("HTTP_REQUEST", "the origin does not speak TLS at this port; try http://"),

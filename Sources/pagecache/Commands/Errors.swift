@@ -119,7 +119,7 @@ struct Errors: AsyncParsableCommand {
             .init(.time(entry.retryAfterUntil)),
             .init(.optional(entry.failure?.failureClass.rawValue)),
             .init(.optional(entry.failure?.httpStatus)),
-            .init(.optional(entry.failure?.message)),
+            .init(.optional(entry.failure?.shownMessage)),
         ]
     }
 }

@@ -104,7 +104,7 @@ struct Pages: AsyncParsableCommand {
             .init(.int(entry?.attempts ?? 0)),
             .init(.optional(entry?.failure?.failureClass.rawValue)),
             .init(.optional(entry?.failure?.httpStatus)),
-            .init(.optional(entry?.failure?.message)),
+            .init(.optional(entry?.failure?.shownMessage)),
             .init(.time(entry?.nextAttemptAt), entry?.nextText(now: now)),
             .init(.optional(entry?.leaseOwner)),
         ]

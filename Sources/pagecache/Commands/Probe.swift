@@ -48,7 +48,7 @@ struct Probe: AsyncParsableCommand {
         }
         await transport.close()
         let survey = try result.get()
-        for warning in survey.warnings { Terminal.standard.warn(warning) }
+        for warning in survey.warnings { Terminal.standard.warn(SettingNames.options(in: warning)) }
         render(survey)
         if !survey.isProven { throw ToolProcess.Ended(status: .incomplete) }
     }
@@ -67,7 +67,7 @@ struct Probe: AsyncParsableCommand {
             ("rate_limits", .array(survey.rateLimits.map { .string($0) })), ("requests", .int(survey.requests)),
             ("estimated_requests", .optional(survey.estimatedRequests)),
             ("estimated_ms", .optional(survey.estimatedTime.map { Int($0.wholeMilliseconds) })),
-            ("warnings", .array(survey.warnings.map { .string($0) })),
+            ("warnings", .array(survey.warnings.map { .string(SettingNames.options(in: $0)) })),
             ("explanation", .array(survey.explanation.map { .string($0.description) })),
         ]
         switch common.outputFormat {

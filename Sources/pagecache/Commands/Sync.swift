@@ -174,7 +174,7 @@ struct Sync: AsyncParsableCommand {
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
         if work.explain { tell(origin.explanation) }
-        for warning in report.warnings { Terminal.standard.warn(warning) }
+        for warning in report.warnings { Terminal.standard.warn(SettingNames.options(in: warning)) }
         await store.count(report, since: known?.contentVersion, after: options.work)
         var bytes: Int?
         if Terminal.standard.outputIsTerminal, let query = report.list?.record.id {

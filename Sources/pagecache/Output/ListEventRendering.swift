@@ -23,7 +23,7 @@ struct ListEventRendering {
             .optional(range?.count), .int(event.held), .optional(total?.count), .optional(total?.kindName),
             .int(event.version.generation),
             .int(event.version.revision), .optional(entry?.attempts), .optional(entry?.failure?.failureClass.rawValue),
-            .optional(entry?.failure?.httpStatus), .optional(entry?.failure?.message), .time(entry?.nextAttemptAt),
+            .optional(entry?.failure?.httpStatus), .optional(entry?.failure?.shownMessage), .time(entry?.nextAttemptAt),
         ]
         return Array(zip(ListEventRendering.csvNames, values))
     }
@@ -71,7 +71,7 @@ struct ListEventRendering {
     }
 
     private func reason(_ entry: LedgerEntry) -> String {
-        let message = entry.failure?.message ?? "no answer"
+        let message = entry.failure?.shownMessage ?? "no answer"
         guard let next = entry.nextAttemptAt else { return "\(message); no retry scheduled" }
         return "\(message); next attempt \(next > at ? "in \(TimeText.age(next - at))" : "is due")"
     }

@@ -81,7 +81,7 @@ struct ProgressLine {
             parts.append(
                 Part(
                     rank: 1, text: count, medium: shortReason.map { "\(count): \($0)" },
-                    long: failure.map { "\(count): \(Printable.text($0.message))" }))
+                    long: failure.map { "\(count): \(Printable.text($0.shownMessage))" }))
         }
         if let until = waitingUntil, until > now {
             parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))"))
@@ -135,7 +135,8 @@ struct ProgressLine {
     private var shortReason: String? {
         failure.map { failure in
             if let status = failure.httpStatus { return String(status) }
-            return failure.message.count <= 24 ? Printable.text(failure.message) : failure.failureClass.rawValue
+            return failure.shownMessage.count <= 24
+                ? Printable.text(failure.shownMessage) : failure.failureClass.rawValue
         }
     }
 

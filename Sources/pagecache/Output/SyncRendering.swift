@@ -67,7 +67,8 @@ struct SyncRendering {
         case .unproven:
             return "unproven: \(unprovenReason); \(SizeText.count(held, "item is", "items are")) stored"
         case .offline:
-            let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
+            let reason =
+                report.headFailure?.shownMessage ?? report.list?.failures.first?.failure?.shownMessage ?? "no answer"
             let items = SizeText.count(held, "cached item", "cached items")
             return "offline: \(reason); 'pagecache show \(key.shortID)' shows the \(items)"
         }
@@ -94,7 +95,7 @@ struct SyncRendering {
             return "page one shows that more items follow, and no way to them is known"
         }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
-        return failure?.message ?? "the list kept changing while it was read\(idHint)"
+        return failure?.shownMessage ?? "the list kept changing while it was read\(idHint)"
     }
 
     /// The option for a list without ids: each change of an item is then another item.
@@ -121,7 +122,8 @@ struct SyncRendering {
         }
         if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
             let pages = SizeText.count(failing.count, "page", "pages")
-            parts.append("\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.message)")
+            parts.append(
+                "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
         }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt {
@@ -253,7 +255,7 @@ struct SyncRendering {
             ),
             ("inferred_seams", .int(list?.inferredSeams ?? 0)),
             ("failures", .array((list?.failures ?? []).map(LedgerOutput.entry))),
-            ("warnings", .array(report.warnings.map { .string($0) })),
+            ("warnings", .array(report.warnings.map { .string(SettingNames.options(in: $0)) })),
             ("next_attempt_at", .time(report.nextAttemptAt)),
             ("bytes_received", .int(report.usage.bytesReceived)),
             ("duration_ms", .int(Int(report.duration.wholeMilliseconds))),
@@ -285,7 +287,7 @@ enum LedgerOutput {
             ("attempts", .int(entry.attempts)),
             ("error_class", .optional(entry.failure?.failureClass.rawValue)),
             ("http_status", .optional(entry.failure?.httpStatus)),
-            ("error_message", .optional(entry.failure?.message)),
+            ("error_message", .optional(entry.failure?.shownMessage)),
             ("next_attempt_at", .time(entry.nextAttemptAt)),
         ])
     }

@@ -20,7 +20,8 @@ struct ToolLog: LogHandler {
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
         let details = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-        terminal.detail(details.isEmpty ? "\(event.message)" : "\(event.message) · \(details)")
+        let line = details.isEmpty ? "\(event.message)" : "\(event.message) · \(details)"
+        terminal.detail(SettingNames.options(in: line))
     }
 
     /// The logger of a run.

@@ -159,7 +159,7 @@ struct WatchView {
     }
 
     private func sentence(_ failure: LedgerEntry, _ list: ListOutline?) -> String {
-        "\(list?.record.key.shortID ?? "") at \(SizeText.count(failure.offset)): \(failure.failure?.message ?? "failed")"
+        "\(list?.record.key.shortID ?? "") at \(SizeText.count(failure.offset)): \(failure.failure?.shownMessage ?? "failed")"
     }
 
     /// A part of a line.

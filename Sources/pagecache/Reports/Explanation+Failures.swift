@@ -59,7 +59,7 @@ extension Explanation {
 
     private func cause(of group: [LedgerEntry]) -> String {
         let first = group.min { $0.offset < $1.offset } ?? group[0]
-        let message = first.failure?.message ?? "the reason is not recorded"
+        let message = first.failure?.shownMessage ?? "the reason is not recorded"
         let attempts = group.map(\.attempts).max() ?? 0
         // A statement about several pages must be true of each.
         let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "

@@ -133,7 +133,7 @@ struct HTMLReport {
                 entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "not scheduled"
             return """
                 <tr><td class="text">\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
-                <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.message ?? ""))</td><td>\(next)</td></tr>
+                <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.shownMessage ?? ""))</td><td>\(next)</td></tr>
                 """
         }
         let rest = all.count > HTMLReport.drawn ? "<p>and \(SizeText.count(all.count - HTMLReport.drawn)) more</p>" : ""

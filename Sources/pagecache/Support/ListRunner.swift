@@ -99,7 +99,9 @@ struct ListRunner {
             // An origin that is offline or refuses page one will not answer the next request either.
             if report.outcome == .offline || report.headFailure != nil { break }
         }
-        for warning in whole?.warnings ?? [] { Terminal.standard.warn("\(due.query.key.shortID): \(warning)") }
+        for warning in whole?.warnings ?? [] {
+            Terminal.standard.warn("\(due.query.key.shortID): \(SettingNames.options(in: warning))")
+        }
         guard let whole else { return try await stored(due.query, .incomplete) }
         let hasParts = due.runs.contains { if case .positions = $0 { true } else { false } }
         return hasParts ? whole.ofWholeList() : whole

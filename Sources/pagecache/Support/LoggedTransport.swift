@@ -53,7 +53,7 @@ struct LoggedTransport: HTTPTransport {
             }
             return response
         } catch {
-            detail((error as? FetchFailure)?.message ?? "cancelled")
+            detail((error as? FetchFailure)?.shownMessage ?? "cancelled")
             throw error
         }
     }

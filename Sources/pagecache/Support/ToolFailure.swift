@@ -100,7 +100,7 @@ struct ToolFailure: Error {
             case .throttled, .server: "try again later"
             default: nil
             }
-        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.message)", hint: hint)
+        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.shownMessage)", hint: hint)
     }
 }
 #endif

@@ -1,0 +1,50 @@
+#if Tool
+import HTTPPageSource
+import PageModel
+
+/// The options for the settings of the libraries.
+///
+/// A message of a library names a setting as Swift does, and a store keeps the message in that form. The tool shows the
+/// option instead.
+enum SettingNames {
+    private static let names: [(setting: String, option: String)] =
+        HTTPSourceConfiguration.Setting.allCases.map { ($0.description, option(for: $0)) }
+        + [("HTTPNetwork.certificates", "--cacert")]
+
+    /// Returns the text with options in place of settings. `A = x, B = y` becomes `--a x --b y`.
+    static func options(in text: String) -> String {
+        guard names.contains(where: { text.contains($0.setting) }) else { return text }
+        var text = text.replacing(", HTTPSourceConfiguration.", with: " HTTPSourceConfiguration.")
+        for name in names {
+            text = text.replacing("\(name.setting) = ", with: "\(name.option) ")
+            text = text.replacing(name.setting, with: name.option)
+        }
+        return text
+    }
+
+    private static func option(for setting: HTTPSourceConfiguration.Setting) -> String {
+        switch setting {
+        case .paging: "--paging"
+        case .items: "--items"
+        case .id: "--id"
+        // No option sets the key of a keyset. A query's `--key` is another thing.
+        case .key: "the key"
+        case .total: "--total"
+        case .next: "--next"
+        case .hasMore: "--has-more"
+        case .limitParameter: "--limit-param"
+        case .offsetParameter: "--offset-param"
+        case .pageParameter: "--page-param"
+        case .firstPage: "--first-page"
+        case .cursorParameter: "--cursor-param"
+        case .cursorIn: "--cursor-in"
+        case .rebinds: "--rebind"
+        }
+    }
+}
+
+extension FetchFailure {
+    /// The message with options in place of settings.
+    var shownMessage: String { SettingNames.options(in: message) }
+}
+#endif
