@@ -1,4 +1,4 @@
-# What there is to run; each target installs what it needs, where it may, and otherwise says in one line what to install.
+# The commands of this repository. Each target installs what it needs if it may, and otherwise names it in one line.
 
 SHELL := /bin/bash
 # A pipeline fails when any part of it fails.
@@ -10,22 +10,23 @@ DESTDIR ?=
 .PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build static install uninstall deb try-install
 
 help:
-	@echo "make demo   a tour with an embedded origin, in seconds once it is built (FLEET=1: two replicas on a PostgreSQL server)"
-	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
-	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
-	@echo "make docs   the documentation of the libraries as a site: .build/docs/pagecache.doccarchive"
-	@echo "make api    writes what is public into Documentation/API; CI compares"
-	@echo "make soak   the fault campaign in its long form, hours: kills, faults, damage, power loss, processes, clocks, sanitizers; one table"
-	@echo "make models           protocol models, checked exhaustively by Spin; each control must fail"
-	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
-	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
-	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Measurements.md (LONG=1: 10,000,000 items)"
-	@echo "make bench-quick      the same in under two minutes: no peers to install, fewer rounds, only printed"
-	@echo "make build  the tool, optimised: .build/release/pagecache"
-	@echo "make install PREFIX=/usr/local   the static tool, its manual page and completions; DESTDIR= for packages"
-	@echo "make uninstall PREFIX=/usr/local removes them"
-	@echo "make deb    a Debian package of the same: .build/deb"
-	@echo "make try-install      installs that package in a bare Debian 12 without Swift, and runs it there; a minute, needs root"
+	@echo "make build            Build the tool, optimised, as .build/release/pagecache."
+	@echo "make demo             Tour the tool with a built-in origin. FLEET=1: two replicas on one PostgreSQL server."
+	@echo "make test             Run all checks: house rules, tests, real servers, and the package without its traits."
+	@echo "make examples         Build and run the examples, including every snippet in the documentation."
+	@echo "make docs             Build the library documentation as .build/docs/pagecache.doccarchive."
+	@echo "make api              Write the public API to Documentation/API. CI compares it."
+	@echo "make bench            Run all benchmarks, next to a C program, GRDB and Python caches, and write"
+	@echo "                      Documentation/Measurements.md. LONG=1: lists of 10,000,000 items."
+	@echo "make bench-quick      Run fewer rounds in under two minutes, without the peers, and only print the results."
+	@echo "make bench-reconcile  Print what it costs to find out what has changed in a list."
+	@echo "make soak             Run the long fault campaign and print its table. Takes hours. SEEDS=20000 sets its size."
+	@echo "make models           Check the protocol models exhaustively with Spin. Each control must fail."
+	@echo "make mutants          Plant known bugs, and check that the simulation catches each of them."
+	@echo "make install          Install the static tool, manual page and completions. PREFIX=/usr/local, DESTDIR= for packagers."
+	@echo "make uninstall        Remove them again. PREFIX=/usr/local."
+	@echo "make deb              Build a Debian package in .build/deb."
+	@echo "make try-install      Install that package in a bare Debian 12 without Swift, and run it. Takes a minute; needs root."
 
 demo: prerequisites
 	@echo "building pagecache; the first build fetches dependencies and takes a few minutes" >&2
@@ -50,7 +51,7 @@ docs: prerequisites
 api: prerequisites
 	@Scripts/api
 
-# Lives of runs in each mode of the simulation; a quarter as many of processes.
+# The number of simulated lives of runs in each mode. A quarter as many lives of processes follow.
 SEEDS ?= 20000
 
 soak: prerequisites

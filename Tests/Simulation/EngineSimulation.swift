@@ -80,7 +80,7 @@ struct EngineSimulation {
         // The list never changed, so no answer on a bad day may have removed items (G6).
         let lost = world.storage.lost
         let isComparable = plan.behaviour.order == .stable && !plan.behaviour.shufflesMembers
-        if isStill, isComparable, origin.occurrences["shortPage.skipped"] == nil, !lost.isEmpty {
+        if isStill, isComparable, !origin.hasSeen(["shortPage.skipped"]), !lost.isEmpty {
             outcome.violations.append("G6: items of the origin that were served are gone: \(lost.prefix(5))")
         }
         outcome.requests = origin.usage.requests

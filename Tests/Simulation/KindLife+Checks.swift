@@ -31,8 +31,8 @@ extension KindLife {
         let isPlain = plan.behaviour == OriginBehaviour() && plan.totals == .exact
         if let report, isPlain, let finding = told.finding(report, options, origin) { find(finding, report, now) }
         // The held items of a list that never changed stay held, unless an answer was false (R14).
-        let lies = ["emptyAnswer", "emptyMinute", "shortPage", "behaviour.behind"]
-        let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.occurrences[$0] == nil }
+        let lies = ["emptyAnswer", "emptyMinute", "shortPage"]
+        let isCalm = now.lastChange == 0 && !origin.hasSeen(lies)
         if isCalm, plan.behaviour.order == .stable {
             let lost = Set(before.held.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
             if !lost.isEmpty {
@@ -43,10 +43,7 @@ extension KindLife {
         let isRest = now.lastChange == before.lastChange && plan.behaviour.replicaLag == 0
         // An item that moved to a position after the read ones looks like a deleted one.
         let unseen = ["move", "resort", "replaceAll", "shortPage.skipped"]
-        if isRest, plan.behaviour.order == .stable, unseen.allSatisfy({ origin.occurrences[$0] == nil }),
-            lies.allSatisfy({ origin.occurrences[$0] == nil }),
-            report?.outcome == .complete
-        {
+        if isRest, plan.behaviour.order == .stable, !origin.hasSeen(unseen + lies), report?.outcome == .complete {
             let lost = Set(before.held.compactMap(\.id)).intersection(origin.items.compactMap(\.id))
                 .subtracting(now.held.compactMap(\.id))
             if !lost.isEmpty {
@@ -74,7 +71,7 @@ extension KindLife {
     private func lookAtReplicas(
         _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
     ) async throws {
-        let goes = ["delete", "move", "resort", "replaceAll"].contains { origin.occurrences[$0] != nil }
+        let goes = origin.hasSeen(["delete", "move", "resort", "replaceAll"])
         if !goes, let record = try await storage.query(key) {
             let readable = try await Inspection.readable(storage, record.id)
             let lost = Set(before.held.compactMap(\.id)).subtracting(readable.compactMap(\.id))
@@ -94,7 +91,7 @@ extension KindLife {
     /// No request shows a change after page one that leaves page one and the total unchanged
     /// (Documentation/Reconciliation.md, Limits).
     private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
-        guard now.lastChange == before.lastChange, origin.occurrences["shortPage.skipped"] == nil else { return false }
+        guard now.lastChange == before.lastChange, !origin.hasSeen(["shortPage.skipped"]) else { return false }
         let isBehind = plan.behaviour.replicaLag > 0 && !origin.isQuiet
         guard !isBehind || before.requests > now.lastChange + plan.behaviour.replicaLag else { return false }
         if now.lastChange == 0 { return true }
@@ -102,7 +99,7 @@ extension KindLife {
         case .sweep: return !before.isSweeping && !now.isSweeping && report.reconciliation == .swept
         case .everything:
             let seen = ["move", "edit", "delete", "resort", "replaceAll"]
-            return [.feed, .uncounted].contains(plan.kind) && seen.allSatisfy { origin.occurrences[$0] == nil }
+            return [.feed, .uncounted].contains(plan.kind) && !origin.hasSeen(seen)
         case .refresh, .next, .positions: return false
         }
     }

@@ -263,13 +263,9 @@ public struct Simulation: Sendable {
         // Repeated ids, and items without ids, are not distinguishable. An item that moved past the read positions
         // looks like a deleted one. So does an item that the origin's own cursor skips.
         let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
-        guard plan.identity == .ids, unseen.allSatisfy({ origin.occurrences[$0] == nil }) else { return nil }
+        guard plan.identity == .ids, !origin.hasSeen(unseen) else { return nil }
         // These cursors are positions in the list. After a change of the list they skip items.
-        if [.cursor, .link].contains(plan.style),
-            ["delete", "insert", "append"].contains(where: { origin.occurrences[$0] != nil })
-        {
-            return nil
-        }
+        if [.cursor, .link].contains(plan.style), origin.hasSeen(["delete", "insert", "append"]) { return nil }
         // A list that changes during a run may lose an item between two answers, until the next run has seen both.
         guard ["delete", "insert", "append"].allSatisfy({ origin.occurrences[$0] == hits[$0] }) else { return nil }
         // While a changed list is read, the fetched items replace the items in doubt one by one (R19).

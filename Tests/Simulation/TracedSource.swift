@@ -60,7 +60,7 @@ final class ToldTotal: Sendable {
     /// stored one (G2). The plan's totals must be right.
     func finding(_ report: SyncReport, _ options: SyncOptions, _ origin: SimulatedOrigin) -> String? {
         // Some faults are answers with a wrong total.
-        guard ["emptyAnswer", "emptyMinute"].allSatisfy({ origin.occurrences[$0] == nil }), report.outcome == .complete,
+        guard !origin.hasSeen(["emptyAnswer", "emptyMinute"]), report.outcome == .complete,
             let record = report.state?.record, !record.allowsDuplicates, let known = record.total.exactCount,
             let last = total.withLock({ $0.exactCount }), last != known
         else { return nil }
