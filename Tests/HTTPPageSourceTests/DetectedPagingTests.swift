@@ -130,6 +130,13 @@ struct DetectedPagingTests {
             page.detectedPaging?.source.contains(#""isProvisional":true"#) == true, "the description is provisional")
     }
 
+    @Test("The names in a stored description do not change")
+    func storedNames() {
+        let stored =
+            #"{"style":"page","url":"http://h/api","items":"/items","reasons":[{"field":"id","value":"/id","ground":"evidence in page one"}]}"#
+        #expect(HTTPSource.explanation(inStored: stored) == [PagingDecision("id", "/id", .seen)])
+    }
+
     @Test("An invalid stored description causes no overflow (R46)")
     func hostileStore() async throws {
         let stored =
