@@ -8,18 +8,18 @@ import PageModel
 /// option instead.
 enum SettingNames {
     private static let names: [(setting: String, option: String)] =
-        HTTPSourceConfiguration.Setting.allCases.map { ($0.description, option(for: $0)) }
-        + [("HTTPNetwork.certificates", "--cacert")]
+        HTTPSourceConfiguration.Setting.allCases.map { (setting: $0.description, option: SettingNames.option(for: $0)) }
+        + [(setting: "HTTPNetwork.certificates", option: "--cacert")]
 
     /// Returns the text with options in place of settings. `A = x, B = y` becomes `--a x --b y`.
     static func options(in text: String) -> String {
         guard names.contains(where: { text.contains($0.setting) }) else { return text }
-        var text = text.replacing(", HTTPSourceConfiguration.", with: " HTTPSourceConfiguration.")
+        var shown = text.replacing(", HTTPSourceConfiguration.", with: " HTTPSourceConfiguration.")
         for name in names {
-            text = text.replacing("\(name.setting) = ", with: "\(name.option) ")
-            text = text.replacing(name.setting, with: name.option)
+            shown = shown.replacing("\(name.setting) = ", with: "\(name.option) ")
+            shown = shown.replacing(name.setting, with: name.option)
         }
-        return text
+        return shown
     }
 
     private static func option(for setting: HTTPSourceConfiguration.Setting) -> String {
