@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 /// Chains without an exact total: only items show where new pages meet the cached ones, and only a request shows the end

@@ -12,7 +12,7 @@ struct CursorMergeTests {
     ) -> (list: [String], hasMet: Bool) {
         let observed = ObservedPage(
             offset: position, content: named(names), places: places(0..<held), isEnd: false)
-        let merge = CursorMerge(observed, at: position, runs: [0..<held], keepsHole: keepsHole)
+        let merge = CursorMerge(observed, at: position, segments: [0..<held], keepsHole: keepsHole)
         guard case .changed(let rearrangement) = merge.step else {
             return (PagedRepositoryTests.names(0..<held), merge.hasMet)
         }
@@ -69,7 +69,7 @@ struct CursorMergeTests {
     @Test("An answer of new items replaces cached ones only on request, and a hole stays open behind it (G2)")
     func replacing() {
         let observed = ObservedPage(offset: 2, content: named(["a", "b"]), places: places(0..<8), isEnd: false)
-        let merge = CursorMerge(observed, at: 2, runs: [0..<8], replacedTo: 6, keepsHole: true)
+        let merge = CursorMerge(observed, at: 2, segments: [0..<8], replacedTo: 6, keepsHole: true)
         guard case .changed(let rearrangement) = merge.step else {
             Issue.record("the list did not change")
             return

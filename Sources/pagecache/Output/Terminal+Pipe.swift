@@ -1,5 +1,6 @@
 #if Tool
 import PageModel
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
