@@ -140,10 +140,11 @@ extension HTTPSource {
             trial.cursorParameter = candidate.parameter
             trial.isTokenWeak = draft.evidence.token?.isWeak == true ? true : nil
             let verdict = try await judgeToken(trial, &draft, contact)
-            guard case .failed = verdict, draft.evidence.token?.isEscaped == true, left(contact) > 0 else {
-                return verdict
-            }
-            // The token may be meant for the URL as it is, with its escapes.
+            guard case .failed(let detail) = verdict, detail != ProbeFinding.pageOne.detail,
+                draft.evidence.token?.isEscaped == true, left(contact) > 0
+            else { return verdict }
+            // The token may be meant for the URL as it is, with its escapes. An origin that ignores the parameter returns
+            // page one for both.
             trial.isTokenEscaped = true
             let escaped = try await judgeToken(trial, &draft, contact)
             if case .proved = escaped { draft.description.isTokenEscaped = true }

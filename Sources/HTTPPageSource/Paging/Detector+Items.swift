@@ -45,7 +45,9 @@ extension Detector {
             if plain == 1, !elements.isEmpty, elements.allSatisfy({ document.kind(of: $0) == .object }) {
                 sideList = sideList ?? member.pointer
             }
-            if plain == 1, elements.isEmpty { emptyList = emptyList ?? member.pointer }
+            if plain == 1, elements.isEmpty, isUsual(member.name) || member.parent.map({ isUsual($0) }) ?? false {
+                emptyList = emptyList ?? member.pointer
+            }
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
@@ -64,7 +66,7 @@ extension Detector {
         if let best, best.rank > 0 {
             let other = best.rank / 4 == 3 ? rival : nil
             // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as a
-            // list without elements.
+            // list without elements that has a usual name, or whose parent has one.
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             return ItemsPlace(
                 pointer: best.member.pointer, rival: other?.pointer ?? side,
