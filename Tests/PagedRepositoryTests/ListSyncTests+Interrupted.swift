@@ -116,7 +116,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "The next run fetches a page that was found damaged, and no other page after page one",
+        "The next run fetches a page that was found damaged, and no other page behind page one but the last",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])
@@ -130,7 +130,8 @@ extension ListSyncTests {
             CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(20..<30)]))
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
-        #expect(origin.requests.count - before == 2)
+        // Without a total, a chain's end is requested, too (R24).
+        #expect(origin.requests.count - before == (access == .chain ? 3 : 2))
         #expect(try await bench.held == origin.names)
     }
 

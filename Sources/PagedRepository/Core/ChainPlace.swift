@@ -46,6 +46,8 @@ struct ChainPlace {
         _ observed: ObservedPage, _ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief
     ) -> ChainStep {
         pass.walk.emptyAnswers = 0
+        // Known ids show no known items where ids repeat (R25).
+        if list.record.allowsDuplicates { return unaligned(page) }
         guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
             // kind shows a list in another order.
@@ -55,7 +57,6 @@ struct ChainPlace {
             if isWalk, !observed.isPushed(to: offset) { pass.walk.isDisordered = true }
             return nothingNew(page, &pass, &belief)
         }
-        if list.record.allowsDuplicates { return unaligned(page) }
         let repeats = pass.walk.receive(observed, at: offset)
         // Two walks received the same items again at the same positions (R25).
         if !repeats.isEmpty, belief.order.hasRepeatedAlike(pass.walk, atLeast: observed.repeatsItems ? 1 : 3) {
@@ -64,7 +65,8 @@ struct ChainPlace {
         // An answer that repeats an id must also arrive twice.
         if observed.repeatsItems { return .walkAgain }
         let merge = CursorMerge(
-            observed, at: offset, segments: list.coverage.segments, replacedTo: replacedEnd(observed, page),
+            observed, at: offset, segments: list.coverage.segments,
+            replacedTo: observed.replacedEnd(of: cursor, page.next, at: offset, in: list),
             keepsHole: true)
         if phase.recheck != nil, merge.position != offset || !observed.isInPlace { return .restart }
         let isChecking = pass.walk.mode == .checkingEnd
@@ -96,14 +98,6 @@ struct ChainPlace {
             ChainPage(
                 merge: merge, range: range, edits: edits, next: next,
                 isRepetition: repeats.count * 10 >= page.content.count * 9))
-    }
-
-    /// Returns the position of the held page that was fetched with the next cursor of an answer whose items have no ids.
-    /// An item without an id that was edited looks like another item, so the answer replaces the items before that page.
-    /// A hole stays open behind the answer, because a cursor may name a position. Returns nil if the items have ids.
-    private func replacedEnd(_ observed: ObservedPage, _ page: FetchedPage) -> Int? {
-        guard let next = page.next, observed.content.ids.allSatisfy({ $0 == nil }) else { return nil }
-        return list.heldPages.first { $0.offset >= offset && $0.cursorIn == next }?.offset
     }
 
     /// Returns the step for a page of a list with repeated ids, which is stored as it arrived (R25).

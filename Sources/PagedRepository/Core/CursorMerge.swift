@@ -102,3 +102,20 @@ struct CursorMerge: Equatable {
         return near
     }
 }
+
+extension ObservedPage {
+    /// Returns the end of the held items that this answer replaces, if its items have no ids. An item without an id that
+    /// was edited looks like another item. The answer replaces the items before the held page that was fetched with its
+    /// next cursor, or else the held page that was fetched with its own. A hole stays open behind the answer, because a
+    /// cursor may name a position. Returns nil if the items have ids, or no held page has such a cursor.
+    /// - Parameter cursor: the cursor that the answer was requested with. `nil` means page one.
+    func replacedEnd(
+        of cursor: PageCursor?, _ next: PageCursor?, at offset: Int, in list: ListOutline
+    ) -> Int? {
+        guard content.ids.allSatisfy({ $0 == nil }) else { return nil }
+        let pages = list.heldPages.filter { $0.offset >= offset }
+        if let next, let following = pages.first(where: { $0.cursorIn == next }) { return following.offset }
+        let own = pages.first { cursor == nil ? $0.offset == 0 : $0.cursorIn == cursor }
+        return own?.range.upperBound
+    }
+}

@@ -6,7 +6,9 @@ extension SyncRun {
     /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
     /// continues behind it.
     func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        let walk = CursorMerge(head, at: 0, segments: list.coverage.segments, keepsHole: true)
+        let walk = CursorMerge(
+            head, at: 0, segments: list.coverage.segments,
+            replacedTo: head.replacedEnd(of: nil, page.next, at: 0, in: list), keepsHole: true)
         var edits = walk.edits(head, list)
         let end = end(of: page)
         if let end { edits.append(.truncate(at: end)) }

@@ -34,7 +34,8 @@ extension SyncRun {
         let held = (before?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities.map(\.key) }
         let repeated = cursor.repeats(keys, behind: held)
         var isKnown = false
-        if repeated == 0, !keys.isEmpty {
+        // Known ids show no known items where ids repeat (R25).
+        if repeated == 0, !keys.isEmpty, !list.record.allowsDuplicates {
             let places = try await storage.locate(Set(keys), in: query)
             isKnown = keys.allSatisfy { places[$0].map { $0.position < offset } ?? false }
         }
