@@ -58,7 +58,7 @@ struct SideListTests {
         let body = #"{"queries":{"request":[{"title":"x"}]},"search":{"totalResults":"0"}}"#
         await #expect { try await payloads("http://h/api", body) } throws: {
             ($0 as? FetchFailure)?.message
-                == "the answer counts 0 items, and has a list at /queries/request: choose with --items"
+                == "the answer counts 0 items, and has a list at /queries/request: choose with HTTPSourceConfiguration.items"
         }
         let other = #"{"failures":{"total":0},"things":[{"id":1}]}"#
         #expect(try await payloads("http://h/api", other) == [#"{"id":1}"#])
@@ -79,7 +79,7 @@ struct SideListTests {
             try await payloads("http://h/query", #"{"head":{"vars":["item"]},"results":{"bindings":[]}}"#)
         } throws: {
             ($0 as? FetchFailure)?.message
-                == "the answer has two lists, /head/vars and /results/bindings: choose with --items"
+                == "the answer has two lists, /head/vars and /results/bindings: choose with HTTPSourceConfiguration.items"
         }
     }
 

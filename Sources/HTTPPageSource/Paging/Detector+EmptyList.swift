@@ -2,10 +2,10 @@ import PageModel
 
 // Answers to an empty list that hold another list: `{"count":0,"artObjects":[],"facets":[{…}]}`.
 extension Detector {
-    /// The list that a total of 0 counts. It is the empty array of the answer where `list` has items, no usual name, and
-    /// no name in the path of the URL.
-    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. Its list may be the items, or
-    ///   something beside them.
+    /// Returns the list that a total of 0 counts: the empty array of the answer, if `list` has elements, and its name is
+    /// neither a usual one nor in the path of the URL. Otherwise returns `list`.
+    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. `list` may then be the items,
+    ///   or something else next to them.
     func countedEmpty(_ list: ItemsPlace) throws(FetchFailure) -> ItemsPlace {
         let name = list.pointer.tokens.last ?? ""
         guard configuration.items == nil, !name.isEmpty, !isUsual(name), !isNamedByPath(name), statesEmptyList(list),
@@ -18,7 +18,7 @@ extension Detector {
         if let empty { return ItemsPlace(pointer: empty.pointer) }
         throw FetchFailure(
             .undecodable,
-            "the answer counts 0 items, and has a list at \(list.pointer): choose with --items",
+            "the answer counts 0 items, and has a list at \(list.pointer): choose with \(HTTPSourceConfiguration.Setting.items)",
             isRetryable: false, httpStatus: answer.response.status)
     }
 
