@@ -4,8 +4,9 @@ import Synchronization
 
 // Each write is one transaction (R3, R4). Every one locks the records of its lists first, in the order of their ids.
 extension PostgreSQLPageStore {
-    /// A number of the sequence, with random bits below it. A crash, a failover or a restored copy can give the number
-    /// again, and a replica that knows the lost list must not write into the new one.
+    /// The id of a new list: a number of the sequence, with random bits below it. After a crash, a failover or a restored
+    /// backup the sequence can return the number again. The random bits keep a replica that still knows the lost list
+    /// from writing into the new one.
     private static let nextID = SQL("SELECT nextval('@query_id') * $1 + $2")
 
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
@@ -48,7 +49,7 @@ extension PostgreSQLPageStore {
             work.add(list.insertion) { isNew = $0.affected > 0 }
             _ = try await work.read([])
             guard isNew else {
-                throw StorageError(.busy, "another replica registers the query", cause: AlreadyRegistered())
+                throw StorageError(.busy, "another replica is registering the query", cause: AlreadyRegistered())
             }
             return list.record
         }

@@ -93,8 +93,8 @@ struct CharsetTests {
     @Test(
         "A later page in another encoding than page one is refused, also after a restart",
         arguments: [
-            (Array("Köln".utf8), [0x63, 0x61, 0x66, 0xC3], "the page is in ISO-8859-1, and the list in UTF-8"),
-            ([0x4B, 0xF6, 0x6C, 0x6E], [0xC3, 0xA9], "the page is in UTF-8, and the list in ISO-8859-1"),
+            (Array("Köln".utf8), [0x63, 0x61, 0x66, 0xC3], "the page is encoded in ISO-8859-1, and the list in UTF-8"),
+            ([0x4B, 0xF6, 0x6C, 0x6E], [0xC3, 0xA9], "the page is encoded in UTF-8, and the list in ISO-8859-1"),
         ] as [([UInt8], [UInt8], String)])
     func laterPage(one: [UInt8], two: [UInt8], message: String) async throws {
         let origin = ScriptedOrigin { url, _ in

@@ -143,7 +143,7 @@ extension PageReader {
         if case .refused = policy.decision(on: next, from: origin) {
             throw FetchFailure(
                 .limitExceeded,
-                "the next link leads to another origin, \(next.originText), and is not followed; a page style or a URL of that origin may work (\(HTTPSourceConfiguration.Setting.paging))",
+                "the next link leads to another origin, \(next.originText), and is not followed; another paging style or a URL of that origin may work (\(HTTPSourceConfiguration.Setting.paging))",
                 isRetryable: false)
         }
         next.userInfo = nil

@@ -76,7 +76,7 @@ struct RequestBudget: Equatable {
 
     /// Ends a request, whether it succeeded or failed.
     mutating func ended() {
-        precondition(inFlight > 0, "a request ended that never went")
+        precondition(inFlight > 0, "a request ended that was never sent")
         inFlight -= 1
     }
 

@@ -232,7 +232,7 @@ struct Sync: AsyncParsableCommand {
         guard !work.rebind, !isBound else { return }
         let other = HTTPSource.url(inStored: known.source) ?? ""
         throw ToolFailure(
-            .usage, "other_url", "'\(known.key.text)' is \(other)",
+            .usage, "other_url", "'\(known.key.text)' is bound to \(other)",
             hint: "use another --key, or --rebind to bind the list to this URL")
     }
 
