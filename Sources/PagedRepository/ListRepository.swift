@@ -183,7 +183,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
             case .removed: throw ListFailure(.next, .purged)
             case .ended(let report, let window):
                 if let window, !window.segments.isEmpty { return window }
-                // The missing items, or a failure of an earlier run, are no result of a cancelled call (X12).
+                // The missing items, or a failure of an earlier run, are no result of a cancelled call.
                 try Task.checkCancellation()
                 if let window, report.headFailure == nil, report.outcome != .offline { return window }
                 let failure = report.headFailure ?? report.failures.first?.failure

@@ -1,12 +1,12 @@
 import PageModel
 
-/// Compares a fresh page one with the cached one (R16, R20). A pure decision. `Reconciler` works out the consequences for the
-/// rest of the list.
+/// Compares the page one of an answer with the cached one (R16, R20). A pure decision. `Reconciler` derives the
+/// consequences for the rest of the list.
 struct FirstPageDiff: Equatable {
     /// The facts about the cached list that decide the result.
     struct Cached: Equatable {
         var total: ListTotal
-        /// The end of the run that begins at position 0. All positions before it are held.
+        /// The end of the segment that begins at position 0. All positions before it are held.
         var headEnd: Int
         /// Whether the current generation holds no items.
         var isEmpty: Bool

@@ -14,7 +14,7 @@ struct ListMachine: Equatable {
     enum Work: Hashable {
         /// Fetch page one.
         case refresh
-        /// Fetch the page behind the head run.
+        /// Fetch the page after the head segment.
         case next
         /// Fetch everything, beginning with page one.
         case all
@@ -37,7 +37,7 @@ struct ListMachine: Equatable {
     struct Content: Equatable {
         /// Whether page one was ever fetched (R11).
         var isLoaded = false
-        /// Whether the head run reaches the known end of the list.
+        /// Whether the head segment reaches the known end of the list.
         var isAtEnd = false
     }
 
@@ -56,7 +56,7 @@ struct ListMachine: Equatable {
     private var headFailure: ListFailure?
     /// The failure of the next page, until its retry starts.
     private var nextFailure: ListFailure?
-    /// The failure of a prefetch. It is not shown before another item close to the end appears (X13).
+    /// The failure of a prefetch. It is not shown before another item close to the end appears.
     private var silentFailure: ListFailure?
     /// A failure that another writer has recorded for this list.
     private var failureElsewhere: ListFailure?
@@ -104,7 +104,7 @@ struct ListMachine: Equatable {
     mutating func next() -> Answer { next(isAutomatic: false) }
 
     /// Handles an automatic trigger: an item close to the end has appeared. The trigger retries the last failure only
-    /// if `gate` allows it. Otherwise the failure is shown (X13).
+    /// if `gate` allows it. Otherwise the failure is shown.
     mutating func nextByItself(now: Timestamp) -> Answer {
         let head = headFailure?.kind == .first ? headFailure : nil
         if running == nil, let known = nextFailure ?? silentFailure ?? head {
@@ -149,7 +149,7 @@ struct ListMachine: Equatable {
 
     // MARK: Results
 
-    /// Ends a work. Returns false when it was superseded; its result is then dropped.
+    /// Ends the work with this ticket. Returns false when the work was superseded; its result is then dropped.
     /// - Parameters:
     ///   - ticket: the ticket of the work.
     ///   - now: the failure of the work. `nil` means success.
@@ -166,14 +166,14 @@ struct ListMachine: Equatable {
         return true
     }
 
-    /// Records that the storage failed before a work could start.
+    /// Records that the storage failed before any work could start.
     mutating func storageFailed(_ now: ListFailure) { headFailure = now }
 
-    /// Records that the storage has been read again. Its earlier failure is over, unless it ended a work.
+    /// Records that the storage has been read again. Its earlier failure is over, unless that failure ended some work.
     mutating func storageWasRead() { if headFailure?.kind == .storage { headFailure = nil } }
 
     /// Records that another writer has failed to fetch a page of this list. `nil` means that no failure is recorded any
-    /// more. The recorded failure of this list's own work is not shown twice, nor before its time (X13).
+    /// more. The recorded failure of this list's own work is not shown twice, nor before its time.
     mutating func failedElsewhere(_ now: ListFailure?) {
         // The ledger keeps the class and the message of a failure, and not all its details.
         let isOwn = [headFailure, nextFailure, silentFailure].contains { own in

@@ -67,9 +67,8 @@ enum LoadPlan {
             }.map(\.offset))
     }
 
-    /// Returns the fetch behind the last page of a chain's head run that has a cursor, when held pages without a cursor
-    /// follow it. That page must be requested again to continue the chain, or to check whether the chain still ends
-    /// there.
+    /// Returns the fetch after the last page with a cursor in the head segment of a chain, when held pages without a
+    /// cursor follow that page. The fetch continues the chain, or shows whether the chain still ends there.
     ///
     /// Returns nil when the last page has a cursor, or when no page has one.
     static func tailWithoutCursor(of list: ListOutline) -> FetchTarget? {

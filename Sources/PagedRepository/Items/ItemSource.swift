@@ -37,9 +37,9 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
         var next: PageCursor?
     }
 
-    /// How long one answer may take. After that the fetch fails with `timeout`, and the closure's task is cancelled
-    /// (X14). A closure that ignores the cancellation keeps running alone, and its late answer is dropped. The same
-    /// holds when the last caller of a load is cancelled. `nil` means no limit. Defaults to 60 seconds.
+    /// How long one answer may take. After that the fetch fails with `timeout`, and the closure's task is cancelled.
+    /// A closure that ignores the cancellation keeps running alone, and its late answer is dropped. The same holds when
+    /// the last caller of a load is cancelled. `nil` means no limit. Defaults to 60 seconds.
     public var timeLimit: Duration? = .seconds(60)
 
     /// The codec of the stored values. Readers of the list use the same codec.

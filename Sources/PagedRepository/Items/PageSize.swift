@@ -8,7 +8,7 @@ public struct PageSize: Hashable, Sendable, ExpressibleByIntegerLiteral {
     /// The number of items.
     public let count: Int
 
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `count` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `count` is below 1.
     public init(_ count: Int) throws(SourceDefinitionError) {
         guard count > 0 else { throw .pageSize(count) }
         self.count = count

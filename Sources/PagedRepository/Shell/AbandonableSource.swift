@@ -13,13 +13,13 @@ extension PageSource {
     var isPrompt: Bool { (self as? any PromptSource)?.returnsPromptly ?? false }
 }
 
-/// Guards the calls of a source of unknown make, which may ignore its cancellation. A run waits for each call until the time limit of the
-/// source, or for `grace` after the run was cancelled (X14).
+/// Guards the calls of a source that may ignore its cancellation. A run waits for each call until the time limit of the
+/// source, or for `grace` after the run was cancelled.
 package struct AbandonableSource: RelayedSource {
     package let source: any PageSource
 
-    /// How long the answer of a cancelled call is waited for, because the origin has already received the request
-    /// (X12). Tests set another value.
+    /// How long a cancelled call may still return its answer, because the origin has already received the request.
+    /// Tests set another value.
     @TaskLocal package static var grace = Duration.seconds(1)
 
     private init(guarding source: any PageSource) { self.source = source }

@@ -33,7 +33,7 @@ extension ListController {
         }
         switch work {
         case .refresh:
-            // A caller that joined cancelled work has received no result (X12).
+            // A caller that joined cancelled work has received no result.
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
                 return .success(.superseded)
             }
@@ -62,7 +62,7 @@ extension ListController {
             if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }
-            // A cancelled call reports no failure, also none of an earlier run (X12). A call that still waits receives a
+            // A cancelled call reports no failure, also none of an earlier run. A call that still waits receives a
             // failure instead of an empty result.
             guard !Task.isCancelled else { return .success(.superseded) }
             // The latest attempt decides. Other pages may have failed earlier.

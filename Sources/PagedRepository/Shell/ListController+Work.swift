@@ -12,8 +12,7 @@ extension ListMachine.Work {
 }
 
 extension ListController {
-    /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it again
-    /// (X12).
+    /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it again.
     func perform(_ decide: (inout ListMachine) -> ListMachine.Answer) async throws -> LoadOutcome {
         while true {
             let answer = decide(&machine)
@@ -145,7 +144,7 @@ extension ListController {
             return waiters.answer(ticket, .success(.superseded))
         }
         publish(current)
-        // A failed prefetch is not reported before another item close to the end appears (X13).
+        // A failed prefetch is not reported before another item close to the end appears.
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
         if mayPrefetch { prefetchAfterLoad() }
@@ -201,7 +200,7 @@ extension ListController {
             jitter: context.jitter, logger: context.logger
         ).run()
         try await renew()
-        // Failures of earlier runs are no failure of a cancelled load (X12).
+        // Failures of earlier runs are no failure of a cancelled load.
         try Task.checkCancellation()
         if let failure = report.headFailure ?? report.failures.first?.failure, report.outcome != .complete {
             throw ListFailure(
@@ -227,7 +226,7 @@ extension ListController {
         }
     }
 
-    /// Removes a caller that no longer waits. The work ends with its last waiting caller (X12).
+    /// Removes a caller that no longer waits. The work ends with its last waiting caller.
     private func gaveUp(_ ticket: Int, _ number: Int) {
         if waiters.giveUp(number, ticket) { leaveIfUnwanted(ticket) }
     }

@@ -131,7 +131,7 @@ actor ListController<Value: Sendable> {
         return try await perform { $0.all() }
     }
 
-    /// Retries the work that failed, whether its failure is shown or not (C25).
+    /// Retries the work that failed, whether its failure is shown or not.
     func retry() async throws -> LoadOutcome {
         if machine.retriesNextPage { return try await next() }
         return try await refresh()
@@ -172,7 +172,7 @@ actor ListController<Value: Sendable> {
         }
     }
 
-    /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once (X13).
+    /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once.
     var isLastItemVisible: Bool { prefetch.isAtTheEnd(of: current.extent) }
 
     nonisolated func beginPrefetching(from position: Int?) {

@@ -1,5 +1,5 @@
 /// The result of a load that ended without one, because all of its callers were cancelled. A call that joined it later
-/// begins the load again (X12).
+/// begins the load again.
 struct CancelledWork: Error {}
 
 /// The callers that wait for the end of some work. Each caller has a number, so that one can give up alone.
