@@ -1,7 +1,7 @@
 import PagedRepository
 
 // snippet: model
-/// What a screen shows. `PagedListModel` is observable; this type only adds what the screen says.
+/// The model of a screen. `PagedListModel` is observable; this type only adds the headline.
 @MainActor
 final class EventsModel {
     let list: PagedListModel<Event>

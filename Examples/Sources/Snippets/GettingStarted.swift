@@ -31,7 +31,7 @@ enum GettingStarted {
         options.isEphemeral = true
         var searching: Task<Void, Never>?
         for await text in texts {
-            searching?.cancel()  // the list of the text before is no longer loaded
+            searching?.cancel()  // ends the load for the previous text
             searching = Task { [options] in
                 do {
                     try await Task.sleep(for: .milliseconds(300))  // the user still types
