@@ -66,7 +66,8 @@ extension HTTPSource {
         }
     }
 
-    /// A total that the caller names for a stored list is no smaller than the list.
+    /// Checks that the total that the caller names for a stored list is no smaller than the list.
+    /// - Throws: `FetchFailure` when the total is smaller.
     private func confirmHeld(_ draft: DetectionDraft) throws(FetchFailure) {
         guard let total = configuration.total, let number = draft.evidence.total.exactCount,
             let held = state.withLock({ $0.contradicted != nil ? $0.heldEnd : nil }), number < held

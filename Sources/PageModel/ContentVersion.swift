@@ -11,7 +11,7 @@ public struct ContentVersion: Hashable, Sendable {
     /// The number of visible commits: 1 when the list is registered, one higher with every commit that readers can see.
     /// 0 means that no commit is stored.
     public var counter: Int
-    /// A random number of the commit, 0…2^64 - 1.
+    /// A random number of the commit, with 64 bits.
     public var stamp: UInt64
 
     /// A version of this counter and this stamp.

@@ -198,8 +198,8 @@ public struct ItemPlace: Hashable, Sendable {
 public struct StorageDamage: Hashable, Sendable {
     /// Positions of held pages whose items are unreadable or fail their checksum, ascending.
     public var pages: [Range<Int>]
-    /// Whether rows of the storage cannot be reached. Only a repair repairs this; fetching the missing pages again does
-    /// not.
+    /// Whether rows of the storage cannot be reached. Only a repair removes such damage. Fetching the missing pages
+    /// again does not.
     public var isStructural: Bool
 
     /// Creates a description of damage. Defaults to no damage.

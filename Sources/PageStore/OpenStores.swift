@@ -26,7 +26,7 @@ enum OpenStores {
         var companions: [String: FileIdentity] = [:]
         /// Whether the shared memory has disk space for each byte, see `StoreFile.fillSharedMemory`.
         var isSharedMemoryFilled = false
-        /// The descriptor that filled it. It is closed when this process no longer has the store open.
+        /// The descriptor that filled the shared memory. It is closed when this process no longer has the store open.
         var sharedMemory: Int32?
     }
 

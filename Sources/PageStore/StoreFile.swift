@@ -168,8 +168,9 @@ enum StoreFile {
     /// Returns whether the file system has room for the shared memory next to the store. SQLite maps it in parts of 32
     /// KiB.
     ///
-    /// SQLite cannot open a store without it, not even to delete rows. On a file system with small blocks the process
-    /// would end by `SIGBUS`. Call while this process does not have the store open, see `OpenStores`.
+    /// SQLite cannot open a store without the shared memory, not even to delete rows. On a file system with small
+    /// blocks the process would end by `SIGBUS`. Call while this process does not have the store open, see
+    /// `OpenStores`.
     static func hasRoomForSharedMemory(_ path: String) -> Bool {
         #if os(Linux)
         let bytes = 64 << 10

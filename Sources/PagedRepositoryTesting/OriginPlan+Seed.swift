@@ -32,7 +32,7 @@ extension OriginFault {
 
 /// Draws the parts of a plan.
 extension SeededGenerator {
-    /// Draws empty lists, lists that end with a full page, and lists of one page more often than random would. Paging
+    /// Draws empty lists, lists that end with a full page, and lists of one page more often than chance would. Paging
     /// often fails there.
     fileprivate mutating func count(_ range: ClosedRange<Int>, pageSize: Int) -> Int {
         let count =

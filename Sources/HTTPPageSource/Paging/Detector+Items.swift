@@ -22,9 +22,10 @@ extension Detector {
         "suggestions", "breadcrumbs", "sorts", "availablesorts", "notices",
     ]
 
-    /// The array of items. Usual names rank before others, arrays of objects before other arrays, arrays with paging
-    /// next to them before others, and longer arrays before shorter ones. Among equals, the array nearest to the top and
-    /// first in the text wins. Without an array, an object counts whose names are the keys of its members.
+    /// The array of items. Usual names rank before others, and arrays of objects before other arrays. Then arrays that
+    /// the path of the URL names rank first, then arrays with paging next to them, then longer arrays. Among equals,
+    /// the array nearest to the top and first in the text wins. Without an array, an object counts whose values each
+    /// contain their own name.
     func itemsPointer() -> ItemsPlace? {
         // A wrong pointer of the caller fails at once. A missing member may be an empty list, which page reading
         // decides.
@@ -39,7 +40,7 @@ extension Detector {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
             // Four times the rank leaves room for the paging next to an array, which decides among arrays of one rank.
             let plain = rank(of: elements, at: member.pointer, named: member.name)
-            // So does the name of the list in the path of the URL.
+            // The name of the list in the path of the URL decides before the paging.
             let isNamed = plain == 3 && (isNamedByPath(member.name) || haveIDNamedByPath(elements))
             let rank = plain > 0 ? 4 * plain + (isNamed ? 2 : 0) + (isBesidePaging(member) ? 1 : 0) : plain
             if plain == 1, !elements.isEmpty, elements.allSatisfy({ document.kind(of: $0) == .object }) {

@@ -55,8 +55,8 @@ extension Detector {
         return members.contains { Detector.pageNames.contains($0.plainName) && $0.pointer.tokens.dropLast() == holder }
     }
 
-    /// A statement that the answers are a part of the list, next to the items or in an object of paging. It is kept with
-    /// a value that says nothing as well, because a later answer may have the other one.
+    /// A statement that the answers are a part of the list, next to the items or in an object of paging. A statement
+    /// whose value proves nothing is kept as well, because a later answer may state the opposite.
     private func findPart(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
         let found = members.filter { member in

@@ -88,8 +88,9 @@ extension Detector {
         return best
     }
 
-    /// Removes numbers that count other things than the list (`_shards`, `facets`). Numbers in the objects around the
-    /// items stay, and so do better ranked ones. So do numbers in an object whose name stands for the whole list.
+    /// Removes numbers that count other things than the list (`_shards`, `facets`). Three kinds of numbers stay: those
+    /// in the objects around the items, those with a better rank, and those in an object whose name stands for the
+    /// list.
     private func withoutStrangers(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
         func isAround(_ candidate: Candidate) -> Bool {
             candidate.holder.map { items.tokens.starts(with: $0) } ?? true
@@ -132,8 +133,8 @@ extension Detector {
         return found + Detector.totals(inHeaders: answer, count: draft.evidence.count)
     }
 
-    /// The rank of `size` next to `pagelen`: the first counts the list, the second the page.
-    /// So does `of` next to `to`.
+    /// The rank of `size` next to `pagelen`: `size` counts the list, and `pagelen` the page. In the same way `of`
+    /// counts the list next to `to`.
     private func sizeOfList(_ member: EnvelopeMember) -> Int? {
         guard let neighbour = ["size": "pagelen", "of": "to"][member.plainName] else { return nil }
         let holder = member.pointer.tokens.dropLast()

@@ -1,6 +1,7 @@
 import PageModel
 
-/// Whether page one shows more items than it holds while no way to them is known. Such a page is a part of its list.
+/// A page one that announces more items than it has, and shows no way to request them. Such a page is a part of its
+/// list.
 struct OpenEnd {
     private typealias Setting = HTTPSourceConfiguration.Setting
 

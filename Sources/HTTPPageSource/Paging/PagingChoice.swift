@@ -70,8 +70,8 @@ enum PagingChoice {
         return found
     }
 
-    /// Whether the list ends with page one, or page one has no evidence at all. The way of paging cannot be seen then,
-    /// and is not needed. The next first answer is examined again.
+    /// Whether the list ends with page one, or page one has no evidence at all. The paging style cannot be detected
+    /// then, and is not needed yet. The next answer for page one is examined again.
     static func isWhole(_ evidence: Evidence) -> Bool {
         if evidence.next != nil || evidence.hasStrongToken || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }

@@ -31,7 +31,8 @@ final class Watchdog {
             }, this)
     }
 
-    /// Restarts the time limit. Call at the beginning of every transaction. A statement outside a transaction is one.
+    /// Restarts the time limit. Call at the beginning of every transaction. A statement outside a transaction counts as
+    /// one.
     func restart() {
         guard let limit else {
             deadline = .max

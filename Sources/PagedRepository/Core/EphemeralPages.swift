@@ -41,8 +41,8 @@ struct EphemeralPages: Equatable {
     private var answers = 0
     /// Consecutive answers without a new item.
     private(set) var withoutNews = 0
-    /// The number of items that inserts have pushed into later pages. The list shows the items before them with the
-    /// next refresh.
+    /// The number of items that inserts have pushed into later pages. The list shows the inserted items after the next
+    /// refresh.
     private var pushed = 0
 
     init(

@@ -19,7 +19,7 @@ enum RunPhase: Equatable {
         /// The position of the failure, if the last request for the page failed. A cursor that the origin refuses again
         /// then starts no new walk.
         var failure: Int?
-        /// The requests by position. Unused in a chain, which is asked by cursor.
+        /// The requests by position. Unused in a chain, which is requested by cursor.
         var sweep = PositionSweep()
 
         var isRetry: Bool { failure != nil }

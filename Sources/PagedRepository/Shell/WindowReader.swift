@@ -62,8 +62,8 @@ struct WindowReader<Value: Sendable>: Sendable {
         case another
     }
 
-    /// Reads the window. The record that comes with the items decides whose list it is, and no earlier record does
-    /// (R45).
+    /// Reads the window. The record that was read with the items decides whether the source may serve them. An earlier
+    /// record does not (R45).
     private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError)
         -> Reading
     {

@@ -12,7 +12,7 @@ final class PostgresConnection {
         case requeue(Request)
     }
 
-    /// The meaning of a result before the sync.
+    /// The meaning of one result among those that arrive before the sync of a request.
     private enum ResultRole {
         case preparation(name: String, sql: String)
         case rows

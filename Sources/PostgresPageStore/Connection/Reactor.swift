@@ -98,7 +98,8 @@ final class Reactor: @unchecked Sendable {
     }
 
     /// Handles the commands and prepares a `poll`.
-    /// - Returns: its timeout, where the inner nil means that there is none, or nil when the pool is closed.
+    /// - Returns: the timeout of the `poll`, where the inner nil means no timeout. Returns the outer nil when the pool
+    ///   is closed.
     private func prepare(_ items: inout [CLibrary.PollItem], _ polled: inout [PostgresConnection]) -> Duration?? {
         for command in mailbox.take() { handle(command) }
         let time = now
@@ -152,7 +153,7 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// Carries out what the last events caused, until nothing is left.
+    /// Carries out the consequences of the last events, and theirs, until none is left.
     private func settle(at time: Duration) {
         expireQueued(at: time)
         for connection in all where connection.machine.nextTimer.map({ $0 <= time }) == true {

@@ -27,7 +27,7 @@ final class Liveness: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The tokens that the server had at the last look, and this object did not.
+        /// The tokens that the server listed at the last comparison, and that this object did not know.
         var suspects: Set<Int64> = []
         var renewedAt: ContinuousClock.Instant?
         var task: Task<Void, Never>?

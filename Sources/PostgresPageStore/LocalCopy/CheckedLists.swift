@@ -70,8 +70,8 @@ struct CheckedLists {
     /// The version that the last read of a list returned, and the time since which reads have returned it.
     private var seen: [QueryID: (version: ContentVersion, since: ContinuousClock.Instant)] = [:]
 
-    /// Returns a list that is unchanged since it was read, unless a notice is still on its way. Returns nil if the
-    /// server has to be asked.
+    /// Returns a list that is unchanged since it was read, unless a notice is still on its way. Returns nil if a
+    /// request to the server is needed.
     /// - Parameters:
     ///   - changeCount: the change count now.
     ///   - trust: how long a comparison counts.
@@ -107,7 +107,7 @@ struct CheckedLists {
         lists[query] = list
     }
 
-    /// A read returned this record. A list that differs has to be read again.
+    /// Notes the record that a read returned. A list with another record has to be read again.
     mutating func saw(_ record: QueryRecord, at now: ContinuousClock.Instant) {
         if seen[record.id]?.version != record.contentVersion {
             if seen.count >= CheckedLists.mostLists { seen = [:] }

@@ -17,7 +17,7 @@ struct ListRow: Sendable {
         pinned, origin_window, counter, stamp, journal_bytes, holdings, next_body, seal
         """
 
-    /// A list that is registered now.
+    /// The row of a newly registered list.
     init(_ record: QueryRecord) {
         self.record = record
         holdings = ListHoldings()

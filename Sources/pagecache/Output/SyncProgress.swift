@@ -7,7 +7,7 @@ import Synchronization
 /// few seconds. A short run shows no line.
 ///
 /// State, behind the mutex: the line, and whether the run is over. The line is drawn while the mutex is held, so that
-/// none follows the end. The drawing task ends with `finish`, or with the value.
+/// none follows the end. The drawing task ends with `finish`, or when this object is released.
 final class SyncProgress: Sendable {
     private static let redraw = Duration.milliseconds(100)
     private static let plainLine = Duration.seconds(5)
