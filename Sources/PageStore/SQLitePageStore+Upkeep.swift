@@ -116,7 +116,8 @@ extension SQLitePageStore {
         }
     }
 
-    /// Returns whether a file has the mark of a store in its header. A store that this process has open has it.
+    /// Returns whether a file has the mark of a store in its header. Always true for a store that this process has
+    /// open.
     package static func hasMark(_ path: String) -> Bool {
         do throws(StorageError) {
             return try closedKind(of: try StoreFile.locate(path)) == .store

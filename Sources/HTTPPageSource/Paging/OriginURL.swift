@@ -56,8 +56,8 @@ struct OriginURL: Hashable, Sendable {
         return OriginURL(url.absoluteString)
     }
 
-    /// Whether a text is a query without its question mark: `kind=a&page=2`. Each parameter has a value, and one of them
-    /// is of this URL, or pages by its name.
+    /// Whether a text is a query without its question mark: `kind=a&page=2`. Each parameter has a value, and at least
+    /// one is a parameter of this URL, or has the name of a paging parameter.
     func isQuery(_ text: String) -> Bool {
         guard !text.contains(where: { "/?#:".contains($0) || $0.isWhitespace }) else { return false }
         let found = OriginURL.parse(text)

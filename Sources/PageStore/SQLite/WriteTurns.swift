@@ -15,8 +15,8 @@ import Darwin
 /// - A process whose turn is over holds the second byte. It takes the write lock only after the next process has had
 ///   it.
 ///
-/// The bytes are advisory: no commit depends on them. A next process that is stopped delays another process by one turn
-/// at most, and less and less often.
+/// The bytes are advisory: no commit depends on them. If the next process is stopped, it delays another process by one
+/// turn at most, and less and less often.
 ///
 /// Mutable state: the schedule, the descriptor, whether this process is the next one, and the time of its last wait.
 /// All of it belongs to the thread that holds the writer's mutex.

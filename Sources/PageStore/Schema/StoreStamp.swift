@@ -9,7 +9,7 @@ struct StoreStamp: Equatable {
     private let number: Int64
     /// The position of the number in the file, in bytes. Its seal is directly in front of it.
     let position: Int64
-    /// Whether the file has shown the number. Before the first merge of the log the file may not have that page.
+    /// Whether the number was read from the file. Before the first merge of the log the file may lack the page with it.
     private var isInFile = false
 
     private static let stored = SQL("SELECT stamp, seal FROM store WHERE id = 1")

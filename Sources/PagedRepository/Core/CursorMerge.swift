@@ -4,8 +4,8 @@ import PageModel
 /// of a chain and for each answer of a sweep.
 ///
 /// The answer's items take their positions. Cached items there that the answer lacks are removed. Items of the answer
-/// that the cached list has farther back move here. If none of its items is known, they are new, and push back the
-/// cached ones.
+/// that the cached list has farther back move here. If no item of the answer is known, all of them are new, and push
+/// back the cached ones.
 struct CursorMerge: Equatable {
     enum Step: Equatable {
         /// The list holds exactly these items here.

@@ -18,7 +18,7 @@ extension ListBelief {
     /// The circumstances of the end of a pass.
     struct PassEnd {
         var list: ListOutline
-        /// How the origin is asked.
+        /// How the origin lets its pages be requested.
         var access: PagingAccess
         var isFirstPass: Bool
         /// Whether a position is missing that the run may request.

@@ -10,7 +10,7 @@ extension ListBelief {
         var headFailure: FetchFailure?
         /// Whether the origin answered any request, possibly with an error status.
         var originAnswered = true
-        /// How the origin is asked.
+        /// How the origin lets its pages be requested.
         var access: PagingAccess
     }
 

@@ -19,7 +19,7 @@ struct RunPass: Equatable {
     /// The claims about the end that page one has to confirm.
     var witness = EndWitness()
 
-    /// Begins the pass after another. A walk to the end that a pass has asked for is made by the next one.
+    /// Begins the pass after another. This pass makes the walk to the end that the previous pass planned.
     mutating func begin() {
         let mode = walk.mode
         self = RunPass()

@@ -27,7 +27,7 @@ struct SpanPlace {
     var overlap = 0
     /// The list around the positions.
     var list: ListOutline
-    /// How the origin is asked.
+    /// How the origin lets its pages be requested.
     var source: PagingAccess
 
     private var start: Int { range.lowerBound - overlap }

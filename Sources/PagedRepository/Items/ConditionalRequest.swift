@@ -1,6 +1,6 @@
 public import PageModel
 
-/// The validator of the page that a closure of an `ItemSource` is asked for, when the page is already stored.
+/// The validator of the page that a closure of an `ItemSource` has to fetch, when the page is already stored.
 ///
 /// ```swift
 /// let source = ItemSource.offsets(pageSize: 20) { offset, size in

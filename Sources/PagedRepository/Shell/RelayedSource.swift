@@ -17,10 +17,10 @@ extension RelayedSource {
     package func restore(from list: QueryRecord) { source.restore(from: list) }
 }
 
-/// A source that may be asked for the last held item again with the page behind it, although its planned pages have no
-/// overlap (R21).
+/// A source whose requests for the page after the held items may begin with the last held item, although its planned
+/// pages have no overlap (R21).
 package protocol RepeatingSource: PageSource {
-    /// Whether it may.
+    /// Whether such requests are allowed.
     var repeatsLast: Bool { get }
 }
 

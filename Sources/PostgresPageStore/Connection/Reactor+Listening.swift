@@ -3,7 +3,7 @@
 struct Subscriber {
     let channel: String
     let continuation: AsyncStream<Notification>.Continuation
-    /// Whether the stream was told once that the server listens.
+    /// Whether the stream has received the notification that the server listens.
     var hasListened = false
 
     /// Delivers an event. A full buffer drops its oldest events; the stream then ends with one that says so.

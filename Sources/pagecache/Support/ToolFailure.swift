@@ -33,7 +33,7 @@ struct ToolFailure: Error {
         self.hint = hint
     }
 
-    /// The failure that an error of the libraries means at a terminal. Returns nil for other errors.
+    /// The failure that the tool reports for an error of the libraries. Returns nil for other errors.
     init?(_ error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure

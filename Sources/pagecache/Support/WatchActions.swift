@@ -5,8 +5,8 @@ import PageStore
 /// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
 struct WatchActions {
     let store: any ToolStore
-    /// The place of the store as the user wrote it, for the commands. They take it from their environment, because an
-    /// address may have a password.
+    /// The place of the store as the user wrote it, for the commands. The commands take it from their environment,
+    /// because an address may have a password.
     private let place: String
     /// Commands that were started, each with its name and the short id of its query.
     private var running: [(child: Child, name: String, id: String)] = []

@@ -20,7 +20,7 @@ extension ListBelief {
     ///   - isKnownWhole: whether the list holds all of its items.
     ///   - isAlike: whether the held items have the same content.
     ///   - shifts: how far behind its place each displaced item arrived.
-    ///   - source: how the origin is asked.
+    ///   - source: how the origin lets its pages be requested.
     mutating func collide(
         _ arrivals: RepeatBelief.Arrivals, isKnownWhole: Bool, isAlike: Bool, shifts: [Int], _ source: PagingAccess
     ) -> Collision {

@@ -91,7 +91,7 @@ extension ListBelief {
     /// - Parameters:
     ///   - page: the answer.
     ///   - start: the requested position.
-    ///   - source: how the origin is asked.
+    ///   - source: how the origin lets its pages be requested.
     func isShort(_ page: FetchedPage, at start: Int, _ source: PagingAccess) -> Bool {
         guard access(source).supportsRandomAccess, let whole = sizes.whole(source), page.content.count < whole else {
             return false
