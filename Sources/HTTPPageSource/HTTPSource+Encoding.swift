@@ -15,7 +15,7 @@ extension HTTPSource {
         }
         guard known != shown else { return }
         throw FetchFailure(
-            .undecodable, "the page is encoded in \(shown.rawValue), and the list in \(known.rawValue)", isRetryable: false,
-            httpStatus: response.status)
+            .undecodable, "the page is encoded in \(shown.rawValue), and the list in \(known.rawValue)",
+            isRetryable: false, httpStatus: response.status)
     }
 }
