@@ -32,7 +32,7 @@ extension ToolTests {
             #expect(try await run(["\(root)/items"]).status == 0)
             let other = try await run(["\(root)/feed"])
             #expect(other.status == 64)
-            #expect(other.errors.contains("'orders' is \(root)/items"))
+            #expect(other.errors.contains("'orders' is bound to \(root)/items"))
             #expect(try await run(["\(root)/feed", "--offline"]).status == 64)
             let bound = try await run(["\(root)/feed", "--rebind"])
             #expect(bound.status == 0, "\(bound.errors)")
