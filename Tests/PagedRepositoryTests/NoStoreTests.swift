@@ -117,6 +117,8 @@ struct NoStoreTests {
         let after = try #require(try await outline)
         #expect(after.record == before.record && after.pages == before.pages)
         #expect(after.ledger.allSatisfy { $0.state != .inFlight }, "no lease is left behind")
+        let entry = try #require(after.failures.first)
+        #expect(entry.offset == 0 && entry.state == .failedRetryable && entry.nextAttemptAt != nil)
     }
 
     @Test("A sweep that meets a page that may not be stored verifies no position after it")

@@ -88,6 +88,8 @@ struct FetchQueue: Equatable {
     private struct Waiting: Equatable {
         var target: FetchTarget
         var due: Timestamp
+        /// Why its last request failed. `nil` if it was not requested yet.
+        var failure: FetchFailure?
     }
 
     private let limits: Limits
@@ -166,7 +168,17 @@ struct FetchQueue: Equatable {
             quietUntil = max(quietUntil ?? moment, moment)
         }
         guard let nextAttemptAt else { return }
-        waiting.append(Waiting(target: target, due: nextAttemptAt))
+        waiting.append(Waiting(target: target, due: nextAttemptAt, failure: failure))
+    }
+
+    /// The request due first among those that failed, wait for a retry, and are not stored as a page. A run that ends
+    /// meanwhile has no answer to it.
+    var failedQuestion: (target: FetchTarget, failure: FetchFailure, due: Timestamp)? {
+        let questions = waiting.filter { !$0.target.isPage }
+        guard let first = questions.min(by: { ($0.due, $0.target.offset) < ($1.due, $1.target.offset) }),
+            let failure = first.failure
+        else { return nil }
+        return (first.target, failure, first.due)
     }
 
     /// Returns the spans that `next` would start now, and as many again. All of them count as in flight afterwards.

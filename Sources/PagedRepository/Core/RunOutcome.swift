@@ -25,7 +25,7 @@ extension ListBelief {
             return ending.originAnswered ? .incomplete : .offline
         case .limited:
             // The last answers may have shown a change, so that page one would be requested once more.
-            return isWhole(state) && drift.isNone ? .complete : .limited
+            return isWhole(state) && drift.isNone && ending.headFailure == nil ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:

@@ -135,9 +135,9 @@ extension SyncRun {
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
         if !failure.isTransport { counts.originAnswered = true }
         if try await isBehindWindow(failure, target) { return }
-        // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of page one, a failed probe is recorded as a
-        // failure of page one, unless this run retries it.
-        let checked = target.isPage ? nil : phase.recheck?.failure
+        // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of
+        // page one, a probe without an answer is recorded as a failure of page one.
+        let checked = target.isPage || leases.keepsHead ? nil : phase.recheck?.failure
         let place: Int? = target.isPage ? target.offset : leases.keepsHead ? 0 : checked
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
@@ -147,26 +147,17 @@ extension SyncRun {
         queue.failed(target, failure, nextAttemptAt: due, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { failures.abandoned.insert(target.offset) }
         if target == .firstPage { failures.head = failure }
-        let isLost = !target.isPage && (next == nil || leases.keepsHead && options.retryWaitBudget <= .zero)
-        if isLost { questionFailed(failure) }
         if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
-        if let query, let place, target.isPage || isLost || checked != nil {
-            var told = failure
-            // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
-            // explicit call (R33).
-            let isHead = isLost && checked == nil
-            if isHead {
-                told.isRetryable = true
-                if target.offset > 0 { told.message = "check at position \(target.offset): \(failure.message)" }
-            }
-            let pause = isHead ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
+        let pause = next.map { $0 - now }
+        if let query, let place, target.isPage || checked != nil {
             try await record(
-                [.failed(offset: place, failure: told, nextAttemptIn: pause, lease: leases[place])], for: query)
+                [.failed(offset: place, failure: failure, nextAttemptIn: pause, lease: leases[place])], for: query)
             if checked != nil { leases.drop(place) }
-            if isLost { leases.keepsHead = false }
         }
+        // The run may end before a question is retried: see `abandonQuestion`.
+        if !target.isPage, next == nil { try await questionFailed(failure, at: target.offset, nextAttemptIn: nil) }
         if case .cursor = target, !failure.isRetryable, failure.failureClass == .rejected {
             cursorWasRejected(failure, at: target.offset)
         }

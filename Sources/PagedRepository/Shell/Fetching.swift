@@ -53,6 +53,7 @@ extension SyncRun {
                                 StorageError(.internal, "nothing is in flight, yet something is waited for"))
                         }
                     case .finish(let ending):
+                        try await abandonQuestion()
                         return .success(ending)
                     }
                 }

@@ -24,8 +24,8 @@ extension SyncRun {
         case .cursor(_, let offset):
             telemetry.progress(.notStored(offset: offset, page))
             try await noteAsked(target)
-        case .probe:
-            try await cannotReconcile()
+        case .probe(let range):
+            try await cannotReconcile(range.lowerBound)
         case .sweep:
             // The positions of the answer stay unverified. The progress of the sweep is kept.
             phase.sweep.answers.removeAll()
@@ -42,14 +42,11 @@ extension SyncRun {
     }
 
     /// Fails the refresh, because the answer to a probe must not become part of the list (R14).
-    private func cannotReconcile() async throws(StorageError) {
+    private func cannotReconcile(_ offset: Int) async throws(StorageError) {
         guard reconciliation != nil else { return }
-        questionFailed(
+        try await questionFailed(
             FetchFailure(
                 .rejected, "the changes cannot be determined, because the origin forbids storing its answers",
-                isRetryable: false))
-        guard leases.keepsHead, let query else { return }
-        leases.keepsHead = false
-        if let lease = leases[0] { try await record([.released(offset: 0, lease: lease)], for: query) }
+                isRetryable: false), at: offset, nextAttemptIn: nil)
     }
 }

@@ -156,11 +156,51 @@ extension SyncRun {
         if work.open == 0 { try await carryOn() }
     }
 
-    /// Handles a probe that could not be answered. The refresh fails, and the cached list stays unchanged (R14).
-    func questionFailed(_ failure: FetchFailure) {
+    /// Handles a question that could not be answered. The refresh fails, and the cached list stays unchanged (R14). The
+    /// ledger records a lost probe as a failure of page one, whose answer was not committed (R26).
+    /// - Parameters:
+    ///   - failure: why there is no answer.
+    ///   - offset: the position of the question.
+    ///   - pause: how long until the next attempt. `nil` means that the question itself is not repeated. Page one is
+    ///     then requested again after the longest back-off.
+    func questionFailed(
+        _ failure: FetchFailure, at offset: Int, nextAttemptIn pause: Duration?
+    ) async throws(StorageError) {
+        var recorded = failure
+        // Page one itself can be fetched. A failed probe must not require an explicit call (R33).
+        recorded.isRetryable = true
+        recorded.message = "check at position \(offset)\(newTotal): \(failure.message)"
         reconciliation = nil
         failures.head = failure
         queue.clear()
+        guard leases.keepsHead, let query else { return }
+        try await record(
+            [.failed(offset: 0, failure: recorded, nextAttemptIn: pause ?? options.retry.cap, lease: leases[0])],
+            for: query)
+        leases.keepsHead = false
+        leases.drop(0)
+    }
+
+    /// The total of the page one whose changes are not found yet, for the message of a failure. Nothing else stores it.
+    private var newTotal: String {
+        guard let work = reconciliation, let total = work.page.total.count, total != work.list.record.total.count else {
+            return ""
+        }
+        return " (the origin counts \(total) \(total == 1 ? "item" : "items"))"
+    }
+
+    /// Handles the end of the requests while a failed question waits for its retry: the next attempt does not fit into
+    /// the wait budget, the origin is away, or the run was stopped.
+    func abandonQuestion() async throws(StorageError) {
+        guard let open = queue.failedQuestion else { return }
+        let offset = open.target.offset
+        guard let recheck = phase.recheck, !leases.keepsHead else {
+            return try await questionFailed(
+                open.failure, at: offset, nextAttemptIn: max(open.due - clock.now(), .zero))
+        }
+        // The page keeps its age, so it is due in the next run. A page that has failed before has its record.
+        guard recheck.failure == nil else { return }
+        warn("the page at position \(offset) could not be checked: \(open.failure.message)")
     }
 
     /// Returns the answer with the positions of its items in the cached list. Items that equal stored ones as JSON get

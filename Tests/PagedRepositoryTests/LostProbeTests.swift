@@ -1,0 +1,124 @@
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+/// Page one shows a change, and the probes that would locate it are not answered. The list stays as it was (R14), and
+/// the ledger says that it is not up to date (R26).
+@Suite("Probes without an answer")
+struct LostProbeTests {
+    private let clock = ManualClock()
+    static let accesses: [PagingAccess] = [.offsets, .grid(size: 10)]
+
+    private func sync(
+        _ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        change(&options)
+        return try await ListSync(
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
+        ).run()
+    }
+
+    /// Returns a loaded list of 300 items whose origin has 400 by now, and fails after the next page one.
+    private func grown(_ access: PagingAccess, _ failure: FetchFailure) async throws -> (SyncBench, ListOrigin) {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<300), access: access)
+        #expect(try await sync(bench, origin).outcome == .complete)
+        origin.names.insert(contentsOf: names(300..<400), at: 150)
+        let pageOne = origin.requests.count + 1
+        origin.before { number, _ in if number > pageOne { throw failure } }
+        clock.advance(by: .seconds(100))
+        return (bench, origin)
+    }
+
+    @Test(
+        "A probe whose Retry-After is longer than the run waits is recorded, with the total that page one showed",
+        arguments: accesses, [Duration.zero, .seconds(2), .seconds(30)])
+    func longPause(access: PagingAccess, budget: Duration) async throws {
+        let (bench, origin) = try await grown(access, .status(503, retryAfter: .seconds(7_200)))
+        let report = try await sync(bench, origin) { $0.retryWaitBudget = budget }
+        #expect(report.outcome == .incomplete)
+        #expect(report.headFailure?.httpStatus == 503)
+        #expect(report.nextAttemptAt == clock.now() + .seconds(3_600))
+        let list = try #require(try await bench.list)
+        let entry = try #require(list.failures.first)
+        #expect(list.failures.count == 1 && entry.offset == 0 && entry.state == .failedRetryable)
+        #expect(entry.failure?.message.contains("the origin counts 400 items") == true)
+        #expect(ListState(list).isSettled == false)
+        #expect(try await bench.held == names(0..<300))
+        // The record is removed with the change that it stood for.
+        origin.before(nil)
+        clock.advance(by: .seconds(7_200))
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A probe without an answer from an origin that is away by then is recorded", arguments: accesses)
+    func away(access: PagingAccess) async throws {
+        let (bench, origin) = try await grown(access, FetchFailure(.transport, "away", isRetryable: true))
+        let report = try await sync(bench, origin) { $0.retryWaitBudget = .seconds(10) }
+        #expect(report.outcome == .incomplete)
+        #expect(report.headFailure?.failureClass == .transport)
+        let entry = try #require(try await bench.list?.failures.first)
+        #expect(entry.offset == 0 && entry.failure?.failureClass == .transport && entry.nextAttemptAt != nil)
+    }
+
+    @Test("A probe that is answered within the wait budget leaves no record")
+    func shortPause() async throws {
+        let (bench, origin) = try await grown(.offsets, .status(503))
+        let pageOne = origin.requests.count + 1
+        origin.before { number, _ in if number == pageOne + 1 { throw FetchFailure.status(503) } }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A sweep whose step is not answered says why it is incomplete", arguments: accesses)
+    func sweep(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: access)
+        _ = try await sync(bench, origin)
+        let pageOne = origin.requests.count + 1
+        origin.before { number, _ in
+            if number > pageOne { throw FetchFailure.status(503, retryAfter: .seconds(7_200)) }
+        }
+        let report = try await sync(bench, origin) {
+            $0.work = .sweep
+            $0.retryWaitBudget = .seconds(2)
+        }
+        #expect(report.outcome == .incomplete && report.headFailure?.httpStatus == 503)
+        #expect(try await bench.held == names(0..<60))
+    }
+
+    @Test("A page that could not be checked for its age is a warning, and the list stays as it was")
+    func recheck() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60))
+        _ = try await sync(bench, origin)
+        clock.advance(by: .seconds(30 * 86_400))
+        let pageOne = origin.requests.count + 1
+        origin.before { number, _ in
+            if number > pageOne { throw FetchFailure.status(503, retryAfter: .seconds(7_200)) }
+        }
+        let report = try await sync(bench, origin) { $0.retryWaitBudget = .seconds(2) }
+        #expect(report.outcome == .incomplete && report.headFailure == nil)
+        #expect(report.warnings.contains { $0.contains("could not be checked") })
+        #expect(try await bench.held == names(0..<60))
+    }
+
+    @Test("A run that stops at its page budget while page one is unsettled is limited, and never complete")
+    func limited() async throws {
+        let bench = try await SyncBench(clock)
+        _ = try await sync(bench, ListOrigin(names(0..<30)))
+        let list = try #require(try await bench.list)
+        var ending = ListBelief.RunEnding(fetching: .limited, work: .everything, access: .offsets)
+        #expect(ListBelief().outcome(ListState(list), ending) == .complete)
+        ending.headFailure = .status(503)
+        #expect(ListBelief().outcome(ListState(list), ending) == .limited)
+    }
+}
