@@ -97,3 +97,63 @@ extension SyncRun {
         case part(FetchedPage)
     }
 }
+
+/// Origins that return their last full page for every position behind it, although their total counts more (R24). Such
+/// an origin has a result window, and refuses the positions behind it without saying so.
+extension SyncRun {
+    /// Handles an answer below the total with the same items as the answer for a lower position. The origin refuses the
+    /// higher position. The end of the pass requests page one once more, and then this position, so that a list that
+    /// has moved by just as many items is not cut off.
+    ///
+    /// The answer for the lower position may have been stored before the page in front of it. Its place is then not
+    /// proven, and it does not count as held.
+    /// - Returns: whether it was such an answer.
+    func refusesBelowTotal(
+        _ page: FetchedPage, at start: Int, of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        let count = page.content.count
+        guard let lower = belief.end.lowestPlace(ofRepeated: page),
+            lower < start || count <= range.lowerBound - start, page.next == nil,
+            let total = page.total.exactCount, range.lowerBound < total, lower + count < total,
+            let list = try await storage.excerpt(of: query, 0..<Int.max), list.record.total == page.total,
+            !list.record.allowsDuplicates, isStillThere(list),
+            let key = page.content.identities.first?.key,
+            try await storage.locate([key], in: query)[key].map({ $0.position > 0 }) ?? true
+        else { return false }
+        belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
+        pass.fill.observe(emptyFrom: range.lowerBound)
+        queue.clear(from: range.lowerBound)
+        let isApart = list.coverage.headEnd < lower && list.coverage.segments.contains(where: { $0.contains(lower) })
+        try await apply(
+            isApart ? [.markStale(lower..<lower + count)] : [], [leases.deleted(range.lowerBound)], to: list)
+        return true
+    }
+
+    /// Requests the position of the first item of an answer below the total, once in each pass, if the answer begins
+    /// with the last held items instead of the requested position. The same items once more show that the origin has
+    /// returned its last page, and where that page belongs. After a move of the list, other items arrive.
+    /// - Returns: whether the position is requested.
+    func looksAtLastPage(
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        let (end, count) = (range.lowerBound, page.content.count)
+        guard count > 1, page.next == nil, let total = page.total.exactCount,
+            let first = page.content.identities.first.flatMap({ places[$0.key]?.position }),
+            first > 0, first < start, end <= first + count, first + count < total, source.access.begins(at: first),
+            let list = try await storage.excerpt(of: query, 0..<Int.max), list.record.total == page.total,
+            list.coverage.headEnd == end, !list.record.allowsDuplicates, isStillThere(list),
+            page.content.identities.enumerated().allSatisfy({ index, identity in
+                places[identity.key]?.position == (first + index < end ? first + index : nil)
+            }), try await areHeldAlike(page.content, places, query), pass.fill.realigns(end)
+        else { return false }
+        queue.add([.range(end..<max(end + 1, first + count), overlap: end - first)])
+        return true
+    }
+}
+
+extension PagingAccess {
+    /// Whether a page of the origin can begin at a position.
+    fileprivate func begins(at position: Int) -> Bool {
+        if case .grid(let size) = self { position % size == 0 } else { true }
+    }
+}
