@@ -71,6 +71,27 @@ struct OperatorFreshnessTests {
         #expect(try await tool(["sync", "--due", "--json"]).jsonArray.isEmpty == !isDue)
     }
 
+    @Test("oldest_check_at is the age of the oldest held page, however young page one is")
+    func oldestCheck() async throws {
+        let id = try await store(freshFor: nil, age: .seconds(600))
+        let first = try #require(try await tool(["list", "--json"]).jsonArray.first)
+        let checkedAt = try #require(first["oldest_check_at"] as? String)
+        #expect(first["validated_at"] as? String == checkedAt)
+        // The list was confirmed since, and none of its pages was requested.
+        let store = try await SQLitePageStore.openForTest(at: folder.store)
+        let record = try #require(try await store.query(QueryKey("http://127.0.0.1:1/items")))
+        _ = try await store.commit(
+            CommitPlan(query: record.id, version: record.version, edits: [.validated]),
+            at: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
+        await store.close()
+        let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
+        #expect(list["oldest_check_at"] as? String == checkedAt)
+        #expect(list["validated_at"] as? String != checkedAt)
+        #expect(try await tool(["info", id, "--json"]).json["oldest_check_at"] as? String == checkedAt)
+        let sync = try await tool(["sync", record.key.text, "--wait", "0s", "--json"]).json
+        #expect(sync["oldest_check_at"] as? String == checkedAt)
+    }
+
     @Test("sync with --stale-after skips page one of a young list, and fetches its missing pages (R13)")
     func staleAfter() async throws {
         let origin = DemoOrigin(count: 1_000)

@@ -254,6 +254,7 @@ struct SyncRendering {
                     (list?.gaps ?? []).map { .object([("offset", .int($0.lowerBound)), ("count", .int($0.count))]) })
             ),
             ("inferred_seams", .int(list?.inferredSeams ?? 0)),
+            ("oldest_check_at", .time(list?.oldestCheckAt)),
             ("failures", .array((list?.failures ?? []).map(LedgerOutput.entry))),
             ("warnings", .array(report.warnings.map { .string(SettingNames.options(in: $0)) })),
             ("next_attempt_at", .time(report.nextAttemptAt)),

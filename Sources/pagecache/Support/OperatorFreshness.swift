@@ -18,6 +18,9 @@ extension ListOutline {
         record.validatedAt != nil && record.end ?? record.total.count ?? 0 > 0 && coverage.segments.isEmpty
     }
 
+    /// The time at which the held page that was validated longest ago was validated. `nil` when no page is held.
+    var oldestCheckAt: Timestamp? { heldPages.map(\.validatedAt).min() }
+
     /// The freshness as the tool reports it. Of a list without any held item, only the total is young, so the list
     /// counts as stale.
     func judgedFreshness(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> Freshness? {
