@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -39,6 +40,23 @@ private struct Compared: Identifiable, Equatable, Sendable {
     }
 }
 
+/// A storage that counts how often the items of each page of a list are checked.
+///
+/// State: the count, under a mutex.
+private final class CheckedStorage: RelayedStorage {
+    let storage: any PageStorage
+    private let count = Mutex(0)
+
+    var checks: Int { count.withLock { $0 } }
+
+    init(_ storage: any PageStorage) { self.storage = storage }
+
+    func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+        count.withLock { $0 += 1 }
+        return try await storage.damage(of: query, thoroughly: thoroughly)
+    }
+}
+
 /// The work of one step does not grow with the list. Counts prove it, and no times.
 @Suite("A list that is loaded page by page", .timeLimit(.minutes(5)))
 struct PageByPageTests {
@@ -62,6 +80,25 @@ struct PageByPageTests {
         // Two concurrent reads may both decode the page that has just arrived.
         #expect(codec.decoded >= 300 && codec.decoded <= 2 * 300, "\(codec.decoded) items were decoded")
         withExtendedLifetime(snapshots) {}
+    }
+
+    @Test("A load of the next page checks the stored pages once, and a refresh that changes the list checks them, too")
+    func checks() async throws {
+        let origin = StagedOrigin(60)
+        let storage = CheckedStorage(bench.storage)
+        let list = ListRepository(
+            storage: storage, codec: CountingCodec(), clock: bench.clock, jitter: { 0.5 }, source: { _ in origin }
+        ).list(bench.key)
+        try await list.load()
+        for _ in 0..<3 {
+            let before = storage.checks
+            try await list.loadNext()
+            #expect(storage.checks == before + 1)
+        }
+        origin.rows.insert(StagedOrigin.row(99), at: 0)
+        let before = storage.checks
+        try await list.refresh()
+        #expect(storage.checks > before)
     }
 
     @Test("A page that was edited is decoded again, and its old values are not shown")

@@ -15,4 +15,6 @@ struct RunStart: Equatable {
     var storedSince: Timestamp?
     /// `nil` for a new list.
     var earlier: Earlier?
+    /// Whether the items of each page were checked, and found.
+    var isSound = false
 }

@@ -55,7 +55,9 @@ extension SyncRun {
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
         if query != nil, list == nil { found = .purged }
-        if let query, list != nil, found != .failed {
+        // A load of the next page has added one page to those that it checked when it began.
+        let isChecked = options.work == .next && start.isSound && !options.checksStoredBytes
+        if let query, list != nil, found != .failed, !isChecked {
             let damage = try await storage.damage(of: query, thoroughly: options.checksStoredBytes)
             if !damage.isNone { found = .damaged }
         }

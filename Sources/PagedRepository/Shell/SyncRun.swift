@@ -93,6 +93,7 @@ final class SyncRun {
     /// Marks pages with unreadable items as not held, so that they are fetched again.
     private func giveUpDamaged(_ record: QueryRecord) async throws(StorageError) {
         let damage = try await storage.damage(of: record.id, thoroughly: options.checksStoredBytes)
+        start.isSound = damage.isNone
         guard !damage.pages.isEmpty else { return }
         let count = damage.pages.reduce(0) { $0 + $1.count }
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
