@@ -110,15 +110,4 @@ struct LostProbeTests {
         #expect(report.warnings.contains { $0.contains("could not be checked") })
         #expect(try await bench.held == names(0..<60))
     }
-
-    @Test("A run that stops at its page budget while page one is unsettled is limited, and never complete")
-    func limited() async throws {
-        let bench = try await SyncBench(clock)
-        _ = try await sync(bench, ListOrigin(names(0..<30)))
-        let list = try #require(try await bench.list)
-        var ending = ListBelief.RunEnding(fetching: .limited, work: .everything, access: .offsets)
-        #expect(ListBelief().outcome(ListState(list), ending) == .complete)
-        ending.headFailure = .status(503)
-        #expect(ListBelief().outcome(ListState(list), ending) == .limited)
-    }
 }

@@ -35,6 +35,20 @@ struct NextStepTests {
         #expect(try complaint(followed)?.hasSuffix("next attempt 2027-01-15T09:00:00.000Z") == true)
     }
 
+    @Test("A run whose check of a whole list failed names the failure, and not a changing list")
+    func failedCheck() throws {
+        var report = SyncReport(stored: Sample.list([Sample.page(0..<100)], total: .exact(100)))
+        report.outcome = .incomplete
+        func complaint() throws -> String? {
+            let common = try CommonOptions.parse([])
+            return SyncRendering(report: report, key: "k", url: "http://h/", common: common).complaint
+        }
+        report.warnings = ["the page at position 10 could not be checked: the origin answered 503"]
+        #expect(try complaint() == "incomplete: the page at position 10 could not be checked: the origin answered 503")
+        report.headFailure = .status(503)
+        #expect(try complaint() == "incomplete: a check of the list failed: the origin answered 503")
+    }
+
     @Test("A refused page is retried with a credential")
     func refusedPage() {
         let entry = Sample.failing(100, next: nil, isRetryable: false, "the origin answered 401", .forbidden)

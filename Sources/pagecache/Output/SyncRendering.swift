@@ -125,6 +125,10 @@ struct SyncRendering {
             parts.append(
                 "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
         }
+        if failing.isEmpty, let failure = report.headFailure {
+            // The ledger has no entry for a step of a sweep.
+            parts.append("a check of the list failed: \(failure.shownMessage)")
+        }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt {
             let reason = failing.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
@@ -132,7 +136,8 @@ struct SyncRendering {
         }
         if parts.isEmpty, report.list?.isComplete == true {
             guard let total = report.list?.record.total.exactCount, total != held else {
-                return "the list kept changing while it was read"
+                let warning = report.warnings.last.map { SettingNames.options(in: $0) }
+                return warning ?? "the list kept changing while it was read"
             }
             let count = SizeText.count(total, "item", "items")
             return "the origin counts \(count); a sync without --refresh finds the difference"

@@ -39,6 +39,9 @@ struct RunOutcomeTests {
             name: "a budget that ends before page one was requested again", list: whole, ending: .limited,
             change: { belief, _ in belief.drift.asksUnconditionally = true }, outcome: .limited),
         Row(
+            name: "a budget that ends before the changes of page one were found", list: whole, ending: .limited,
+            change: { $1.headFailure = .status(503) }, outcome: .limited),
+        Row(
             name: "a retry that is due later", list: whole, ending: .retryLater(Timestamp(milliseconds: 2_000_000)),
             outcome: .incomplete),
         Row(name: "a stopped run", list: whole, ending: .stopped, outcome: .incomplete),
