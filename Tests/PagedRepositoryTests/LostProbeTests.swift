@@ -95,6 +95,32 @@ struct LostProbeTests {
         #expect(try await bench.held == names(0..<60))
     }
 
+    @Test("A sweep that has seen the list move, and must pause before it requests page one again, is recorded")
+    func movedInSweep() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: .grid(size: 10))
+        _ = try await sync(bench, origin)
+        let pageOne = origin.requests.count + 1
+        origin.before { number, list in if number == pageOne + 1 { list.append("new") } }
+        clock.advance(by: .seconds(100))
+        var options = SyncOptions()
+        options.work = .sweep
+        options.concurrency = 2
+        options.retryWaitBudget = .seconds(2)
+        let report = try await ListSync(
+            storage: bench.store, source: BusyAt(list: origin, offset: 20), key: bench.key, options: options,
+            clock: clock, jitter: { 0.5 }
+        ).run()
+        #expect(report.outcome == .incomplete && report.headFailure?.httpStatus == 429)
+        let entry = try #require(try await bench.list?.failures.first)
+        #expect(entry.offset == 0 && entry.failure?.httpStatus == 429)
+        #expect(entry.nextAttemptAt == clock.now() + .seconds(3_600))
+        clock.advance(by: .seconds(7_200))
+        #expect(try await sync(bench, origin) { $0.work = .sweep }.outcome == .complete)
+        #expect(try await bench.held == names(0..<60) + ["new"])
+        #expect(try await bench.list?.failures == [])
+    }
+
     @Test("A page that could not be checked for its age is a warning, and the list stays as it was")
     func recheck() async throws {
         let bench = try await SyncBench(clock)
@@ -109,5 +135,19 @@ struct LostProbeTests {
         #expect(report.outcome == .incomplete && report.headFailure == nil)
         #expect(report.warnings.contains { $0.contains("could not be checked") })
         #expect(try await bench.held == names(0..<60))
+    }
+}
+
+/// Asks for a pause instead of answering one position.
+private struct BusyAt: PageSource {
+    let list: ListOrigin
+    let offset: Int
+
+    var access: PagingAccess { list.access }
+    var usage: SourceUsage { list.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        if request.target == .offset(offset) { throw FetchFailure.status(429, retryAfter: .seconds(7_200)) }
+        return try await list.fetch(request)
     }
 }

@@ -1,46 +1,5 @@
 import PageModel
 
-/// A request that a run plans to send.
-enum FetchTarget: Hashable, Sendable {
-    /// Page one.
-    case firstPage
-    /// The items at these positions, plus the `overlap` positions before them. The positions before should be held
-    /// already (R21).
-    case range(Range<Int>, overlap: Int)
-    /// The page behind the cursor of the page before `offset`.
-    case cursor(PageCursor, offset: Int)
-    /// The items at these positions, to find out what changed (R18). They are not stored as a page, so no lease is
-    /// needed.
-    case probe(Range<Int>)
-    /// The items at these positions, as part of a sweep (R23).
-    case sweep(Range<Int>)
-
-    /// Whether the answer is stored as a page.
-    var isPage: Bool {
-        switch self {
-        case .firstPage, .range, .cursor: true
-        case .probe, .sweep: false
-        }
-    }
-
-    /// Whether the answer belongs to a position in the list as it was when the request was sent (R4).
-    var hasPlace: Bool {
-        switch self {
-        case .range, .cursor: true
-        case .firstPage, .probe, .sweep: false
-        }
-    }
-
-    /// The position of the target's ledger entry.
-    var offset: Int {
-        switch self {
-        case .firstPage: 0
-        case .range(let range, _), .probe(let range), .sweep(let range): range.lowerBound
-        case .cursor(_, let offset): offset
-        }
-    }
-}
-
 /// Decides which target is fetched next, how many are in flight, and when to stop. It applies the limit on concurrency,
 /// retries, pauses that the origin requested, the detection of an origin that is away, and the page budget.
 ///
@@ -105,6 +64,8 @@ struct FetchQueue: Equatable {
     private var originAnswered = false
     /// The time until which the origin wants no request for any page.
     private var quietUntil: Timestamp?
+    /// The last failure with which the origin requested that pause.
+    private var quietFailure: FetchFailure?
     private var isStopping = false
 
     init(_ limits: Limits) {
@@ -166,6 +127,7 @@ struct FetchQueue: Equatable {
         originAnswered = originAnswered || !failure.isTransport
         if failure.retryAfter != nil, let moment = quiet ?? nextAttemptAt {
             quietUntil = max(quietUntil ?? moment, moment)
+            quietFailure = failure
         }
         guard let nextAttemptAt else { return }
         waiting.append(Waiting(target: target, due: nextAttemptAt, failure: failure))
@@ -179,6 +141,12 @@ struct FetchQueue: Equatable {
             let failure = first.failure
         else { return nil }
         return (first.target, failure, first.due)
+    }
+
+    /// The failure and the end of a pause that keeps page one from being requested. `nil` unless page one waits for it.
+    var postponedPageOne: (failure: FetchFailure, due: Timestamp)? {
+        guard ready.contains(.firstPage), let quietUntil, let quietFailure else { return nil }
+        return (quietFailure, quietUntil)
     }
 
     /// Returns the spans that `next` would start now, and as many again. All of them count as in flight afterwards.

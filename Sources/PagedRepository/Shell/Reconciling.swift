@@ -156,8 +156,8 @@ extension SyncRun {
         if work.open == 0 { try await carryOn() }
     }
 
-    /// Handles a question that could not be answered. The refresh fails, and the cached list stays unchanged (R14). The
-    /// ledger records a lost probe as a failure of page one, whose answer was not committed (R26).
+    /// Handles a question that could not be answered. The refresh fails, and the cached list stays unchanged (R14). If
+    /// an answer has shown a change that is not found yet, the ledger records a failure of page one (R26).
     /// - Parameters:
     ///   - failure: why there is no answer.
     ///   - offset: the position of the question.
@@ -173,10 +173,19 @@ extension SyncRun {
         reconciliation = nil
         failures.head = failure
         queue.clear()
-        guard leases.keepsHead, let query else { return }
-        try await record(
-            [.failed(offset: 0, failure: recorded, nextAttemptIn: pause ?? options.retry.cap, lease: leases[0])],
-            for: query)
+        if hasUnsettledChange { try await recordUnsettled(recorded, nextAttemptIn: pause ?? options.retry.cap) }
+    }
+
+    /// Whether an answer of this run has shown a change, and the run has not found it yet: page one has changed, other
+    /// items were displaced, or a checked page had other items.
+    private var hasUnsettledChange: Bool {
+        leases.keepsHead || pass.mustRestart || belief.drift.isSuspicious
+            || passes.hasRechecked && options.work == .sweep
+    }
+
+    private func recordUnsettled(_ failure: FetchFailure, nextAttemptIn pause: Duration) async throws(StorageError) {
+        guard let query else { return }
+        try await record([.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: leases[0])], for: query)
         leases.keepsHead = false
         leases.drop(0)
     }
@@ -190,9 +199,14 @@ extension SyncRun {
     }
 
     /// Handles the end of the requests while a failed question waits for its retry: the next attempt does not fit into
-    /// the wait budget, the origin is away, or the run was stopped.
+    /// the wait budget, the origin is away, or the run was stopped. A page one that a change requires, and that a pause
+    /// of the origin keeps from being requested, is such a question, too.
     func abandonQuestion() async throws(StorageError) {
-        guard let open = queue.failedQuestion else { return }
+        guard let open = queue.failedQuestion else {
+            guard hasUnsettledChange, let head = queue.postponedPageOne else { return }
+            failures.head = head.failure
+            return try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
+        }
         let offset = open.target.offset
         guard let recheck = phase.recheck, !leases.keepsHead else {
             return try await questionFailed(
