@@ -27,6 +27,15 @@ struct LastPageAgainTests {
                 #expect(origin.requests.count - before <= count / 20 + 24)
             }
             #expect(try await bench.list?.record.resultWindow == count)
+            // A sweep verifies the items up to the window.
+            options.work = .sweep
+            let before = origin.requests.count
+            let swept = try await ListSync(
+                storage: bench.store, source: source, key: bench.key, options: options
+            ).run()
+            #expect(swept.outcome == .limited && swept.reconciliation == .swept)
+            #expect(try await bench.held == names(0..<count))
+            #expect(origin.requests.count - before <= count / 20 + 12)
         }
     }
 
