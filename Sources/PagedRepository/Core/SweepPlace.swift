@@ -69,8 +69,9 @@ struct SweepPlace {
     func step(_ observed: ObservedPage, _ page: FetchedPage) -> SweepStep {
         if observed.repeatsItems { return .moved(nil) }
         if let window = windowAgain(observed, page) {
-            guard isRecheck else { return end(at: window, nil, page) }
-            return .store(SweptPage(range: position..<window, edits: [], isSame: true))
+            let arrived = window - observed.content.count..<window
+            let swept = SweptPage(range: position..<window, edits: [.markContiguous(arrived)], isSame: true)
+            return isRecheck ? .store(swept) : end(at: window, swept, page)
         }
         if isEndAgain(observed, page) {
             let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
@@ -142,8 +143,8 @@ struct SweepPlace {
         return count < position && list.record.end == position
     }
 
-    /// Returns the end of the known result window, if an answer holds the last items before it in place of the requested
-    /// ones (R24). The answer verifies the positions up to there, because the items are unchanged.
+    /// Returns the end of the known result window, if an answer holds the last items before it in place of the
+    /// requested ones (R24). The answer verifies the positions up to there, because the items are unchanged.
     private func windowAgain(_ observed: ObservedPage, _ page: FetchedPage) -> Int? {
         let count = observed.content.count
         guard let window = list.record.resultWindow, count > 0, page.next == nil, page.total == list.record.total,
