@@ -153,24 +153,26 @@ struct ExportTests {
         }
     }
 
-    @Test("An export of 40 MB is one state, although its reader is late and the list is removed, and it frees the log")
-    func lateReader() async throws {
-        let rest = String(repeating: "x", count: 100_000)
+    @Test(
+        "An output of 40 MB is one state, although its reader is late and the list is removed, and it frees the log",
+        arguments: ["export", "show"])
+    func lateReader(command: String) async throws {
+        let rest = String(repeating: "x", count: 25_000)
         func item(_ id: Int) -> String { #"{"id":\#(id),"rest":"\#(rest)"}"# }
         func page(_ start: Int) -> PageContent {
-            PageContent((start..<start + 100).map { RawItem(payload: Array(item($0).utf8), id: "\($0)") })
+            PageContent((start..<start + 400).map { RawItem(payload: Array(item($0).utf8), id: "\($0)") })
         }
-        let edits = [100, 200, 300].map { start -> ListEdit in
+        let edits = [400, 800, 1_200].map { start -> ListEdit in
             .insertPage(PageWrite(offset: start, content: page(start), evidence: .verified))
         }
-        try await folder.write(page(0), as: "orders", total: .exact(400), and: edits + [.setEnd(400)])
+        try await folder.write(page(0), as: "orders", total: .exact(1_600), and: edits + [.setEnd(1_600)])
         let pipe = "\(folder.path)/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         defer { close(reader) }
         let temporary = Folder()
         let tool = try TerminalProgram(
-            Tool.path, ["export", "orders", "--store", folder.store],
+            Tool.path, [command, "orders", "--store", folder.store],
             environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TMPDIR": temporary.path], output: pipe)
         var waiting: Int32 = 0
         try await eventually("the pipe is full") {
@@ -193,7 +195,7 @@ struct ExportTests {
             return hadEnded
         }
         #expect(tool.ended == 0, "\(tool.shown)")
-        let expected = (0..<400).map { item($0) + "\n" }.joined()
+        let expected = (0..<1_600).map { item($0) + "\n" }.joined()
         #expect(String(decoding: bytes, as: UTF8.self) == expected)
         #expect(temporary.contents.isEmpty)
     }

@@ -27,9 +27,6 @@ struct Show: AsyncParsableCommand {
               pagecache show 4k2m9xqa | jq -r .name
             """)
 
-    /// The number of items that are read at a time, so that memory does not grow with the list.
-    private static let stride = 1_000
-
     @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @Option(help: ArgumentHelp("The position of the first item.", valueName: "n"))
@@ -63,126 +60,95 @@ struct Show: AsyncParsableCommand {
         try await common.withStore(.reading) { store in try await show(store) }
     }
 
-    /// The most bytes of items that are read in one transaction and kept in memory: 32 MiB.
-    private static let mostInMemory = 32 << 20
-    /// The largest number of times that a list is read again because it changed before any output.
+    /// The largest number of times that a short range is read again because the list changed meanwhile.
     private static let restarts = 20
 
     private func show(_ store: any ToolStore) async throws {
-        for attempt in 0... {
-            var hasBegun = false
-            do {
-                return try await show(store, &hasBegun)
-            } catch let failure as ToolFailure where failure.code == Show.moved.code {
-                guard !hasBegun, attempt < Show.restarts else { throw failure }
-            }
-        }
-    }
-
-    private static let moved = ToolFailure(
-        .incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
-
-    /// Reads pieces of a list in one transaction, where memory allows it and one piece would not be enough. Otherwise
-    /// reads the first piece.
-    private func first(_ pieces: [Range<Int>], of record: QueryRecord, in store: any ToolStore) async throws
-        -> [ListWindow]
-    {
-        guard pieces.count > 1, try await store.summary(of: record.id)?.bytes ?? .max <= Show.mostInMemory else {
-            guard let piece = pieces.first else { return [] }
-            return [try await read(piece, of: record, in: store)]
-        }
-        guard let reading = try await store.list(of: record.id, reading: { _ in pieces }),
-            reading.outline.record.version == record.version
-        else { throw Show.moved }
-        return reading.windows
-    }
-
-    private func read(_ range: Range<Int>, of record: QueryRecord, in store: any ToolStore) async throws
-        -> ListWindow
-    {
-        guard let window = try await store.window(of: record.id, range), window.version == record.version else {
-            throw Show.moved
-        }
-        return window
-    }
-
-    private func show(_ store: any ToolStore, _ hasBegun: inout Bool) async throws {
-        let terminal = Terminal.standard
-        let list = try await tail(of: try await QuerySelector.find(query, in: store), in: store)
-        let length = max(list.length, list.pages.last?.range.upperBound ?? 0)
-        let wanted = limit ?? (terminal.outputIsTerminal ? 20 : Int.max)
-        let end = min(length, offset.addingReportingOverflow(wanted).overflow ? length : offset + wanted)
-        guard list.record.validatedAt != nil else {
+        let record = try await QuerySelector.find(query, in: store)
+        guard record.validatedAt != nil else {
             throw ToolFailure(
                 .notFound, "never_fetched", "'\(query)' was never fetched",
-                hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
+                hint: "'pagecache sync \(record.key.shortID)' fetches it")
         }
-        if let id { return try await show(ItemSelector(id), of: list, in: store) }
+        if let id { return try await show(ItemSelector(id), of: tail(of: record, in: store), in: store) }
+        let terminal = Terminal.standard
+        let positions = ShownPositions(offset: offset, limit: limit ?? (terminal.outputIsTerminal ? 20 : Int.max))
+        let written =
+            try await positions.limit <= ShowWriting.pieceSize
+            ? writeShort(positions, record, store) : write(positions, record, store)
+        try finish(written, positions, terminal)
+    }
+
+    /// Writes a range of any length. One transaction reads it, piece by piece.
+    private func write(_ positions: ShownPositions, _ record: QueryRecord, _ store: any ToolStore) async throws
+        -> ShowWriting.Written
+    {
+        try await Terminal.standard.writingInTransaction {
+            var writing = ShowWriting(try writer(.standard), positions)
+            try await store.pieces(of: record.id) { writing.next($0, after: $1) }
+            guard let written = try writing.finish() else { throw gone }
+            return written
+        }
+    }
+
+    /// Writes a range of one piece, without reading the records of all pages.
+    private func writeShort(_ positions: ShownPositions, _ record: QueryRecord, _ store: any ToolStore) async throws
+        -> ShowWriting.Written
+    {
+        for _ in 0...Show.restarts {
+            let list = try await tail(of: record, in: store)
+            let range = positions.range(of: list)
+            guard let window = try await store.window(of: record.id, range) else { throw gone }
+            guard window.version == list.record.version else { continue }
+            var writer = try writer(.standard)
+            try writer.begin()
+            try writer.write(window)
+            try writer.end()
+            return ShowWriting.Written(
+                list: list, range: range, held: window.parts.filter(\.isHeld).map(\.range),
+                damaged: window.damaged.map { $0.clamped(to: range) })
+        }
+        throw ToolFailure(.incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
+    }
+
+    // MARK: Messages
+
+    private func finish(_ written: ShowWriting.Written, _ positions: ShownPositions, _ terminal: Terminal) throws {
+        let list = written.list
+        let id = list.record.key.shortID
+        let length = list.shownLength
         if offset >= length, length > 0 {
             let reason =
                 list.record.windowText ?? "the list has \(SizeText.count(length, "item", "items"))"
             terminal.note("pagecache: \(reason); there is none at \(SizeText.count(offset))")
         }
-
-        var writer = try writer(terminal)
-        let asked = offset..<max(end, offset)
-        let shown = try await outline(of: list.record.id, asked, in: store)
-        var damaged = shown.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map {
-            $0.clamped(to: asked)
+        // Missing positions are reported, and a hole is never closed up (R12).
+        let gaps = Coverage(written.held + written.damaged).gaps(in: written.range.clamped(to: 0..<list.reachableLength))
+        if let first = gaps.first {
+            let count = gaps.reduce(0) { $0 + $1.count }
+            terminal.complain(
+                "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(id)' shows them"
+            )
         }
-        let pieces = Show.pieces(of: shown, asked)
-        let early = try await first(pieces, of: list.record, in: store)
-        hasBegun = true
-        try writer.begin()
-        for (index, range) in pieces.enumerated() {
-            try Task.checkCancellation()
-            let window: ListWindow
-            if index < early.count {
-                window = early[index]
-            } else {
-                window = try await read(range, of: list.record, in: store)
-            }
-            try writer.write(window)
-            damaged += window.damaged.filter { !damaged.contains($0) }
+        if terminal.outputIsTerminal, written.range.upperBound < list.length {
+            terminal.note(
+                "… \(SizeText.count(list.length - written.range.upperBound)) more; --limit and --offset show them")
         }
-        try writer.end()
-        let isWhole = tell(list, shown.coverage, asked, terminal)
-        let asksForMore = offset.addingReportingOverflow(wanted).overflow || offset + wanted > length
-        let isEndMissing = asksForMore && isWhole && damaged.isEmpty && list.record.hasUnknownEnd
+        guard written.damaged.isEmpty else {
+            throw ToolFailure(
+                .unusableData, "damaged", DamageText.sentence(written.damaged),
+                hint:
+                    "'pagecache sync \(id)' fetches them again, and 'pagecache verify --repair' repairs the store")
+        }
+        let isEndMissing = positions.exceeds(list) && gaps.isEmpty && list.record.hasUnknownEnd
         if isEndMissing {
             terminal.complain(
-                "incomplete: the end of the list is not known yet; 'pagecache sync \(list.record.key.shortID)' continues"
-            )
+                "incomplete: the end of the list is not known yet; 'pagecache sync \(id)' continues")
         }
-        if !damaged.isEmpty {
-            throw ToolFailure(
-                .unusableData, "damaged", DamageText.sentence(damaged),
-                hint:
-                    "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' repairs the store"
-            )
-        }
-        if !isWhole || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
+        if !gaps.isEmpty || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
     }
 
-    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
-    /// number.
-    private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
-        Coverage(list.pages.map(\.range)).segments.flatMap { segment in
-            let segment = segment.clamped(to: asked)
-            return Swift.stride(from: segment.lowerBound, to: segment.upperBound, by: stride).map {
-                $0..<min($0 + stride, segment.upperBound)
-            }
-        }
-    }
-
-    /// The pages in a range. A short range reads only these pages. A long one reads all pages, because they are shown
-    /// anyway.
-    private func outline(of query: QueryID, _ range: Range<Int>, in store: any ToolStore) async throws -> ListOutline {
-        let found =
-            range.count <= 10 * Show.stride
-            ? try await store.excerpt(of: query, range) : try await store.outline(of: query)
-        return try found ?? { throw gone }()
-    }
+    // MARK: Reading
 
     private var gone: ToolFailure {
         ToolFailure(
@@ -244,22 +210,6 @@ struct Show: AsyncParsableCommand {
 
     private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {
         try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
-    }
-
-    /// Reports missing positions: a hole is never closed up (R12).
-    /// - Returns: whether every requested position of the list is current.
-    private func tell(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) -> Bool {
-        let gaps = held.gaps(in: range.clamped(to: 0..<list.reachableLength))
-        if let first = gaps.first {
-            let count = gaps.reduce(0) { $0 + $1.count }
-            terminal.complain(
-                "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them"
-            )
-        }
-        if terminal.outputIsTerminal, range.upperBound < list.length {
-            terminal.note("… \(SizeText.count(list.length - range.upperBound)) more; --limit and --offset show them")
-        }
-        return gaps.isEmpty
     }
 }
 #endif

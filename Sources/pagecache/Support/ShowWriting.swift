@@ -1,0 +1,111 @@
+#if Tool
+import PageModel
+
+/// The positions that `show` writes.
+struct ShownPositions {
+    let offset: Int
+    /// The number of items; `Int.max` means all.
+    let limit: Int
+
+    /// The position after the last one; `nil` when it exceeds every list.
+    private var end: Int? {
+        let (end, overflows) = offset.addingReportingOverflow(limit)
+        return overflows ? nil : end
+    }
+
+    func range(of list: ListOutline) -> Range<Int> {
+        let length = list.shownLength
+        return offset..<max(offset, min(length, end ?? length))
+    }
+
+    /// Whether the request includes positions after the last known one.
+    func exceeds(_ list: ListOutline) -> Bool { end.map { $0 > list.shownLength } ?? true }
+}
+
+extension ListOutline {
+    /// The length of the list with the stored pages behind its known length.
+    var shownLength: Int { max(length, pages.last?.range.upperBound ?? 0) }
+}
+
+/// Writes the requested items of a list, piece by piece. One transaction reads all pieces.
+struct ShowWriting {
+    /// The most items of a piece, so that memory does not grow with the list.
+    static let pieceSize = 1_000
+
+    /// The result of writing.
+    struct Written {
+        /// The list as of the transaction, without its items.
+        var list: ListOutline
+        var range: Range<Int>
+        /// Positions that are up to date.
+        var held: [Range<Int>] = []
+        var damaged: [Range<Int>] = []
+    }
+
+    private var writer: ItemWriter
+    private let positions: ShownPositions
+    private var pieces: ArraySlice<Range<Int>> = []
+    private var written: Written?
+    private var failure: (any Error)?
+
+    init(_ writer: ItemWriter, _ positions: ShownPositions) {
+        self.writer = writer
+        self.positions = positions
+    }
+
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a failure,
+    /// which `finish` throws.
+    /// - Parameter piece: the piece read last. `nil` before the first.
+    mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
+        do {
+            try Task.checkCancellation()
+            if written == nil {
+                let range = positions.range(of: list)
+                written = Written(list: list, range: range)
+                note(list.damaged)
+                pieces = ShowWriting.pieces(of: list, range)[...]
+                try writer.begin()
+            }
+            if let piece { try write(piece) }
+            return pieces.popFirst()
+        } catch {
+            failure = error
+            return nil
+        }
+    }
+
+    private mutating func write(_ piece: ListWindow) throws(ToolFailure) {
+        try writer.write(piece)
+        written?.held += piece.parts.filter(\.isHeld).map(\.range)
+        note(piece.damaged)
+    }
+
+    /// Adds damage inside the requested range. The list and its pieces name the same damaged records.
+    private mutating func note(_ damaged: [Range<Int>]) {
+        guard let range = written?.range else { return }
+        for one in damaged where one.isEmpty ? range.contains(one.lowerBound) : one.overlaps(range) {
+            let one = one.clamped(to: range)
+            if written?.damaged.contains(one) == false { written?.damaged.append(one) }
+        }
+    }
+
+    /// Ends the output. Returns nil when no list was read.
+    func finish() throws -> Written? {
+        if let failure { throw failure }
+        guard let written else { return nil }
+        try writer.end()
+        return written
+    }
+
+    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
+    /// number.
+    private static func pieces(of list: ListOutline, _ range: Range<Int>) -> [Range<Int>] {
+        Coverage(list.pages.map(\.range)).segments.flatMap { segment in
+            let segment = segment.clamped(to: range)
+            return stride(from: segment.lowerBound, to: segment.upperBound, by: pieceSize).map {
+                $0..<min($0 + pieceSize, segment.upperBound)
+            }
+        }
+    }
+}
+#endif
