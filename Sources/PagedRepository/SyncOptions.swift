@@ -242,6 +242,8 @@ public struct SyncReport: Hashable, Sendable {
     var originAnswered = false
     /// Whether the run gave up because the list changed with each pass.
     var keptChanging = false
+    /// Why requests of a sweep failed, by their positions. The ledger has no entries for them.
+    package var unverified: [Int: FetchFailure] = [:]
     /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
     var lostOrigin = false
     /// Warnings for the user, in order of their occurrence.

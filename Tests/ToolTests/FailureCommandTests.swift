@@ -165,6 +165,25 @@ struct FailureCommandTests {
         #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
     }
 
+    @Test("A sweep that a failing page stops names the failure, and the next sweep continues it")
+    func stoppedSweep() async throws {
+        let faults = Faults([:])
+        let origin = DemoOrigin(count: 300) { _, target in faults.fault(target) }
+        try await withOrigin(origin) { root in
+            let id = try #require(try await tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
+            faults.fail([250: 503])
+            let stopped = try await tool(["sync", id, "--sweep", "--wait", "0s"])
+            #expect(stopped.status == 75)
+            #expect(stopped.errors.contains("incomplete: the sweep stopped at position 19"), "\(stopped.errors)")
+            #expect(stopped.errors.contains(": the origin answered 503"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("'pagecache sync \(id) --sweep"), "\(stopped.errors)")
+            faults.mend()
+            let swept = try await tool(["sync", id, "--sweep", "--json"])
+            #expect(swept.status == 0, "\(swept.errors)")
+            #expect(swept.json["reconciliation"] as? String == "swept")
+        }
+    }
+
     @Test("retry fetches only the failed pages")
     func retry() async throws {
         try await withFailing([150: 500]) { id, origin, faults in

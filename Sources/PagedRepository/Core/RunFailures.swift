@@ -6,6 +6,8 @@ struct RunFailures: Equatable {
     var head: FetchFailure?
     /// Positions that this run does not request again, because they failed permanently.
     var abandoned: Set<Int> = []
+    /// Failures of the requests of a sweep, by position, that were not answered since. The ledger has none of them.
+    var unverified: [Int: FetchFailure] = [:]
     /// Failed attempts in this run.
     private var attempts: [Int: Int] = [:]
     /// Positions with a failure in the ledger when this run began that have not been fetched since.
@@ -16,6 +18,7 @@ struct RunFailures: Equatable {
 
     mutating func answered(_ place: Int) {
         attempts[place] = nil
+        unverified[place] = nil
         earlier.remove(place)
     }
 

@@ -150,6 +150,7 @@ extension SyncRun {
         queue.failed(target, failure, nextAttemptAt: due, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { failures.abandoned.insert(target.offset) }
         if target == .firstPage { failures.head = failure }
+        if case .sweep = target { failures.unverified[target.offset] = failure }
         if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))

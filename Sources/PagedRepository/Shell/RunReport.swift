@@ -92,6 +92,7 @@ extension SyncRun {
         }
         report.originAnswered = counts.originAnswered
         report.keptChanging = passes.keptChanging
+        report.unverified = failures.unverified
         return report
     }
 

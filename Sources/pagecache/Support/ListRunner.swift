@@ -181,6 +181,7 @@ extension SyncReport {
         sum.driftsDetected += driftsDetected
         sum.warnings = warnings + later.warnings.filter { !warnings.contains($0) }
         sum.headFailure = headFailure ?? later.headFailure
+        sum.unverified.merge(unverified) { later, _ in later }
         sum.duration += duration
         sum.wasCancelled = wasCancelled || later.wasCancelled
         return sum
