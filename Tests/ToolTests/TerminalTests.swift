@@ -154,6 +154,9 @@ struct TerminalTests {
         try await eventually("the keys are shown") { tool.shown.contains("q quit") }
         tool.type("p")
         try await eventually("it is pinned") { tool.shown.contains("\(query) is pinned") }
+        // The origin has stopped.
+        tool.type("s")
+        try await eventually("the failed sweep has its reason") { tool.shown.contains("sweep failed: offline") }
         tool.type("\r")
         try await eventually("the items are shown") { tool.shown.contains("any other key returns") }
         tool.type(" /zebra")

@@ -88,5 +88,26 @@ struct WatchTests {
             #expect(lines().contains { $0["event"] as? String == "confirmed" })
         }
     }
+
+    @Test("A watch whose store is removed or replaced says so, and ends with 75", arguments: ["removed", "replaced"])
+    func gone(change: String) async throws {
+        try await folder.writeListWithGap()
+        let (tool, lines) = try watch([])
+        try await eventuallyAwaiting("it listens") {
+            _ = try await Tool.run(["pin", "list", "--store", folder.store])
+            _ = try await Tool.run(["purge", "list", "--yes", "--store", folder.store])
+            try await folder.writeListWithGap()
+            return !lines().isEmpty
+        }
+        #expect(tool.ended == nil)
+        for name in folder.contents where name.hasPrefix("store.sqlite") {
+            try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+        }
+        if change == "replaced" { try await folder.writeListWithGap() }
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 75)
+        let shown = tool.shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(shown.contains("removed while it was watched"), "\(shown)")
+    }
 }
 #endif

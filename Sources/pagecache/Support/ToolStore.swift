@@ -11,6 +11,8 @@ import PostgresPageStore
 protocol ToolStore: PageStorage {
     /// The path or the name of the store for people, without a password.
     var name: String { get }
+    /// Whether the store is still at its path. Always true for a server.
+    var isInPlace: Bool { get }
     func close() async
     /// Closes the store, and checks that its data is still in its place.
     func closeInPlace() async throws(StorageError)
@@ -71,6 +73,7 @@ extension SQLitePageStore: ToolStore {
 
 #if PostgreSQL
 extension PostgreSQLPageStore: ToolStore {
+    var isInPlace: Bool { true }
     func closeInPlace() async throws(StorageError) { await close() }
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }

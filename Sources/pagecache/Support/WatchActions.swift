@@ -78,10 +78,21 @@ struct WatchActions {
         view.message = "\(id): \(name) started"
     }
 
-    /// Reports commands that have ended.
-    mutating func settle(_ view: inout WatchView) {
-        for action in running where !action.child.isRunning { view.message = "\(action.id): \(action.name) ended" }
-        running.removeAll { !$0.child.isRunning }
+    /// Reports commands that have ended, with the reason of a failure.
+    mutating func settle(_ view: inout WatchView) async {
+        let ended = running.filter { !$0.child.isRunning }
+        for action in ended {
+            let result = WatchActions.result(try? await action.child.wait())
+            view.message = "\(action.id): \(action.name) \(result)"
+        }
+        running.removeAll { action in ended.contains { $0.child === action.child } }
+    }
+
+    private static func result(_ ended: Child.Ended?) -> String {
+        guard let ended else { return "failed" }
+        if ended.code == 0 { return "ended" }
+        let reason = ended.errors.split(separator: "\n").last.map { String($0.trimmingPrefix("pagecache: ")) }
+        return "failed\(reason.map { ": \($0)" } ?? "")"
     }
 
     /// The first items of a list, one per line.

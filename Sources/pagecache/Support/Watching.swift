@@ -97,10 +97,14 @@ final class Watching {
             terminal.onRedraw(nil)
             keys?.cancel()
             listener.cancel()
-            ticker?.cancel()
+            ticker.cancel()
         }
         todo.tick()
         for await _ in todo.bell {
+            // No notice tells of a removed file, and its last state can still be read.
+            guard store.isInPlace else {
+                throw StorageError(.moved, "\(store.name) was renamed, replaced or removed while it was watched")
+            }
             // In the background no key can be read. `fg` changes that.
             if showsView, keys == nil, terminal.readsKeys {
                 view.takesKeys = true
@@ -108,7 +112,7 @@ final class Watching {
             }
             terminal.keepKeys()
             for key in todo.takeKeys() where try await !actions.press(key, &view, lists) { return }
-            actions.settle(&view)
+            await actions.settle(&view)
             if let queries = todo.take() { try await look(at: queries, only: only) }
             draw()
             terminal.flush()
@@ -128,10 +132,9 @@ final class Watching {
         }
     }
 
-    /// Redraws the view once a second, because the displayed ages grow.
-    private func tick(_ todo: Todo) -> Task<Void, Never>? {
-        guard showsView else { return nil }
-        return Task {
+    /// Starts a look once a second: the displayed ages grow, and the store may be gone.
+    private func tick(_ todo: Todo) -> Task<Void, Never> {
+        Task {
             while !Task.isCancelled {
                 do { try await Task.sleep(for: .seconds(1)) } catch { return }
                 todo.tick()
