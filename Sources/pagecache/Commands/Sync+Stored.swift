@@ -58,7 +58,7 @@ extension Sync {
         guard stale > 0 else { return "nothing is due" }
         let queries = stale == 1 ? "1 stale query is" : "\(SizeText.count(stale)) stale queries are"
         return
-            "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes them, 'pagecache pin' keeps a query fresh)"
+            "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes \(stale == 1 ? "it" : "them"), 'pagecache pin' keeps a query fresh)"
     }
 
     /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when
