@@ -1,6 +1,7 @@
 #if Tool
 import DemoOrigin
 import Foundation
+import PageModel
 import PagedRepository
 import ProgramSupport
 import StorageSupport
@@ -96,6 +97,22 @@ struct StoredSyncTests {
             #expect(try await tool(["why", "orders"]).output.split(separator: "\n")[0].contains(shown))
             #expect(try await tool(["why", "orders", "--json"]).json["url"] as? String == shown)
             #expect(shown.hasPrefix(url) || url.hasPrefix(shown))
+        }
+    }
+
+    @Test("A first sync of a URL names the list with a key that has the URL already")
+    func sameURL() async throws {
+        let origin = DemoOrigin(count: 50)
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items", "--key", "orders"]).status == 0)
+            let second = try await tool(["sync", "\(root)/items"])
+            #expect(second.status == 0)
+            let hint = "'orders' has this URL already, and this is a second copy; 'pagecache sync "
+            #expect(second.errors.contains(hint + QueryKey("orders").shortID), "\(second.errors)")
+            for arguments in [["\(root)/items"], ["\(root)/items?sort=up"], ["\(root)/items", "--key", "third"]] {
+                let ended = try await tool(["sync"] + arguments)
+                #expect(!ended.errors.contains("second copy"), "\(ended.errors)")
+            }
         }
     }
 

@@ -105,6 +105,7 @@ struct Sync: AsyncParsableCommand {
         let known = try await store.query(key)
         if let known, target.contains("://") { try checkBinding(of: known, to: plain.url) }
         if work.offline { return try await tellOffline(target, key, known, store) }
+        if known == nil, source.key == nil { await noteOtherList(key, in: store) }
         var options = options
         if let staleAfter = work.staleAfter, let known, let list = try await store.outline(of: known.id) {
             guard let rest = rest(of: list, by: staleAfter, now: SystemClock().now()) else {
@@ -224,6 +225,20 @@ struct Sync: AsyncParsableCommand {
             throw DamagedRecords.lostDescription(of: query.key)
         }
         return (try source.plain(url: HTTPSource.url(inStored: query.source) ?? query.key.text), query.key)
+    }
+
+    /// Names a list with a key of its own that has the URL of a new list. Users forget `--key` in a later call. A
+    /// failure of the store is left to the run.
+    private func noteOtherList(_ key: QueryKey, in store: DeferredStore) async {
+        let other = try? await store.records().first { record in
+            guard let url = HTTPSource.url(inStored: record.source) else { return false }
+            return HTTPSource.key(for: url, scope: record.key.scope) == key
+        }
+        guard let other else { return }
+        let name = other.key.text
+        Terminal.standard.note(
+            "'\(name)' has this URL already, and this is a second copy; 'pagecache sync \(other.key.shortID)' updates '\(name)'"
+        )
     }
 
     /// Refuses another URL under the key of a list, unless `--rebind` allows it (R47).
