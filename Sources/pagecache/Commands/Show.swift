@@ -123,7 +123,8 @@ struct Show: AsyncParsableCommand {
             terminal.note("pagecache: \(reason); there is none at \(SizeText.count(offset))")
         }
         // Missing positions are reported, and a hole is never closed up (R12).
-        let gaps = Coverage(written.held + written.damaged).gaps(in: written.range.clamped(to: 0..<list.reachableLength))
+        let gaps = Coverage(written.held + written.damaged).gaps(
+            in: written.range.clamped(to: 0..<list.reachableLength))
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.complain(
