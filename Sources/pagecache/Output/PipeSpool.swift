@@ -85,8 +85,8 @@ final class PipeSpool: Sendable {
 
     /// A file without a name, which ends with its descriptor. `nil` when none can be created.
     private static func unnamedFile(in folder: String) -> Int32? {
-        // mkstemp(3) creates the file with mode 0600.
-        var path = Array("\(folder)/pagecache-XXXXXX".utf8CString)
+        // mkstemp(3) replaces the six letters, and creates the file with mode 0600.
+        var path = Array("\(folder)/pagecache-\(String(repeating: "X", count: 6))".utf8CString)
         let file = mkstemp(&path)
         guard file >= 0 else { return nil }
         unlink(path)
