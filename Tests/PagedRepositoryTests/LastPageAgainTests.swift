@@ -1,6 +1,7 @@
 import PageModel
 import PageStore
 import PagedRepository
+import Synchronization
 import Testing
 
 /// An origin counts more items than it returns, and answers later positions with its last full page (R24).

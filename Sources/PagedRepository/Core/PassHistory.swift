@@ -4,6 +4,8 @@ struct PassHistory: Equatable {
     var count = 0
     /// The number of consecutive passes that were no progress.
     private(set) var restarts = 0
+    /// The number of consecutive passes that knew no item of a held list.
+    private var rewrites = 0
     /// The largest number of items held at the end of a pass, since the list was last replaced.
     private var mostHeld = 0
     /// Whether the list was held up to its end at the end of a pass, since it was last replaced.
@@ -16,8 +18,18 @@ struct PassHistory: Equatable {
     var sweep = SweepHistory()
 
     /// Records the end of a pass.
-    /// - Parameter isProgress: whether the pass has stored more items than any pass before.
-    mutating func ended(isProgress: Bool) { restarts = isProgress ? 0 : restarts + 1 }
+    /// - Parameters:
+    ///   - isProgress: whether the pass has stored more items than any pass before.
+    ///   - isRewrite: whether the list was held before the pass, and the pass knew no item of it.
+    mutating func ended(isProgress: Bool, isRewrite: Bool) {
+        restarts = isProgress ? 0 : restarts + 1
+        rewrites = isRewrite ? rewrites + 1 : 0
+    }
+
+    /// Whether another pass would prove no more. A list can be rewritten once. An origin whose items without ids change
+    /// with every answer rewrites it in each pass.
+    /// - Parameter most: the maximum number of consecutive passes without progress.
+    func isOver(restarts most: Int) -> Bool { restarts > most || rewrites > 1 }
 
     /// Begins to count the items of another list.
     mutating func replaced() { (mostHeld, wasWhole) = (0, false) }

@@ -121,7 +121,7 @@ extension SyncRun {
             try await storage.locate([key], in: query)[key].map({ $0.position > 0 }) ?? true
         else { return false }
         belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
-        pass.fill.observe(emptyFrom: range.lowerBound)
+        pass.fill.observe(repeatedFrom: range.lowerBound)
         queue.clear(from: range.lowerBound)
         let isApart = list.coverage.headEnd < lower && list.coverage.segments.contains(where: { $0.contains(lower) })
         try await apply(

@@ -22,6 +22,14 @@ extension SyncRun {
         {
             return
         }
+        if case .page(let page) = answer, !page.content.isEmpty, !pass.mustRestart,
+            let repeated = pass.fill.repeatedFrom, repeated < range.lowerBound,
+            belief.end.lowestPlace(ofRepeated: page) == nil
+        {
+            // The list continues behind the repeated items, so it moved by as many.
+            belief.end.withdraw(refusalOf: repeated)
+            return listMoved(page, at: start)
+        }
         guard !pass.mustRestart else { return belief.drift.keep(answer, at: start) }
         if let look = pass.fill.looks[start] { return try await looked(answer, at: start, look, query) }
         if case .page(let page) = answer {

@@ -224,6 +224,7 @@ extension SyncRun {
         cursor: PageCursor? = nil
     ) async throws(StorageError) -> ObservedPage {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
+        if !places.isEmpty { pass.hasKnownItems = true }
         let content = try await keepingBytes(of: page.content, at: places, in: query)
         return ObservedPage(
             offset: offset, content: content, places: places, isEnd: isEnd, cursorIn: cursor, cursorOut: page.next,

@@ -78,8 +78,8 @@ extension SyncRun {
             belief.order.ended(pass.walk)
             belief.end.suspected = pass.fill.emptyFrom
             // New items are progress. So a list that changes faster than one pass is still fetched.
-            passes.ended(isProgress: try await hasProgressed(query))
-            guard passes.restarts <= options.restarts else {
+            passes.ended(isProgress: try await hasProgressed(query), isRewrite: isRewrite)
+            guard !passes.isOver(restarts: options.restarts) else {
                 belief.isUnproven = true
                 passes.keptChanging = true
                 warn("the list kept changing while it was read; items may be missing")
@@ -96,6 +96,11 @@ extension SyncRun {
         }
         let end = list.coverage.headEnd
         return pass.fill.emptyFrom == end && end < total && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
+    }
+
+    /// Whether the list was held before this pass, and no answer of the pass had an item of it.
+    private var isRewrite: Bool {
+        (start.earlier != nil || passes.count > 1) && pass.newItems > 0 && !pass.hasKnownItems && !pass.hasReplaced
     }
 
     /// Whether the pass has stored more items than any pass before.

@@ -125,8 +125,12 @@ struct SyncRendering {
             parts.append(
                 "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
         }
-        if failing.isEmpty, let failure = report.headFailure {
-            // The ledger has no entry for a step of a sweep.
+        // The ledger has no entry for a step of a sweep.
+        if let first = report.unverified.min(by: { $0.key < $1.key }) {
+            parts.append(
+                "the sweep stopped at position \(SizeText.count(first.key)): \(first.value.shownMessage); 'pagecache sync \(key.shortID) --sweep' continues it"
+            )
+        } else if failing.isEmpty, let failure = report.headFailure {
             parts.append("a check of the list failed: \(failure.shownMessage)")
         }
         if let hint = credentialHint { parts.append(hint) }
@@ -135,10 +139,6 @@ struct SyncRendering {
             parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
         }
         if parts.isEmpty, report.list?.isComplete == true {
-            if let first = report.unverified.min(by: { $0.key < $1.key }) {
-                return
-                    "the sweep stopped at position \(SizeText.count(first.key)): \(first.value.shownMessage); 'pagecache sync \(key.shortID) --sweep' continues it"
-            }
             guard let total = report.list?.record.total.exactCount, total != held else {
                 let warning = report.warnings.last.map { SettingNames.options(in: $0) }
                 return warning ?? "the list kept changing while it was read"

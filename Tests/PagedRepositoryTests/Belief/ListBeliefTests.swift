@@ -35,6 +35,19 @@ struct ListBeliefTests {
         #expect(isProgress)
     }
 
+    @Test("A list may be rewritten once in a run; a second pass that knows no held item is the last one")
+    func rewrites() {
+        var history = PassHistory()
+        history.ended(isProgress: true, isRewrite: true)
+        let isOverAtOnce = history.isOver(restarts: 3)
+        history.ended(isProgress: false, isRewrite: false)
+        history.ended(isProgress: false, isRewrite: true)
+        let isOverApart = history.isOver(restarts: 3)
+        history.ended(isProgress: false, isRewrite: true)
+        let isOver = history.isOver(restarts: 3)
+        #expect([isOverAtOnce, isOverApart, isOver] == [false, false, true])
+    }
+
     @Test("A change of the total alone does not put the rest of the list in doubt")
     func counted() {
         var drift = DriftBelief()

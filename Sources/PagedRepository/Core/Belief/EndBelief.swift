@@ -70,6 +70,12 @@ struct EndBelief: Equatable {
     /// Page one has moved, so earlier answers say nothing about the end of the list as it is now.
     mutating func forgetPages() { (pages, suspected) = ([:], nil) }
 
+    /// Other items were returned behind a position, so the origin did not refuse it.
+    mutating func withdraw(refusalOf place: Int) {
+        refused.remove(place)
+        forgetPages()
+    }
+
     /// Whether no item is held or was returned behind a position.
     func isBehindKnown(_ position: Int) -> Bool { max(furthest, heldEnd) <= position }
 
