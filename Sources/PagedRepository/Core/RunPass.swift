@@ -10,6 +10,8 @@ struct RunPass: Equatable {
     var isOutgrown = false
     /// The number of new items in this pass.
     var newItems = 0
+    /// Whether page one of a chain had no item that was held.
+    var isHeadNew = false
     /// Whether an answer of this pass had an item that was held.
     var hasKnownItems = false
     /// The requests by position.

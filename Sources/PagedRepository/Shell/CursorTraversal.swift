@@ -6,6 +6,7 @@ extension SyncRun {
     /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
     /// continues behind it.
     func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        if head.places.allSatisfy({ $0 == nil }), list.coverage.count > 0 { pass.isHeadNew = true }
         let walk = CursorMerge(
             head, at: 0, segments: list.coverage.segments,
             replacedTo: head.replacedEnd(of: nil, page.next, at: 0, in: list), keepsHole: true)

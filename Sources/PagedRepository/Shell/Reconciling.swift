@@ -203,7 +203,7 @@ extension SyncRun {
     /// of the origin keeps from being requested, is such a question, too.
     func abandonQuestion() async throws(StorageError) {
         guard let open = queue.failedQuestion else {
-            guard hasUnsettledChange, let head = queue.postponedPageOne else { return }
+            guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return }
             failures.head = head.failure
             return try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
         }

@@ -98,10 +98,8 @@ extension SyncRun {
         return pass.fill.emptyFrom == end && end < total && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
     }
 
-    /// Whether the list was held before this pass, and no answer of the pass had an item of it.
-    private var isRewrite: Bool {
-        (start.earlier != nil || passes.count > 1) && pass.newItems > 0 && !pass.hasKnownItems && !pass.hasReplaced
-    }
+    /// Whether the walk of this pass through a held chain has received none of its items.
+    private var isRewrite: Bool { pass.isHeadNew && !pass.hasKnownItems && !pass.hasReplaced }
 
     /// Whether the pass has stored more items than any pass before.
     private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
