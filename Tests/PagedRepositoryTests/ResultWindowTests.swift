@@ -243,7 +243,7 @@ private final class WindowOrigin: PageSource {
 }
 
 /// Returns the last page for every later position.
-struct LastPageAgain: PageSource {
+private struct LastPageAgain: PageSource {
     let list: ListOrigin
     let last: Int
 

@@ -11,8 +11,6 @@ struct PositionFill: Equatable {
     /// The position from which an origin returned no items in two answers, although its total is larger. Positions from
     /// there on are not requested (R44).
     private(set) var emptyFrom: Int?
-    /// The first position that returned the same items as a lower one.
-    private(set) var repeatedFrom: Int?
     /// Positions that the origin permanently refused to return.
     private(set) var refused: Set<Int> = []
     /// The requests behind a supposed end, by position.
@@ -42,11 +40,6 @@ struct PositionFill: Equatable {
     func isBeforeEmpty(_ place: Int) -> Bool { place < emptyFrom ?? .max }
 
     mutating func observe(emptyFrom place: Int) { emptyFrom = min(place, emptyFrom ?? .max) }
-
-    mutating func observe(repeatedFrom place: Int) {
-        repeatedFrom = min(place, repeatedFrom ?? .max)
-        observe(emptyFrom: place)
-    }
 
     mutating func observe(withoutNews place: Int) { withoutNews.insert(place) }
 

@@ -68,11 +68,6 @@ struct SweepPlace {
     ///   - page: the answer.
     func step(_ observed: ObservedPage, _ page: FetchedPage) -> SweepStep {
         if observed.repeatsItems { return .moved(nil) }
-        if let window = windowAgain(observed, page) {
-            let arrived = window - observed.content.count..<window
-            let swept = SweptPage(range: position..<window, edits: [.markContiguous(arrived)], isSame: true)
-            return isRecheck ? .store(swept) : end(at: window, swept, page)
-        }
         if isEndAgain(observed, page) {
             let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
             return isProven ? end(at: position, nil, page) : .doubtEnd(nil, at: position)
@@ -141,19 +136,6 @@ struct SweepPlace {
         if let total = page.total.exactCount { return total == position && list.record.total.exactCount == position }
         // Page one alone, returned for every position, proves no end.
         return count < position && list.record.end == position
-    }
-
-    /// Returns the end of the known result window, if an answer holds the last items before it in place of the
-    /// requested ones (R24). The answer verifies the positions up to there, because the items are unchanged.
-    private func windowAgain(_ observed: ObservedPage, _ page: FetchedPage) -> Int? {
-        let count = observed.content.count
-        guard let window = list.record.resultWindow, count > 0, page.next == nil, page.total == list.record.total,
-            question.lowerBound > window - count, position <= window, !isRecheck || position < window,
-            observed.places.indices.allSatisfy({ index in
-                observed.places[index]?.position == window - count + index && observed.isHeldAsSent(index)
-            })
-        else { return nil }
-        return window
     }
 
     /// Decides about the end of the sweep. Held items behind it are removed only if the total confirms the end, or a

@@ -106,9 +106,6 @@ extension SyncRun {
         queue.completed(completion.target)
         failures.answered(completion.target.offset)
         belief.observeLength(of: answer, to: completion.target, source.access)
-        if case .page(let page) = answer, case .range(let range, let overlap) = completion.target {
-            belief.end.observe(page, at: range.lowerBound - overlap)
-        }
         tellAnswered(answer, completion.target)
     }
 

@@ -12,7 +12,6 @@ extension SyncRun {
         }
         let isMoved = isNews && belief.pageOne.isMoved(page)
         witness(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))
-        if isMoved { belief.end.forgetPages() }
         if belief.pageOne.settle(page) { belief.hidden.forgetMisplaced() }
         belief.drift.explained()
         if access == .chain { walkBegins(behind: page, isNews: isMoved) }

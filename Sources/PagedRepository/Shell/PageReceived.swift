@@ -16,21 +16,8 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, overlap: Int, isCut: Bool = false, looks: Int = 0
     ) async throws(StorageError) {
         guard let query else { return }
+        guard !pass.mustRestart else { return belief.drift.keep(answer, at: range.lowerBound - overlap) }
         let start = range.lowerBound - overlap
-        if case .page(let page) = answer, pass.fill.looks[start] == nil,
-            try await refusesBelowTotal(page, at: start, of: range, query)
-        {
-            return
-        }
-        if case .page(let page) = answer, !page.content.isEmpty, !pass.mustRestart,
-            let repeated = pass.fill.repeatedFrom, repeated < range.lowerBound,
-            belief.end.lowestPlace(ofRepeated: page) == nil
-        {
-            // The list continues behind the repeated items, so it moved by as many.
-            belief.end.withdraw(refusalOf: repeated)
-            return listMoved(page, at: start)
-        }
-        guard !pass.mustRestart else { return belief.drift.keep(answer, at: start) }
         if let look = pass.fill.looks[start] { return try await looked(answer, at: start, look, query) }
         if case .page(let page) = answer {
             // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
@@ -177,7 +164,6 @@ extension SyncRun {
     ) async throws(StorageError) {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         if try await isClamped(page, places, of: range, query) { return }
-        if try await looksAtLastPage(page, places, at: offset, of: range, query) { return }
         switch try await behindEnd(page, places, at: offset, of: range, query) {
         case .undecided: return
         case .elsewhere(let target): return queue.add([target])

@@ -39,7 +39,6 @@ extension SyncRun {
                 return .notStored
             case nil: break
             }
-            if try await looksAtLastPage(page, places, at: start, of: range, query) { return .notStored }
             let arrivals = belief.repeats.observe(identities, at: start, places)
             let isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
             if isKnownWhole, try await isClamped(page, places, of: range, query) { return .notStored }

@@ -23,9 +23,6 @@ struct EndBelief: Equatable {
     private(set) var loops: Set<Int> = []
     /// Positions that the exact total counts, and that the origin refused (R24).
     private var refused: Set<Int> = []
-    /// The pages that were returned by position since page one has moved: the lowest and the highest requested
-    /// position, by fingerprint.
-    private var pages: [UInt64: ClosedRange<Int>] = [:]
     /// The positions that the origin did not find in earlier runs, with the time of the first such answer (R24).
     private var notFoundSince: [Int: Timestamp] = [:]
 
@@ -48,32 +45,6 @@ struct EndBelief: Equatable {
     /// Records a refusal, if the exact total counts the position.
     mutating func observe(refusalOf place: Int, total: ListTotal) {
         if place < total.exactCount ?? 0 { refused.insert(place) }
-    }
-
-    /// Records a page that was returned for a position.
-    mutating func observe(_ page: FetchedPage, at start: Int) {
-        guard page.content.count > 1 else { return }
-        let fingerprint = PageContent.fingerprint(of: page.content.identities)
-        let known = pages[fingerprint] ?? start...start
-        pages[fingerprint] = min(start, known.lowerBound)...max(start, known.upperBound)
-    }
-
-    /// Returns the lowest position for which the same items were returned. Returns nil unless they were returned for
-    /// several positions.
-    func lowestPlace(ofRepeated page: FetchedPage) -> Int? {
-        guard !pages.isEmpty, let places = pages[PageContent.fingerprint(of: page.content.identities)] else {
-            return nil
-        }
-        return places.lowerBound < places.upperBound ? places.lowerBound : nil
-    }
-
-    /// Page one has moved, so earlier answers say nothing about the end of the list as it is now.
-    mutating func forgetPages() { (pages, suspected) = ([:], nil) }
-
-    /// Other items were returned behind a position, so the origin did not refuse it.
-    mutating func withdraw(refusalOf place: Int) {
-        refused.remove(place)
-        forgetPages()
     }
 
     /// Whether no item is held or was returned behind a position.
