@@ -121,7 +121,7 @@ extension PostgreSQLPageStore {
             record, PageRows(found[2].all, of: record.id), Array(found[3].all), at: server.moment(found[1]))
     }
 
-    private func outline(
+    func outline(
         _ record: QueryRecord, _ rows: PageRows, _ ledger: [Row], at moment: StorageMoment
     ) -> ListOutline {
         var outline = ListOutline(
@@ -161,7 +161,7 @@ extension PostgreSQLPageStore {
         (BodyRow.pages, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 
-    private func window(
+    func window(
         _ range: Range<Int>, of record: QueryRecord, _ found: Rows, at now: Timestamp
     ) -> ListWindow {
         let rows = PageRows(found.all, of: record.id)
@@ -223,29 +223,6 @@ extension PostgreSQLPageStore {
             return ListReading(
                 outline: outline,
                 windows: zip(ranges, windows).map { self.window($0, of: outline.record, $1, at: now) })
-        }
-    }
-
-    /// Reads a stored list in pieces, all of them in one transaction at the server (R2). The memory is that of one piece.
-    /// The local copy is not used.
-    /// - Parameters:
-    ///   - query: the query of the list.
-    ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
-    ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction.
-    /// - Throws: `StorageError`, as every read does.
-    package func pieces(
-        of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?
-    ) async throws(StorageError) {
-        try await server.reading(.endless) { work async throws(StorageError) in
-            let found = try await work.read(PostgreSQLPageStore.outline(of: query))
-            guard let outline = try self.outline(found) else { return try await work.commit() }
-            let now = self.server.moment(found[1]).now
-            var piece: ListWindow?
-            while let range = next(outline, piece) {
-                let rows = try await work.read([PostgreSQLPageStore.pages(of: query, range)])
-                piece = self.window(range, of: outline.record, rows[0], at: now)
-            }
-            try await work.commit()
         }
     }
 

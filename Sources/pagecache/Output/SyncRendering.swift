@@ -108,52 +108,7 @@ struct SyncRendering {
     private var isCached: Bool { report.list?.record.validatedAt != nil }
     /// The query's key names the URL, and holds no secrets.
     private var shownURL: String { key.text }
-    private var held: Int { report.list?.coverage.count ?? 0 }
-
-    private var missing: String {
-        let gaps = report.list?.gaps ?? []
-        let failing = report.list?.failures ?? []
-        var parts: [String] = []
-        if !gaps.isEmpty {
-            let positions = gaps.reduce(0) { $0 + $1.count }
-            parts.append(
-                "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing"
-            )
-        }
-        if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
-            let pages = SizeText.count(failing.count, "page", "pages")
-            parts.append(
-                "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
-        }
-        // The ledger has no entry for a step of a sweep.
-        if let first = report.unverified.min(by: { $0.key < $1.key }) {
-            parts.append(
-                "the sweep stopped at position \(SizeText.count(first.key)): \(first.value.shownMessage); 'pagecache sync \(key.shortID) --sweep' continues it"
-            )
-        } else if failing.isEmpty, let failure = report.headFailure {
-            parts.append("a check of the list failed: \(failure.shownMessage)")
-        }
-        if let hint = credentialHint { parts.append(hint) }
-        if let next = report.nextAttemptAt {
-            let reason = failing.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
-            parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
-        }
-        if parts.isEmpty, report.list?.isComplete == true {
-            guard let total = report.list?.record.total.exactCount, total != held else {
-                let warning = report.warnings.last.map { SettingNames.options(in: $0) }
-                return warning ?? "the list kept changing while it was read"
-            }
-            let count = SizeText.count(total, "item", "items")
-            return "the origin counts \(count); a sync without --refresh finds the difference"
-        }
-        return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
-    }
-
-    /// The next step for pages that the origin refuses. `nil` when it refuses none.
-    private var credentialHint: String? {
-        let isRefused = report.list?.failures.contains { $0.failure?.failureClass == .forbidden } ?? false
-        return isRefused ? ToolFailure.credentialHint : nil
-    }
+    var held: Int { report.list?.coverage.count ?? 0 }
 
     private func write(_ terminal: Terminal) {
         switch common.outputFormat {
