@@ -27,7 +27,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
         /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
 
-        /// Removes what lists leave behind that are no longer in use, each time the number of lists has doubled.
+        /// Removes the entries of lists that are no longer in use. Does nothing until the number of entries has doubled
+        /// since the last removal. The own source and options of a list stay, unless the list is ephemeral.
         mutating func clean() {
             guard known.count >= limit else { return }
             known = known.filter { $0.value.controller != nil }
@@ -133,7 +134,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
     }
 
     /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched, when the policy
-    /// allows it and the origin accepts requests for those positions.
+    /// allows it. In a chain, all missing pages before them are fetched, too.
     ///
     /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window is served
     /// from memory until its list changes, or for five seconds at most. A commit of another process is noticed within
@@ -145,12 +146,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///   - limit: the number of items. Values below 0 count as 0.
     ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
     ///     incomplete or stale.
-    /// - Returns: the items of the window. `ItemWindow.missing` has the positions that could not be fetched, also when no
-    ///   item is there.
-    /// - Throws: `ListFailure` when no item of the window is cached and the list is unknown, page one cannot be fetched, or
-    ///   the origin cannot be reached. Its class is `FetchFailure.Class.purged` when the list was removed during the call,
-    ///   by `forget` or by another caller of the storage. `StorageError` when the storage fails. `CancellationError` when
-    ///   the caller's task is cancelled and nothing else can be returned.
+    /// - Returns: the items of the window. `ItemWindow.missing` has the positions that were not fetched. If a page of
+    ///   the window cannot be fetched, all positions of the window can be missing.
+    /// - Throws: `ListFailure` when no item of the window is cached or was fetched, and one of these is true: the fetch
+    ///   of page one failed, the origin cannot be reached, or a fetch failed and the list is not stored. `ListFailure`
+    ///   with the class `FetchFailure.Class.purged` when the list was removed during the call, by `forget` or by
+    ///   another caller of the storage. `StorageError` when the storage fails. `CancellationError` when the caller's
+    ///   task is cancelled and the window has no item.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
@@ -195,7 +197,10 @@ public final class ListRepository<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the item with this id, or nil when the list does not hold it. Sends no request.
+    /// Returns the stored item with this id. Sends no request.
+    ///
+    /// Returns nil when the list does not hold the item, when its bytes do not decode, or when the list belongs to
+    /// another credential (R45). Items that must not be stored (`no-store`) are not found.
     /// - Parameters:
     ///   - id: the text of the id.
     ///   - type: the type of the id at the origin. Defaults to nil, which accepts both types. When the list holds a
@@ -232,11 +237,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
     /// that must not stay on the device.
     ///
     /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
-    /// receive an empty snapshot and `ListEvent.reset`. A list object that exists then does not load again by itself:
-    /// `hasMore` is false, rows that appear fetch nothing, and every call but `load` returns `superseded`, until `load` is
-    /// called. A call of `load` or `page` that begins before `forget` has returned, or later, may load the list again.
-    /// Other users of the storage end their work on the list with their next answer, and store
-    /// nothing of it: a `SyncEngine`, a `ListSync`, another repository, another process. Exempt is a first load with
+    /// receive an empty snapshot and `ListEvent.reset`. An existing `PagedList` does not load again by itself:
+    /// `hasMore` is false, items that appear start no fetch, and every call but `load` returns `superseded`. This ends
+    /// with a call of `load` with any policy but `cacheOnly`. A call of `load` or `page` can load the list again, even
+    /// if it begins before `forget` has returned.
+    ///
+    /// Other users of the storage end their work on the list with their next answer, and store no part of it: a
+    /// `SyncEngine`, a `ListSync`, another repository, another process. The exception is a first load with
     /// `SyncOptions.registersFirst` off. The call waits up to a second for a source that ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
     public func forget(_ key: QueryKey) async throws(StorageError) {

@@ -42,8 +42,8 @@ public final class OriginGate: Sendable {
     ///     `requestsPerSecond` it has no effect.
     ///   - longestRetryAfterHold: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
     ///     `Retry-After` still applies in the ledger, to the failed page alone. At least 0. Defaults to 60 seconds.
-    ///   - clock: may be set back or forward. Such a jump never lengthens a wait, and never lets more than `burst`
-    ///     requests go at once (R29).
+    ///   - clock: the clock for waits. Defaults to the wall clock, which may be set back or forward. Such a jump never
+    ///     lengthens a wait, and never lets more than `burst` requests go at once (R29).
     public init(
         concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1,
         longestRetryAfterHold: Duration = .seconds(60),

@@ -12,11 +12,11 @@ public protocol PageSource: Sendable {
     var usage: SourceUsage { get }
 
     /// The most known items that a request may fetch again with each page (R21). Sources whose page sizes are fixed
-    /// return 0. `nil` leaves the number to the options.
+    /// return 0. `nil` leaves the number to `SyncOptions.overlap`. Defaults to nil.
     var largestOverlap: Int? { get }
 
-    /// The smallest number of items that a request can fetch to see the items at a position. `nil` means that only
-    /// whole pages can be fetched.
+    /// The number of items that a probe requests to see the items at a position (R18). `nil` means that only whole
+    /// pages can be fetched. Defaults to nil.
     var probeSize: Int? { get }
 
     /// How long one call of `fetch` may take. After that the fetch fails with `timeout`, and the task of the call is
@@ -106,11 +106,13 @@ public struct PageRequest: Hashable, Sendable {
 public enum PageAnswer: Hashable, Sendable {
     /// Items, possibly none.
     case page(FetchedPage)
-    /// The page is unchanged since the validator was issued. `total` is the length that this answer itself states.
+    /// The page is unchanged since the validator of the request was issued. `total` is the length that this answer
+    /// itself states. `validator` replaces the stored one; `nil` keeps the stored one.
     case notModified(total: ListTotal, validator: Validator?)
     /// The position lies beyond the end of the list: 400 or 416 (R24).
     case pastEnd
-    /// The origin does not find the position: 404. It lies beyond the end, unless the list counts or holds it (R24).
+    /// The origin does not find the position: 404. The position lies beyond the end, unless the total counts it or the
+    /// list holds an item there (R24).
     case notFound
 }
 
@@ -134,7 +136,8 @@ public struct FetchedPage: Hashable, Sendable {
     /// is then returned to the caller and not stored, unless `SyncOptions.storesDespiteNoStore` is true. Defaults to
     /// true.
     public var mayBeStored: Bool
-    /// How the origin pages, when this answer revealed it.
+    /// The paging of the origin, as the source detected it. `nil` means that this answer states nothing new. Page one
+    /// stores it.
     public var detectedPaging: DetectedPaging?
 
     /// A page. An omitted parameter means that the origin does not state the value.
@@ -154,7 +157,8 @@ public struct FetchedPage: Hashable, Sendable {
     }
 }
 
-/// The knowledge of a source about its origin. It is stored with the query, so that it need not be learned again.
+/// The paging of an origin, as a source detected it. It is stored with the query, so that no later run has to detect it
+/// again.
 public struct DetectedPaging: Hashable, Sendable {
     /// The paging style in one word.
     public var paging: String
@@ -175,7 +179,7 @@ public struct DetectedPaging: Hashable, Sendable {
 public struct SourceUsage: Hashable, Sendable {
     /// Requests sent: pages, probes, HEAD requests and retries.
     public var requests: Int
-    /// The requests without an answer, or whose answer had an error status (RFC 9110, 15.5 and 15.6).
+    /// Requests without an answer, and requests whose answer had an error status (RFC 9110, 15.5 and 15.6).
     public var failures: Int
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int

@@ -5,7 +5,7 @@ public enum SyncEvent: Hashable, Sendable {
     /// The run has found the query in the storage. `held` is the number of held positions. `length` is the length of
     /// the list; `nil` means unknown. An unknown query sends no such event.
     case opened(held: Int, length: Int?)
-    /// Page one was fetched or confirmed, with this result.
+    /// Page one was fetched or validated, with this result.
     case reconciled(SyncReport.Reconciliation)
     /// A page was stored at these positions. `held` is the number of held positions. `length` is the length of the
     /// list; `nil` means unknown.
@@ -20,6 +20,7 @@ public enum SyncEvent: Hashable, Sendable {
     case waiting(until: Timestamp)
     /// A warning for the user.
     case warning(String)
-    /// The run has done this, with this result in a few words. Sent with `SyncOptions.reportsActions` only.
+    /// The run has carried out this action. `result` states its result in a few words. Sent only if
+    /// `SyncOptions.reportsActions` is true.
     case acted(SyncAction, result: String)
 }

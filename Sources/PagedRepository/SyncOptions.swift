@@ -24,17 +24,18 @@ public struct SyncOptions: Hashable, Sendable {
     public var retry = RetrySchedule()
     /// How long to wait in total while only scheduled retries are left; at least 0. Defaults to 30 seconds.
     public var retryWaitBudget: Duration = .seconds(30)
-    /// How long to wait before a second request for page one, when page one makes the list shrink a lot (R20); at least
-    /// 0. Defaults to 2 seconds.
+    /// How long to wait before a second request for page one, when page one would leave less than half of the list
+    /// (R20); at least 0. Defaults to 2 seconds.
     public var confirmationPause: Duration = .seconds(2)
     /// How long to wait before a second request for page one, when page one is empty (R20); at least 0. Defaults to 60
     /// seconds.
     ///
-    /// An empty page has no item to recognise, and a failing origin returns many of them. The ledger keeps the doubt.
-    /// If this run does not wait long enough, a later run sends the request.
+    /// The pause is long because a failing origin often returns an empty page. The ledger records page one as
+    /// unconfirmed. If this run ends before the pause, a later run sends the request.
     public var emptyConfirmationPause: Duration = .seconds(60)
-    /// The number of consecutive transport failures after which the origin counts as away (R32), at least 1. Defaults
-    /// to 5.
+    /// The number of consecutive transport failures after which the origin counts as unavailable (R32), at least 1. A
+    /// run that has received no answer then ends as `offline`. A `SyncEngine` counts runs without an answer instead.
+    /// Defaults to 5.
     public var transportFailuresUntilOffline = 5
     /// How long a lease holds a page in flight for this process (R30), more than 0. The run renews it at half its time.
     /// Defaults to 60 seconds.
@@ -45,13 +46,14 @@ public struct SyncOptions: Hashable, Sendable {
     /// answer (R26). If false, the query is registered with its first answer. An origin that never answered then leaves
     /// no trace in the storage.
     public var registersFirst = true
-    /// Whether the run skips pages that were abandoned, or whose next attempt is not due. For automatic triggers (R33).
-    /// A retryable page that was abandoned is fetched once per `retry.cap`. Defaults to false.
+    /// Whether the run skips pages whose next attempt is not due, and pages that failed permanently. For automatic
+    /// triggers (R33). A retryable page that has used up `retry.attempts` is fetched once per `retry.cap`. Defaults to
+    /// false.
     public var honorsLedger = false
     /// Whether to store answers that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`). Defaults to false.
     ///
     /// If false, the run reports such a page with `SyncEvent.notStored`, writes no part of it, and ends. The cached
-    /// items stay as they were (R14), and are not confirmed.
+    /// items stay as they were (R14), and do not count as validated.
     public var storesDespiteNoStore = false
     /// Whether the ledger records the text of errors that are no `FetchFailure`, in one line of at most 200 characters.
     /// Such a text may contain user data. Otherwise the ledger records the name of the error's type. Defaults to false.
@@ -151,20 +153,22 @@ public struct SyncOptions: Hashable, Sendable {
 public struct SyncReport: Hashable, Sendable {
     /// How a synchronisation ended. The raw values appear in the JSON output of the command-line tool.
     public enum Outcome: String, Hashable, Sendable {
-        /// Every position of the list is held.
+        /// Every position of the list is held. After a run with `next` or `positions`: every requested position is
+        /// held.
         case complete
         /// The run reached a limit: the page budget, or the origin's result window. See `SyncReport.limit`.
         case limited
-        /// Positions are missing. The ledger schedules those that can be retried.
+        /// The work is not finished: positions are missing, a request failed and can be retried, or the run was
+        /// cancelled. The ledger schedules the retries.
         case incomplete
         /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
-        /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one shows that more
-        /// items follow, and no way to them is known.
+        /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one is the only page
+        /// that the origin returns, and it states that more items follow.
         case unproven
         /// The origin answered no request of the run. When it answered some and then none, the run is `incomplete`, and
         /// the ledger names the pages without an answer.
         case offline
-        /// The origin's answer cannot be used, and a retry would not help.
+        /// Page one cannot be fetched or used, and a retry would not help. `SyncReport.headFailure` has the reason.
         case failed
         /// The storage is damaged. Fetched pages were stored where possible, and the storage needs a repair.
         case damaged
@@ -189,7 +193,8 @@ public struct SyncReport: Hashable, Sendable {
         /// Items after the fetched pages of a chain have changed. A refresh alone does not find them; a run with
         /// `everything` does (R22).
         case staleTail = "stale_tail"
-        /// No cached item is known at the origin any more. The list is read from the start (R19).
+        /// The list is read from the start as a new generation. No cached item was found at the origin, the items
+        /// cannot be compared, or the reconciliation was contradicted three times in a row (R18, R19, R25).
         case replaced
         /// Every page was verified (R23).
         case swept
@@ -220,13 +225,13 @@ public struct SyncReport: Hashable, Sendable {
     public var list: ListOutline?
     /// A summary of the list after the run. `nil` means that the list was never stored.
     public var state: ListState?
-    /// The requests and bytes that the source has used so far.
+    /// The requests and bytes that the source has used since it was created, in this run and in earlier ones.
     public var usage: SourceUsage
     /// The number of answers whose items the run used.
     public var pagesFetched: Int
     /// The number of answers that the origin called unchanged, or that equal the stored page.
     public var pagesUnchanged: Int
-    /// The number of held pages that this run neither fetched nor confirmed.
+    /// The number of held pages that this run neither fetched nor validated.
     public var pagesKept: Int
     /// The number of answers that the origin forbids storing. They were reported as events, and not stored. A run with
     /// such an answer is `incomplete`.
@@ -248,7 +253,9 @@ public struct SyncReport: Hashable, Sendable {
     var lostOrigin = false
     /// Warnings for the user, in order of their occurrence.
     public var warnings: [String]
-    /// Why page one could not be fetched. `nil` means that the request succeeded, or was not sent.
+    /// Why page one could not be refreshed. The reason can also be a probe without an answer, a page one that is not
+    /// confirmed yet (R20), or a source that refuses the list (R45). `nil` means that no refresh was requested, or that
+    /// it succeeded.
     public var headFailure: FetchFailure?
     /// The duration of the run, by its own clock.
     public var duration: Duration
