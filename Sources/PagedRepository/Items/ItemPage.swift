@@ -49,7 +49,8 @@ public struct ItemPage<Value> {
 
 /// One page of typed items with the cursor of the next page, as the closures of cursor and link sources return it.
 public struct CursorPage<Value, Cursor: Codable & Sendable> {
-    /// The items in list order. A page may have a next cursor and no items, but not without end (R24).
+    /// The items in list order. A page may have a next cursor and no items. At most `SyncOptions.emptyPageLimit` such
+    /// pages in a row are followed (R24).
     public var items: [Value]
     /// The cursor of the next page; `nil` at the end. It is stored with the page as JSON, so it must not hold secrets
     /// (R45). Equal cursors must encode to equal bytes, so that a loop is detected (R24).

@@ -19,7 +19,7 @@ extension ListFailure: CustomStringConvertible, LocalizedError {
         guard failure.failureClass == .unconfirmed, let nextAttemptAt, kind == .refresh else {
             return "\(part): \(failure.message)"
         }
-        // The doubt ends at this time (R20).
+        // From this time on, a second answer can confirm page one (R20).
         return "\(part): \(failure.message), not before \(nextAttemptAt.timeOfDay)"
     }
 

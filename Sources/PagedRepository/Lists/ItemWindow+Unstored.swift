@@ -1,7 +1,7 @@
 import PageModel
 import Synchronization
 
-/// The pages of one call that must not be stored.
+/// The pages that one call has received and that must not be stored (`no-store`).
 ///
 /// State, under a mutex: the pages. The run adds them, and the caller reads them after the run.
 final class ServedPages: Sendable {

@@ -10,8 +10,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         public var offset: Int
         /// The items, by position.
         public var items: PagedItems<Value>
-        /// Whether the items belong to the current list. False for items of an earlier list, which stay readable until
-        /// they are replaced (R19).
+        /// Whether the items are held: they belong to the current generation of the list. False for items of an earlier
+        /// generation and for items that are marked stale. These stay readable until they are replaced (R19).
         public var isHeld: Bool
 
         /// The positions of the items.
@@ -46,7 +46,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var total: ListTotal
     /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
-    /// The number of pages in which `items` was fetched.
+    /// The number of pages that contain `items`.
     public var pagesLoaded: Int
     /// Whether more items follow, or may follow, after `items`.
     public var hasMore: Bool
@@ -124,7 +124,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
     }
 
-    /// The held positions with damaged bytes at which `items` ends. `nil` means that `items` does not end so.
+    /// The held positions with damaged bytes at which `items` ends. `nil` means that `items` does not end at damaged
+    /// bytes.
     var damageAtEnd: Range<Int>? { damaged.first { $0.contains(itemsEnd) } }
 
     /// Returns the position in the list of an item of `items`.
@@ -168,7 +169,7 @@ public enum DisplayState: Hashable, Sendable {
     case firstFailed(ListFailure)
     /// Items are shown, and page one is being fetched.
     case refreshing
-    /// Items are shown, and the refresh of page one failed, or the storage.
+    /// Items are shown, and the refresh of page one or the storage failed.
     case refreshFailed(ListFailure)
     /// Items are shown, and more items are being fetched.
     case loadingNext

@@ -9,7 +9,7 @@ public enum LoadOutcome: Hashable, Sendable {
     /// A refresh found the list changed, and it holds no more items than before: items were edited, replaced, moved or
     /// removed. `PagedList.updates` has the difference.
     case changed
-    /// The cached list is the result, as the policy allows. With `originFirst`, the origin could not be reached.
+    /// The cached list is the result, as the policy allows. With `originFirst`, the refresh of page one failed.
     case cached
     /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
     case undecodable(Int)
@@ -20,7 +20,7 @@ public enum LoadOutcome: Hashable, Sendable {
     case joined(Int)
     /// The list ends with the held items.
     case endReached
-    /// A refresh, a reset or `forget` superseded the call. Its result is not in the list.
+    /// A refresh, a reset or `forget` superseded the call. The result of the call is not in the list.
     case superseded
     /// An automatic trigger did not send a request, because the next attempt after the last failure is not due (R33).
     case notDue

@@ -53,14 +53,15 @@ public final class PagedList<Value: Sendable>: Sendable {
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
 
     /// Fetches the page after the held items, or page one of a list that was never loaded (R34, R35). An earlier
-    /// failure does not delay the request (R33). After `ListRepository.forget`, returns `superseded` until `load` is called.
+    /// failure does not delay the request (R33). After `ListRepository.forget`, returns `superseded` until `load` is
+    /// called with any policy but `cacheOnly`.
     /// - Throws: the same errors as `load`.
     @discardableResult
     public func loadNext() async throws -> LoadOutcome { try await controller.next() }
 
     /// Fetches page one and all missing pages, up to `PagedListOptions.itemLimit` items.
-    /// - Throws: the same errors as `load`; also when the list does not end with the held items, and no answer could be
-    ///   found for the rest.
+    /// - Throws: the same errors as `load`. Throws `ListFailure` also when the load stops before the end of the list,
+    ///   the item limit, `SyncOptions.maxPages` or the origin's result window.
     @discardableResult
     public func loadAll() async throws -> LoadOutcome { try await controller.all() }
 
@@ -104,7 +105,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// list again.
     /// - Parameters:
     ///   - version: the version that the caller knows. `nil` means the present version.
-    ///   - limit: the most entries to return, at least 1. Defaults to 1,000.
+    ///   - limit: the most entries to return. Values below 1 count as 1. Defaults to 1,000.
     /// - Returns: nil when the list is not stored, or belongs to another credential (R45).
     /// - Throws: `StorageError` when the storage fails.
     public func changes(since version: ContentVersion?, limit: Int = 1_000) async throws -> ListChanges? {

@@ -12,8 +12,9 @@ public struct PagedListOptions: Hashable, Sendable {
     /// When cached items count as stale, and as expired. Defaults to the defaults of `FreshnessPolicy`: stale after the
     /// origin's `max-age`, up to 1 hour, else after 60 seconds.
     public var freshness = FreshnessPolicy()
-    /// How many pages before the end of the loaded items the next page is prefetched. 0 waits for the last item to
-    /// appear; 1 for an item of the last page, or the one before them. At least 0. Defaults to 1.
+    /// How many pages before the end of the loaded items the next page is prefetched. With 0, the next page is
+    /// prefetched when the last item appears. With 1, it is prefetched when an item of the last page appears, or the
+    /// last item of the page before. A page counts as long as the average loaded page. At least 0. Defaults to 1.
     public var prefetchDistance = 1
     /// The most pages that are prefetched before another item appears. At least 1. Defaults to 2.
     public var prefetchLimit = 2
@@ -22,14 +23,14 @@ public struct PagedListOptions: Hashable, Sendable {
     /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
     /// are in memory while the list is in use. Defaults to false.
     public var isEphemeral = false
-    /// The most positions in one snapshot, with those that do not decode. Loads stop there. Items after them are available
-    /// from `ListRepository.page`. At least 1. Defaults to 100,000.
+    /// The most positions in one snapshot, including positions whose items do not decode. Loads stop there. Items after
+    /// them are available from `ListRepository.page`. At least 1. Defaults to 100,000.
     public var itemLimit = 100_000
 
     /// Options with the default values.
     public init() {}
 
-    /// The options, with those of fetching as an ephemeral list needs them.
+    /// The options with values in range. For an ephemeral list, the fetch options are those that leave no record.
     /// - Precondition: `sync.pageSize` is nil or at least 1.
     var effective: PagedListOptions {
         var options = self
