@@ -46,7 +46,7 @@ struct ChainPlace {
         _ observed: ObservedPage, _ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief
     ) -> ChainStep {
         pass.walk.emptyAnswers = 0
-        // Known ids show no known items where ids repeat (R25).
+        // Where ids repeat, a known id does not prove a known item (R25).
         if list.record.allowsDuplicates { return unaligned(page) }
         guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // All items of the answer were received before. Many such answers are a loop (R24). A last page of this

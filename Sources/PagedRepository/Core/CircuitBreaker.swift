@@ -28,7 +28,7 @@ struct CircuitBreaker: Equatable {
     private let pause: Duration
 
     /// - Parameters:
-    ///   - threshold: failures in a row after which the origin counts as away. At least 1.
+    ///   - threshold: failures in a row after which the origin counts as unavailable. At least 1.
     ///   - pause: how long the origin is left alone before a probe.
     ///   - failures: the failures in a row so far, as the ledger records them after a restart.
     ///   - lastFailureAt: the time of the last of them.
@@ -53,7 +53,7 @@ struct CircuitBreaker: Equatable {
         }
     }
 
-    /// Records that the origin answered, with any answer. Returns true when it had been away.
+    /// Records that the origin answered, with any answer. Returns true when it had been unavailable.
     mutating func recordSuccess() -> Bool {
         let wasUnavailable = !isClosed
         state = .closed(failures: 0)

@@ -7,7 +7,7 @@ struct DueSelector {
     private(set) var limit = 256
     private let enough: Int
 
-    /// The most entries held in memory, however many wait for an origin that is away.
+    /// The most entries held in memory, however many wait for an origin that is unavailable.
     private static let most = 1 << 20
 
     /// - Parameter lists: the number of lists that can be worked on. At least 1.

@@ -1,7 +1,7 @@
 import PageModel
 
 /// Decides which target is fetched next, how many are in flight, and when to stop. It applies the limit on concurrency,
-/// retries, pauses that the origin requested, the detection of an origin that is away, and the page budget.
+/// retries, pauses that the origin requested, the detection of an unavailable origin, and the page budget.
 ///
 /// ```
 /// add ──▶ ready ──▶ in flight ──▶ gone (completed, or failed for good)
@@ -12,9 +12,10 @@ struct FetchQueue: Equatable {
     struct Limits: Equatable {
         /// The most fetches in flight.
         var concurrency: Int
-        /// Transport failures in a row after which the origin counts as away (R32). If the origin has not answered in
-        /// this run at all, the run ends. Otherwise the run probes it, one request at a time. After twice as many
-        /// failures no new page is started. Failed pages are fetched again when they are due, within `retryWaitBudget`.
+        /// Transport failures in a row after which the origin counts as unavailable (R32). If the origin has not
+        /// answered in this run at all, the run ends. Otherwise the run probes it, one request at a time. After twice
+        /// as many failures no new page is started. Failed pages are fetched again when they are due, within
+        /// `retryWaitBudget`.
         var transportFailures: Int
         /// How long to wait in total while only scheduled retries are left.
         var retryWaitBudget: Duration
@@ -58,7 +59,7 @@ struct FetchQueue: Equatable {
     private(set) var inFlight: Set<FetchTarget> = []
     private var completions = 0
     private var waited = Duration.zero
-    /// When the last probe of an away origin was sent. Its duration counts as waiting.
+    /// When the last probe of an unavailable origin was sent. The duration of the probe counts as waiting.
     private var probedAt: Timestamp?
     private var transportFailuresInRow = 0
     private var originAnswered = false
@@ -133,8 +134,8 @@ struct FetchQueue: Equatable {
         waiting.append(Waiting(target: target, due: nextAttemptAt, failure: failure))
     }
 
-    /// The request due first among those that failed, wait for a retry, and are not stored as a page. A run that ends
-    /// meanwhile has no answer to it.
+    /// The failed probe or sweep request whose retry is due first. `nil` when none waits for a retry. A run that ends
+    /// before the retry has no answer to this request.
     var failedQuestion: (target: FetchTarget, failure: FetchFailure, due: Timestamp)? {
         let questions = waiting.filter { !$0.target.isPage }
         guard let first = questions.min(by: { ($0.due, $0.target.offset) < ($1.due, $1.target.offset) }),
@@ -172,7 +173,7 @@ struct FetchQueue: Equatable {
     /// Returns how many of the unstarted `spans` may be started now.
     ///
     /// Returns nil when none may start and the caller must put them back. Reasons are a stop, a requested pause, an
-    /// origin that is away, or an earlier target that has become due first.
+    /// unavailable origin, or a target at an earlier position that has become due.
     /// - Parameters:
     ///   - spans: spans from `nextSpans` that have not been started, in their order.
     ///   - come: the number of answers that have arrived and still count as in flight.

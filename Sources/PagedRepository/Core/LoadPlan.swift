@@ -2,8 +2,8 @@ import PageModel
 
 /// Plans the fetches for the positions of a list that are not held. A pure decision.
 enum LoadPlan {
-    /// The maximum length of a plan. The next plan is made when this one is done. So a false total never drives an
-    /// allocation (R44).
+    /// The maximum number of fetches in a plan. The next plan is made when these are done. So a false total never
+    /// causes a large allocation (R44).
     static let longest = 1_024
 
     /// Returns the fetches for the missing positions. Returns an empty array when no position is missing, or when no
@@ -15,8 +15,8 @@ enum LoadPlan {
     ///   - size: the number of items of a full page of this origin.
     ///   - overlap: the number of known items to request again, for an origin that accepts any offset. `Overlap`
     ///     decides which pages include them (R21). Defaults to 0.
-    ///   - isCheck: whether the list ended here before. The last known items are then requested again, which costs no
-    ///     request. They show a deletion before them. Defaults to false.
+    ///   - isCheck: whether an earlier end of the list is checked. The request behind the held items then begins with
+    ///     the last known items, which costs no further request. They show a deletion before them. Defaults to false.
     ///   - again: the number of known items to request again with the page behind the last known one, for an origin that
     ///     accepts any offset. Defaults to 0.
     static func targets(
@@ -51,8 +51,8 @@ enum LoadPlan {
     /// - Parameters:
     ///   - ledger: the ledger entries of the list.
     ///   - now: the storage's time.
-    ///   - pause: the time after which a retryable page that was abandoned is fetched again. It is also the longest
-    ///     back-off.
+    ///   - pause: the time after which a retryable page that has used up its attempts is fetched again. It is also the
+    ///     longest back-off.
     ///   - longest: the longest pause that an origin can request (Retry-After). A later time comes from a clock that
     ///     was set back (R29).
     static func suppressed(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {

@@ -72,8 +72,8 @@ struct ObservedPage: Equatable {
 }
 
 extension ObservedPage {
-    /// Returns the index from which the answer has the first items of the list again, behind new ones. Returns nil if it
-    /// does not. One such item may also have moved.
+    /// Returns the index from which the answer has the first items of the list again, behind new ones. Returns nil if
+    /// the answer does not end with at least two of them: a single one may have moved there.
     func beginningAgain(behind offset: Int) -> Int? {
         guard let cut = places.firstIndex(where: { $0?.position == 0 }), cut > 0, places.count - cut > 1,
             places.count - cut < offset,

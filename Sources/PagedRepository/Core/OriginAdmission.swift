@@ -73,7 +73,8 @@ struct OriginAdmission {
     /// Ends work on the list.
     mutating func ended(_ query: QueryID) { running[query] = nil }
 
-    /// - Returns: the change of the circuit; nil when it did not change.
+    /// Records the result of a run.
+    /// - Returns: the change of the circuit. `nil` means that the circuit did not change.
     mutating func told(_ word: Word, of origin: String, now: Timestamp) -> Turn? {
         var circuit = circuit(of: origin)
         let wasUnavailable = !circuit.isClosed
@@ -88,11 +89,11 @@ struct OriginAdmission {
         return isUnavailable ? .away : .back
     }
 
-    /// Restores the circuits from the ledger: after a restart, an origin that was away is still away (R29, R32).
+    /// Restores the circuits from the ledger. After a restart, an origin that was unavailable still is (R29, R32).
     /// - Parameters:
     ///   - due: the fetches that the ledger has scheduled.
     ///   - origin: returns the name of a list's origin, or nil when it has none.
-    /// - Returns: the origins that are away.
+    /// - Returns: the names of the origins that are unavailable.
     mutating func restore(from due: [DueFetch], origin: (QueryID) -> String?) -> [String] {
         var failures: [String: (count: Int, last: Timestamp)] = [:]
         for fetch in due {
@@ -115,7 +116,7 @@ struct OriginAdmission {
 }
 
 extension OriginAdmission.Word {
-    /// - Parameter moment: when the run began. Earlier failures say nothing about it.
+    /// - Parameter moment: when the run began. Failures before that time belong to other runs.
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
             report.lostOrigin || report.wasNotHeard(since: moment)

@@ -28,8 +28,8 @@ struct OutlineCache: Equatable {
     /// Returns the positions to read together with leases on `targets`: all that their answers, and those of the
     /// requests in flight, will be compared with.
     ///
-    /// Reading distant targets together would cost more than separate reads. In that case only the outline of
-    /// `targets` are returned, or nil when those are distant too.
+    /// Reading distant targets together would cost more than separate reads. In that case only the positions of
+    /// `targets` are returned, or nil when those are distant from each other, too.
     static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
         let own = hull(targets, pageSize)
         return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first {

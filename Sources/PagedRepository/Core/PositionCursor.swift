@@ -13,7 +13,7 @@ enum PositionCursor: Equatable {
     /// The page with this number, counted from 0.
     case page(Int)
 
-    /// Returns nil for a cursor that an origin made.
+    /// Returns nil for a cursor that the origin returned, and for nil.
     init?(_ cursor: PageCursor?) {
         guard let text = cursor?.text else { return nil }
         let parts = text.split(separator: " ")

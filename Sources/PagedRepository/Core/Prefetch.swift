@@ -33,7 +33,7 @@ struct Prefetch: Equatable {
 
     mutating func began() { fetched += 1 }
 
-    /// Gives the last prefetch back to the limit. It added no item that could appear next.
+    /// Takes the last prefetch out of the count for `limit`, because it added no item that could appear next.
     mutating func addedNothing() { fetched = max(0, fetched - 1) }
 
     /// Prepares for a refresh. The furthest position is forgotten, unless it is that of the last item and more items can

@@ -125,7 +125,7 @@ struct RearrangementBuilder {
     private mutating func flush() {
         guard let page = pending else { return }
         pending = nil
-        // The whole answer verifies its seams.
+        // The seams are marked as verified afterwards, for the whole answer: see `RepairPlan.verified`.
         let write = sightings[page.observed].write(page.indices, at: position, evidence: .inferred)
         pieces.append(.written(write, from: page.from))
         position += page.indices.count

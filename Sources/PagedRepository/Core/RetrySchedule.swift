@@ -1,9 +1,10 @@
 public import PageModel
 
-/// Decides when a failed page is retried (R27, R28): after a pause of its own, or after a longer one that the origin
+/// Decides when a failed page is retried (R27, R28): after its back-off, or after a longer pause that the origin
 /// requests. Time and jitter are arguments.
 public struct RetrySchedule: Hashable, Sendable {
-    /// The number of attempts before automatic triggers give up. At least 1. Defaults to 8.
+    /// The number of consecutive attempts after which no further retry is scheduled. Background work for a
+    /// pinned list then fetches the page once per `cap`. At least 1. Defaults to 8.
     public var attempts: Int
     /// The upper bound of the first pause, which doubles with each attempt up to `cap`. The pause is a random share of
     /// the bound (full jitter). At least 0. Defaults to 0.5 seconds.

@@ -2,8 +2,8 @@ import PageModel
 
 /// Decides how soon the next work for a list may begin, by the result of the last run. A pure decision (R29).
 ///
-/// The agenda decides which work is due, and `RunBackoff` delays it. Delayed are overdue work at the engine's start, lists
-/// that keep changing, lists whose runs bring no items, and jobs that were done twice.
+/// `SyncScheduler` decides which work is due, and `RunBackoff` delays it. It delays overdue work at the engine's start,
+/// lists that are incomplete after a run, and jobs that are still due after two runs.
 struct RunBackoff {
     /// The result of a run.
     enum Yield: Equatable {
@@ -22,7 +22,8 @@ struct RunBackoff {
     /// The time before which a list is left alone.
     private var notBefore: [QueryID: Timestamp] = [:]
     private var lastDone: [QueryID: SyncScheduler.Job] = [:]
-    /// A job with the same due time that was done twice. It is skipped until then, so that other jobs get their turn.
+    /// A job that was done twice with the same due time. It is skipped until the time `until`, so that other jobs get
+    /// their turn.
     private var suspended: [QueryID: (job: SyncScheduler.Job, until: Timestamp)] = [:]
     /// The number of consecutive runs that fetched nothing.
     private var unproductive: [QueryID: Int] = [:]

@@ -1,7 +1,7 @@
 import PageModel
 
-/// The leases of one run (R30): the granted ones, those that its next requests wait with, and those that outlive the
-/// answer that is being handled.
+/// The leases of one run (R30): those of requests in flight, those of requests that have not started yet, and those
+/// that the run keeps after the answer that is being handled.
 struct RunLeases {
     /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
     /// fetched as soon as other answers arrive.
@@ -29,8 +29,8 @@ struct RunLeases {
     private(set) var outline: OutlineCache?
     /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one.
     var keepsHead = false
-    /// The position whose lease the run keeps from an answer without items to the next request, which has the same
-    /// position. Another owner would otherwise begin the same requests between two of them.
+    /// The position whose lease the run keeps after an answer without items, because its next request has the same
+    /// position. Another owner could otherwise send the same requests in between.
     private(set) var keptPlace: Int?
     /// The state at the time of the request whose answer is being handled.
     var asked: Asked
@@ -95,7 +95,7 @@ struct RunLeases {
         if ledger.contains(where: { $0.offset == 0 }) { keepsHead = false }
     }
 
-    /// Ends the keeping of a lease, as its next answer has arrived.
+    /// Records that the next answer for this position has arrived, so that its lease is no longer kept.
     mutating func answered(_ place: Int) { if place == keptPlace { keptPlace = nil } }
 
     /// Returns the ledger edits that release all leases, and forgets them.

@@ -6,7 +6,7 @@ struct RunPass: Equatable {
     var mustRestart = false
     /// Whether this pass began a new generation. Items that arrive again are then no progress.
     var hasReplaced = false
-    /// Whether answers of this pass count items that were inserted since page one.
+    /// Whether totals of this pass count items that were inserted after page one was received.
     var isOutgrown = false
     /// The number of new items in this pass.
     var newItems = 0

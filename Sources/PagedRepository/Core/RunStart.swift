@@ -5,7 +5,7 @@ struct RunStart: Equatable {
     /// The times of an earlier load of the list.
     struct Earlier: Equatable {
         var registered: Timestamp
-        /// The last confirmation of page one.
+        /// When page one was last validated.
         var confirmed: Timestamp
     }
 
@@ -15,6 +15,6 @@ struct RunStart: Equatable {
     var storedSince: Timestamp?
     /// `nil` for a new list.
     var earlier: Earlier?
-    /// Whether the items of each page were checked, and found.
+    /// Whether the run has checked that the items of each page can be found, and found no damage.
     var isSound = false
 }

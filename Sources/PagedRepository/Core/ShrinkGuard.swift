@@ -1,7 +1,8 @@
 import PageModel
 
-/// The doubt about an answer that would remove much of the list (R20). The answer is believed when the same claim is
-/// repeated after a pause. The doubt is stored as a failure in the ledger, so it outlives the run.
+/// Decides whether an answer that would remove much of the list is believed (R20). The same claim must be repeated
+/// after a pause. The first claim is stored in the ledger as a failure of class `unconfirmed`, so a later run can
+/// confirm it.
 struct ShrinkGuard: Equatable {
     enum Confirmation: Equatable {
         /// The same claim was made before, long enough ago.
@@ -28,19 +29,19 @@ struct ShrinkGuard: Equatable {
     ///   - entry: the ledger entry of page one.
     ///   - askedAt: the storage's time at which this answer was requested. The arrival time does not count.
     ///   - now: the storage's time.
-    ///   - pause: how long a doubt lasts.
+    ///   - pause: the time from the first claim to the request that can confirm it.
     func confirmation(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Confirmation {
         guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
         // A clock that was set back does not extend the pause (R29).
         return askedAt >= since + pause ? .isOver : .until(min(since, now) + pause)
     }
 
-    /// Whether this claim is the one already in doubt.
+    /// Whether the ledger has recorded this claim before.
     private func isKnown(_ entry: LedgerEntry) -> Bool {
         entry.failure?.failureClass == .unconfirmed && entry.failure?.message == failure.message
     }
 
-    /// Returns the ledger edits of the doubt. A new claim starts its own pause.
+    /// Returns the ledger edits that record the claim. A new claim starts its own pause.
     /// - Parameters:
     ///   - entry: the ledger entry of page one.
     ///   - pause: how long until page one is fetched again.

@@ -12,7 +12,7 @@ enum SpanStep: Equatable {
     case lookBehind
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
     case doubtEnd
-    /// The origin leaves items out of its pages, so they are requested one after the other.
+    /// The origin leaves items out of its pages, so the pages are requested one after the other.
     case walkByPosition
     /// The list has moved. The answer shows where, and whether the list ends behind it.
     case moved(FetchedPage, isEnd: Bool)

@@ -8,7 +8,8 @@ enum SweepStep: Equatable {
     case end(SweptPage?, edits: [ListEdit], isWindow: Bool)
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
     case doubtEnd(SweptPage?, at: Int)
-    /// The list differs from the verified one, so page one is requested again. The items may show hidden ones.
+    /// The list differs from the verified one, so page one is requested again. The items of the answer, if given, may
+    /// show that the origin hides items (R53).
     case moved(ObservedPage?)
 }
 

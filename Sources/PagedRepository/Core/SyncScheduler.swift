@@ -9,15 +9,16 @@ struct SyncScheduler {
         var longestPause: Duration
         /// The longest pause before a retry when the origin itself named no time.
         var longestBackOff: Duration = .seconds(300)
-        /// How long after its last attempt a retryable page one that was abandoned is retried. Without this rule, a
-        /// wanted list could stay stale for good.
+        /// How long after its last attempt a retryable page one that has used up its attempts is retried. Without this
+        /// rule, a wanted list could stay stale for good.
         var abandonedPause: Duration = .seconds(300)
         /// The minimum age of page one before it is fetched again, however soon it goes stale. Without it, an origin
         /// with a freshness of 0 would be fetched without end.
         var shortestAge: Duration = .seconds(1)
     }
 
-    /// The facts about a wanted list that decide its work.
+    /// The facts about a wanted list that decide its work. A wanted list is pinned, observed in this process, or in the
+    /// middle of a sweep.
     struct List: Equatable {
         var query: QueryID
         /// Whether all pages of the list are kept, and not only page one.

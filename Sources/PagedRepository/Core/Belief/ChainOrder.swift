@@ -11,7 +11,8 @@ struct ChainOrder: Equatable {
         var total: Int?
     }
 
-    /// The number of walks in disorder in one run that prove that the list has no order.
+    /// The number of walks in disorder in one run that prove that the list has no order. In such a walk items arrive
+    /// again that no insert can have moved there.
     private static let mostDisorderedWalks = 3
     /// The number of walks that are repeated because page one had lost an item meanwhile.
     private static let mostWalksAgain = 2
@@ -29,7 +30,7 @@ struct ChainOrder: Equatable {
     private var walksAgain = 0
     /// Whether the list is walked again because one walk does not explain its pushes.
     private var walksForPushes = false
-    /// Whether a second walk has confirmed that more items follow one another than the total counts.
+    /// Whether this run has asked for the second walk that confirms more items than the total counts.
     private var hasConfirmedExcess = false
     /// The number of walks to the end of the chain in which items arrived again in disorder.
     private var disorderedWalks = 0

@@ -4,9 +4,10 @@ enum Collision: Equatable {
     case ignoredPosition
     /// The list has moved between the two answers.
     case moved
-    /// The origin leaves items out of its pages, so they are requested one after the other (R53).
+    /// The origin leaves items out of its pages, so the pages are requested one after the other (R53).
     case walkByPosition
-    /// The other positions are requested again. If they show the same items again, both positions have them.
+    /// The positions at which the items are held are requested again. If the same items arrive there again, the list
+    /// has them at both positions.
     case secondLook
     /// The list repeats ids.
     case repeatedIDs

@@ -23,7 +23,7 @@ struct DriftBelief: Equatable {
     private(set) var contradictions = 0
     /// How often other writers stored pages during a reconciliation.
     private var secondLooks = 0
-    /// Whether page one makes the list shrink a lot, and a second answer has confirmed it (R20).
+    /// Whether page one leaves less than half of the list, and a second answer has confirmed it (R20).
     var isShrinkConfirmed = false
     /// Whether page one is requested without its validator, because a "not modified" would not be sufficient (R16).
     var asksUnconditionally = false

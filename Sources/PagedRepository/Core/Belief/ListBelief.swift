@@ -1,12 +1,12 @@
 import PageModel
 
-/// The conclusions from the answers of one run about the list at the origin. A pure value: the
-/// run reports what it has received, and bases its decisions on the belief.
+/// The conclusions from the answers of one run about the list at the origin. A pure value: the run records its answers
+/// here, and bases its decisions on the conclusions.
 ///
 /// The storage holds the list itself. A belief ends with its run, except for the facts that `restore` takes from the
 /// ledger and from the stored page one.
 struct ListBelief: Equatable {
-    /// Page one, as it was received or confirmed last.
+    /// Page one, as it was last received or validated.
     var pageOne = PageOneBelief()
     /// How many items a page has.
     var sizes = PageSizes()
