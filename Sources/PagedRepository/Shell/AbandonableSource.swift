@@ -1,7 +1,7 @@
-/// A source that may not need a guard: its `fetch` returns when its time is over or its task is cancelled, whatever the
+/// A source that can need no guard: its `fetch` returns at its time limit and when its task is cancelled, whatever the
 /// origin does.
 package protocol PromptSource: PageSource {
-    /// Whether `fetch` always returns then.
+    /// Whether `fetch` always returns at its time limit and on cancellation. Defaults to true.
     var returnsPromptly: Bool { get }
 }
 

@@ -77,7 +77,8 @@ extension SyncRun {
         return .part(kept)
     }
 
-    /// Whether those of these items that the list holds have equal content there: the same bytes, or the same JSON (R6).
+    /// Whether each of these items that the list holds has equal content there: the same bytes, or the same JSON (R6).
+    /// Items that are not held do not count.
     func areHeldAlike(
         _ content: PageContent, _ places: [UInt64: ItemPlace], _ query: QueryID
     ) async throws(StorageError) -> Bool {

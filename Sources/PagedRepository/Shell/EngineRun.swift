@@ -86,8 +86,8 @@ final class EngineRun {
         let retries = due.compactMap { agenda.job(for: $0, now: now) }
         let jobs = wanted.flatMap { agenda.jobs(for: $0, now: now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
-        // A job that was done twice without a result is skipped for a while, so that other jobs of the list get their
-        // turn.
+        // A job that is still due since the same moment after two runs is skipped for a while, so that other jobs of
+        // the list get their turn (R33).
         let open = jobs.filter { job in
             guard let moment = pacing.suspension(of: job, now: now) else { return true }
             nextLook.noLater(than: moment)

@@ -157,7 +157,7 @@ extension SyncRun {
                 [.failed(offset: place, failure: failure, nextAttemptIn: pause, lease: leases[place])], for: query)
             if checked != nil { leases.drop(place) }
         }
-        // The run may end before a question is retried: see `abandonQuestion`.
+        // A run can end before a probe or a sweep request is retried: see `abandonQuestion`.
         if !target.isPage, next == nil { try await questionFailed(failure, at: target.offset, nextAttemptIn: nil) }
         if case .cursor = target, !failure.isRetryable, failure.failureClass == .rejected {
             cursorWasRejected(failure, at: target.offset)

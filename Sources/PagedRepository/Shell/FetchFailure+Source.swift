@@ -7,11 +7,13 @@ import Foundation
 #endif
 
 extension FetchFailure {
-    /// The failure that the ledger records for an error of a source: the error itself if it is a `FetchFailure`, and
-    /// otherwise a retryable transport failure that names the type of the error.
+    /// The failure that the ledger records for an error of a source. A `FetchFailure` is recorded as it is. A
+    /// `DecodingError` is a permanent failure of class `undecodable`, and names the coding path. Any other error is a
+    /// retryable transport failure, and names the type of the error.
     /// - Parameters:
     ///   - error: the error that the source threw.
-    ///   - keepsWords: whether the message contains the error's own text. Such a text may contain user data.
+    ///   - keepsWords: whether the message of a transport failure contains the error's own text, at most 200
+    ///     characters. Such a text may contain user data.
     init(thrownBySource error: any Error, keepsWords: Bool) {
         if let failure = error as? FetchFailure {
             self = failure

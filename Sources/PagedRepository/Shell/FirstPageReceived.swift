@@ -4,7 +4,7 @@ extension SyncRun {
     /// Handles the answer for page one, and derives what it says about the whole list.
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
         failures.head = nil
-        // The walk has just come to the end of the list.
+        // Page one may have been requested to confirm a walk that has just come to the end of the list.
         let confirmsWalk = belief.order.awaitsConfirmation
         defer {
             if confirmsWalk { pass.check.isDue = false }

@@ -34,7 +34,7 @@ extension SyncRun {
         let held = (before?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities.map(\.key) }
         let repeated = cursor.repeats(keys, behind: held)
         var isKnown = false
-        // Known ids show no known items where ids repeat (R25).
+        // Where ids repeat, a known id does not prove a known item (R25).
         if repeated == 0, !keys.isEmpty, !list.record.allowsDuplicates {
             let places = try await storage.locate(Set(keys), in: query)
             isKnown = keys.allSatisfy { places[$0].map { $0.position < offset } ?? false }
@@ -54,7 +54,8 @@ extension SyncRun {
             content.count == first.count
         else { return }
         let page = PageWrite(offset: 0, content: content, evidence: .verified, validator: first.validator)
-        // A held page keeps its cursor when the same items are stored again, so its positions are abandoned first.
+        // A held page keeps its cursor when the same items are stored again, so its positions are marked as stale
+        // first.
         if try await commit([.markStale(first.range), .insertPage(page)], [], list) { belief.hidden.isHiding = false }
         pass.mustRestart = false
     }

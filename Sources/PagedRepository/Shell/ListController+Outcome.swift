@@ -2,8 +2,8 @@ import PageModel
 
 // What a load has shown, as an outcome or a failure.
 extension ListController {
-    /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that it
-    /// does not end so.
+    /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that
+    /// `items` does not end at such an item.
     var stop: Range<Int>? {
         context.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
     }

@@ -20,16 +20,16 @@ final class SnapshotBasis: Sendable {
 extension ListController {
     var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
 
-    /// Returns the id of the stored query. Returns nil when the list is not stored, or belongs to another owner (R45).
-    /// A request to the origin then reports the reason.
+    /// Returns the id of the stored query. Returns nil when the list is not stored, or belongs to another credential
+    /// (R45). A request to the origin then reports the reason.
     func known() async throws(StorageError) -> QueryID? {
         guard let record = try await context.storage.query(key), isOurs(record) else { return nil }
         context.queries.keep(record.id, key, cost: 1)
         return record.id
     }
 
-    /// Whether the record is this list, and belongs to its source (R45). Checked for every record that a snapshot is
-    /// made from: an empty list without an owner may have got one since.
+    /// Whether the record is this list, and the source accepts it (`PageSource.authorize`, R45). Checked for every
+    /// record that a snapshot is made from: an empty list may have been bound to a credential since.
     func isOurs(_ record: QueryRecord) -> Bool {
         guard record.key == key else { return false }
         // The source has already accepted this record.

@@ -3,7 +3,7 @@ import PageModel
 // The mark and the journal of the stored list.
 extension ListController {
     /// Marks the stored list as stale for all processes, until page one is fetched. A list that is not stored, or that
-    /// belongs to another owner (R45), needs no mark.
+    /// belongs to another credential (R45), needs no mark.
     func invalidate() async throws(StorageError) {
         // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
@@ -15,7 +15,7 @@ extension ListController {
     }
 
     /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
-    /// that belongs to another owner (R45).
+    /// that belongs to another credential (R45).
     func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
         guard let record = try await context.storage.query(key), source.mayServe(record) else { return nil }
         guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }

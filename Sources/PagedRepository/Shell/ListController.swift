@@ -33,13 +33,14 @@ actor ListController<Value: Sendable> {
     private var prefetch: Prefetch
     /// The number of prefetches that no caller waits for.
     private nonisolated let prefetches = Mutex(0)
-    /// The removals of this list that its own holders have begun. Each of them reports itself.
+    /// The number of removals under way that began with a call of `reset` or `forget` for this object. Each of them
+    /// sends its own event, so the notice of a purge sends none meanwhile.
     private(set) var removals = 0
     /// The number of the last removal.
     private var lastRemoval = 0
     /// The removals for good that have begun since the last explicit `load`, without those that failed.
     private var removalsForGood: Set<Int> = []
-    /// Whether the list was removed for good, so that it is loaded only by an explicit `load`.
+    /// Whether the list was removed for good, so that only `load` with a policy other than `cacheOnly` loads it again.
     var isForgotten: Bool { !removalsForGood.isEmpty }
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []

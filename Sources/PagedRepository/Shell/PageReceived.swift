@@ -20,7 +20,8 @@ extension SyncRun {
         let start = range.lowerBound - overlap
         if let look = pass.fill.looks[start] { return try await looked(answer, at: start, look, query) }
         if case .page(let page) = answer {
-            // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
+            // An answer that is longer than a page of the grid shows that page one lacks items. The size of the grid is
+            // then wrong, and requests by position would skip items.
             if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
             if !isCut, belief.isShort(page, at: start, source.access) {
                 return lookAgain(at: page, from: start, .range(range, overlap: overlap))

@@ -79,9 +79,9 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// Deletes ledger entries that no longer matter: failures of held pages, failures at positions that do not exist, and
-    /// due retries at positions where no page begins by now. The entry of page one is kept.
-    /// The failure of a held page is kept until the page is confirmed.
+    /// Deletes ledger entries that no longer matter: failures at positions that do not exist, failures of held pages
+    /// that were validated since, and due retries at missing positions that this run has not requested, because no page
+    /// begins there any more. The entry of page one is kept, and so are failures of this run.
     func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
@@ -103,8 +103,8 @@ extension SyncRun {
 }
 
 extension ListOutline {
-    /// Whether the origin has confirmed the page of a failure after it. A page that was held before may have changed, and
-    /// the failed request was to show it.
+    /// Whether the held page of a failure was validated after the failure. Otherwise the page may have changed, because
+    /// the request that would have shown the change has failed.
     func isChecked(since failure: LedgerEntry) -> Bool {
         guard let page = heldPages.first(where: { $0.range.contains(failure.offset) }) else { return false }
         return failure.lastAttemptAt.map { page.validatedAt > $0 } ?? true
@@ -115,7 +115,7 @@ extension ListOutline {
         !record.allowsDuplicates && uncheckedFailures.contains { range.contains($0.offset) }
     }
 
-    /// The failures of held pages behind page one that the origin has not confirmed since.
+    /// The failures of held pages behind page one that were not validated since.
     var uncheckedFailures: [LedgerEntry] {
         ledger.filter { entry in
             entry.awaitsRetry && entry.offset > 0 && !isChecked(since: entry)

@@ -58,8 +58,8 @@ extension SyncRun {
         if try await commit([.setResultWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
     }
 
-    /// Returns the held pages whose last request failed, and that were not confirmed since. A walk or a sweep requested
-    /// them because the list had changed.
+    /// Returns the held pages whose last request failed, and that were not validated since, with the position of the
+    /// failure. A walk or a sweep requested them because the list had changed.
     /// - Parameter range: the positions of the pages. `nil` means all pages of a complete list. Defaults to nil.
     private func failedPages(
         _ query: QueryID, in range: Range<Int>? = nil

@@ -156,12 +156,12 @@ extension SyncRun {
         if work.open == 0 { try await carryOn() }
     }
 
-    /// Handles a question that could not be answered. The refresh fails, and the cached list stays unchanged (R14). If
-    /// an answer has shown a change that is not found yet, the ledger records a failure of page one (R26).
+    /// Handles a probe or a sweep request that has no answer. The refresh fails, and the cached list stays unchanged
+    /// (R14). If an answer has shown a change that is not found yet, the ledger records a failure of page one (R26).
     /// - Parameters:
     ///   - failure: why there is no answer.
-    ///   - offset: the position of the question.
-    ///   - pause: how long until the next attempt. `nil` means that the question itself is not repeated. Page one is
+    ///   - offset: the position of the request.
+    ///   - pause: how long until the next attempt. `nil` means that the request itself is not repeated. Page one is
     ///     then requested again after the longest back-off.
     func questionFailed(
         _ failure: FetchFailure, at offset: Int, nextAttemptIn pause: Duration?
@@ -198,9 +198,9 @@ extension SyncRun {
         return " (the origin counts \(total) \(total == 1 ? "item" : "items"))"
     }
 
-    /// Handles the end of the requests while a failed question waits for its retry: the next attempt does not fit into
-    /// the wait budget, the origin is away, or the run was stopped. A page one that a change requires, and that a pause
-    /// of the origin keeps from being requested, is such a question, too.
+    /// Handles a failed probe or sweep request whose retry the run does not wait for: the next attempt does not fit
+    /// into the wait budget, the origin is unavailable, or the run was stopped. A request for page one that a change
+    /// requires is handled alike, if a pause that the origin requested delays it.
     func abandonQuestion() async throws(StorageError) {
         guard let open = queue.failedQuestion else {
             guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return }

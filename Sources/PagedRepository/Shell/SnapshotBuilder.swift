@@ -16,7 +16,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var record: QueryRecord
         /// The storage's time of the read.
         var readAt: Timestamp
-        /// The recorded failures of fetches, the next attempt first.
+        /// The recorded failures of fetches, earliest next attempt first.
         var failures: [LedgerEntry]
         /// The decoded pages of the snapshot, without damaged ones.
         var pages: ShownPages<Value>

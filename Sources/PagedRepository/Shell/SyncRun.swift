@@ -109,7 +109,8 @@ final class SyncRun {
         return report
     }
 
-    /// Whether the record does not belong to another owner (R45). The source restores its state from the record.
+    /// Whether the source accepts the record (`PageSource.authorize`, R45). If so, the source restores the stored
+    /// paging from the record. If not, the error of the source becomes the failure of page one.
     func isOurs(_ record: QueryRecord) -> Bool {
         do {
             try source.authorize(record)

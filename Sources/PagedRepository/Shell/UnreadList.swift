@@ -80,8 +80,9 @@ extension SyncRun {
         belief.end.restore(state.failures ?? [])
     }
 
-    /// Stores page one as of its lease. Discards the known facts if the list has changed since they were read.
-    /// - Parameter list: page one, as of the lease.
+    /// Remembers page one as of its lease. Discards the known facts if the list has changed since they were read, so
+    /// that the run reads the list.
+    /// - Parameter list: page one, as of the lease. `nil` means that the list is no longer stored.
     func lookAtHead(_ list: ListOutline?) {
         leases.forgetOutline()
         guard var unread = readExtent.unread else { return }

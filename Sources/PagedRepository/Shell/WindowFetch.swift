@@ -31,8 +31,9 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - refreshesPageOne: whether page one is fetched first.
     ///   - read: returns the stored window.
-    /// - Throws: `ListFailure` within the list's own source, and for a page that must not be stored and cannot be
-    ///   fetched, while no item of the window is known. `StorageError` when the storage fails.
+    /// - Throws: `ListFailure` when the caller is a part of the list's own source. `ListFailure` also when a page that
+    ///   must not be stored cannot be fetched, and no page of the window was received. `StorageError` when the storage
+    ///   fails. `CancellationError` when the caller's task is cancelled while such a page is fetched.
     func run(
         refreshesPageOne: Bool, _ read: @escaping @Sendable () async throws -> ItemWindow<Value>?
     ) async throws -> Ending {

@@ -21,8 +21,8 @@ struct WindowReader<Value: Sendable>: Sendable {
     }
 
     /// Returns the items of the list at `range`. Returns nil when no item of the list is stored, or when the list
-    /// belongs to another owner (R45).
-    /// - Parameter source: the source of the reader.
+    /// belongs to another credential (R45).
+    /// - Parameter source: the source that must accept the list (`PageSource.authorize`).
     func window(
         of list: QueryKey, _ range: Range<Int>, for source: any PageSource
     ) async throws(StorageError) -> ItemWindow<Value>? {
@@ -58,7 +58,7 @@ struct WindowReader<Value: Sendable>: Sendable {
         case window(ItemWindow<Value>)
         /// No such query exists.
         case gone
-        /// The query is another list, or belongs to another owner.
+        /// The query is another list, or belongs to another credential.
         case another
     }
 
