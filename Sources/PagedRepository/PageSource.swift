@@ -116,7 +116,7 @@ public enum PageAnswer: Hashable, Sendable {
     case notFound
 }
 
-/// The items of an answer, and what came with them.
+/// A page as the origin returned it: its items, and the total, cursor, validator and lifetime of the same answer.
 public struct FetchedPage: Hashable, Sendable {
     /// The items, as the origin sent them.
     public var content: PageContent

@@ -13,8 +13,8 @@ public enum SyncEvent: Hashable, Sendable {
     /// The origin forbids storing this page. `offset` is the position of its first item. The page is delivered with
     /// this event only.
     case notStored(offset: Int, FetchedPage)
-    /// A page could not be fetched. `nextAttemptAt` is the time of the next attempt; `nil` means that no automatic
-    /// retry follows.
+    /// A page could not be fetched. `nextAttemptAt` is the time of the next attempt, by the run's clock; `nil` means
+    /// that no automatic retry follows.
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
     /// The run sends no request before this time.
     case waiting(until: Timestamp)

@@ -286,7 +286,7 @@ public struct SyncReport: Hashable, Sendable {
         self.duration = duration
     }
 
-    /// The time of the earliest scheduled retry. `nil` means that no retry is scheduled.
+    /// The time of the earliest scheduled retry, by the storage's clock (R52). `nil` means that no retry is scheduled.
     public var nextAttemptAt: Timestamp? { failures.compactMap(\.nextAttemptAt).min() }
 
     /// The ledger entries of failing pages, earliest next attempt first.

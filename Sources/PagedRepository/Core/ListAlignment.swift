@@ -138,7 +138,7 @@ struct AnchoredInterval: Equatable {
     /// Whether the stretch has no held item that could be lost.
     var holdsNothing: Bool { held.reduce(0) { $0 + $1.count } == moved.count }
 
-    /// Whether its length explains it: as long as before, less the items that moved out.
+    /// Whether the stretch counts as unchanged by its length: as long as before, less the items that moved out of it.
     var isUnchanged: Bool { !isOpen && seen.isEmpty && cached.count - moved.count == origin.count }
 
     var isUnknown: Bool { !holdsNothing && !isUnchanged && !(unseen.isEmpty && !isOpen) }

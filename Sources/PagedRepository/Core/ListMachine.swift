@@ -169,11 +169,13 @@ struct ListMachine: Equatable {
     /// Records that the storage failed before any work could start.
     mutating func storageFailed(_ now: ListFailure) { headFailure = now }
 
-    /// Records that the storage has been read again. Its earlier failure is over, unless that failure ended some work.
+    /// Records that the storage has been read again. An earlier failure of the storage is over, unless it ended the
+    /// load of a next page.
     mutating func storageWasRead() { if headFailure?.kind == .storage { headFailure = nil } }
 
-    /// Records that another writer has failed to fetch a page of this list. `nil` means that no failure is recorded any
-    /// more. The recorded failure of this list's own work is not shown twice, nor before its time.
+    /// Records that another writer has failed to fetch a page of this list. `nil` means that the ledger has no such
+    /// failure any more. A failure that equals one of this list's own work is ignored, because the machine shows that
+    /// one itself.
     mutating func failedElsewhere(_ now: ListFailure?) {
         // The ledger keeps the class and the message of a failure, and not all its details.
         let isOwn = [headFailure, nextFailure, silentFailure].contains { own in

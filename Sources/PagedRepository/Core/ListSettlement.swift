@@ -10,7 +10,7 @@ enum ListSettlement: Equatable {
     case window(end: Int, total: Int?)
     /// The total is not the number of items.
     case miscounted(total: Int, end: Int)
-    /// Every position is held. Page one may have to confirm it.
+    /// Every position is held. Page one is requested once more unless `isConfirmed` is true.
     case whole(isConfirmed: Bool)
 }
 

@@ -12,7 +12,7 @@ struct PositionWalk: Equatable {
         var offset: Int
         /// The number of its first items that are the last received ones, in their order.
         var repeated: Int
-        /// Whether it has items, and all of them were received before, none of them as the last ones.
+        /// Whether it has items, all of them were received before, and it does not begin with the last received ones.
         var isKnown: Bool
     }
 
@@ -88,11 +88,12 @@ struct PositionWalk: Equatable {
         return page
     }
 
-    /// Whether page one counts another number of items than the list. Page one itself may be the same then.
+    /// Whether the exact total of page one differs from the total of the list. The items of page one can be unchanged
+    /// all the same.
     func countsOtherwise(than total: ListTotal) -> Bool { headTotal.exactCount.map { $0 != total.count } ?? false }
 
-    /// Whether page one counts as many items as the list. A total that counts hidden items still shows whether the list
-    /// has grown.
+    /// Whether the exact total of page one equals the total of the list. A total that counts hidden items still shows
+    /// whether the list has grown.
     func countsAlike(_ total: ListTotal) -> Bool { headTotal.exactCount.map { $0 == total.count } ?? false }
 
     /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.

@@ -95,7 +95,7 @@ struct RunLeases {
         if ledger.contains(where: { $0.offset == 0 }) { keepsHead = false }
     }
 
-    /// Records that the next answer for this position has arrived, so that its lease is no longer kept.
+    /// Records that an answer for this position has arrived, so that its lease is no longer kept.
     mutating func answered(_ place: Int) { if place == keptPlace { keptPlace = nil } }
 
     /// Returns the ledger edits that release all leases, and forgets them.

@@ -35,7 +35,8 @@ struct SpanPlace {
 
     // MARK: Answers with items
 
-    /// Returns where the list ends according to the answer, unless a total says otherwise.
+    /// Returns the end of the list according to the answer. Returns nil when the answer shows no end, or an exact total
+    /// contradicts it.
     func end(of page: FetchedPage, _ belief: ListBelief) -> Int? {
         guard case .end(let position) = ending(of: page, belief), total == nil || total == position else { return nil }
         return position

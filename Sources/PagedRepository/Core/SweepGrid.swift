@@ -24,7 +24,12 @@ struct SweepGrid: Equatable {
         return max(0, position - overlap)..<position + step
     }
 
-    /// Returns the next requests, all at once. If the total is not passed yet, no position is greater than it.
+    /// Returns the next requests, which can be in flight together. While `position` is not behind the total, no further
+    /// request begins behind the total.
+    /// - Parameters:
+    ///   - position: all positions before this one have been verified.
+    ///   - most: the most requests to return.
+    ///   - total: the exact total. `nil` means unknown.
     func questions(from position: Int, most: Int, total: Int?) -> [Range<Int>] {
         let positions = (0..<most).map { position + $0 * step }
         guard let total, total >= position else { return positions.map(question) }

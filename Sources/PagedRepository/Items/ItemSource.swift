@@ -23,14 +23,15 @@ import Synchronization
 /// an id that is created while decoding, such as `let id = UUID()`, every refresh finds a different list.
 ///
 /// **Errors.** A closure throws a `FetchFailure` to state the error and whether a retry can help (R27). The status
-/// codes 400, 404 and 416 for an offset mean that the position lies beyond the end (R24). A `DecodingError` is
-/// permanent. Any other error counts as a transport failure and is retried, also a `CancellationError` that the closure
-/// throws without being cancelled.
+/// codes 400, 404 and 416 for an offset mean that the position lies beyond the end, unless the total counts it (R24). A
+/// `DecodingError` is permanent. Any other error counts as a transport failure and is retried, also a
+/// `CancellationError` that the closure throws without being cancelled.
 ///
-/// **Calls on the list.** A closure must not load the list that called it: such a call fails at once. A detached task hides
-/// this, so a closure that awaits one with such a call waits for itself, until `timeLimit`.
+/// **Calls on the list.** A closure must not load the list that called it: such a call fails at once. The check does
+/// not cover detached tasks. A closure that awaits a detached task with such a call waits for itself, until
+/// `timeLimit`.
 public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSource {
-    /// The answer of a paging style.
+    /// A page and the cursor of the next page, as a paging style returns them.
     struct Handover: Sendable {
         var page: ItemPage<Value>
         /// The cursor of the next page. `nil` at the end, and for offsets.

@@ -19,8 +19,8 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var end: Int?
     /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?
-    /// When page one was last validated, from which the list's age counts (R12). `nil` means that page one was
-    /// never fetched.
+    /// When page one was last validated, by the storage's clock (R52). The list's age counts from this time (R12).
+    /// `nil` means that page one was never fetched.
     public var validatedAt: Timestamp?
     /// How long the origin calls the list fresh. `nil` means that the origin does not say. `FreshnessPolicy` decides
     /// how the value counts.

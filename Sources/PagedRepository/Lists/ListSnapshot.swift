@@ -50,7 +50,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var pagesLoaded: Int
     /// Whether more items follow, or may follow, after `items`.
     public var hasMore: Bool
-    /// When page one was last validated. `nil` means that page one was never fetched (R11).
+    /// When page one was last validated, by the storage's clock (R52). `nil` means that page one was never fetched
+    /// (R11).
     public var validatedAt: Timestamp?
     /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?

@@ -95,7 +95,7 @@ extension ListController: WatchedList {
         if let failure = machine.shownFailure { events.send(.failed(failure)) }
     }
 
-    /// Handles a purge by another caller. A removal by a holder of this list reports itself.
+    /// Handles a purge by another caller. A removal through this object sends its own event; see `removals`.
     private func wasPurged() async {
         guard removals == 0 else { return }
         showNothing()

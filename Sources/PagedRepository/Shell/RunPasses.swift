@@ -1,6 +1,6 @@
 import PageModel
 
-/// The passes of a run: page one, then all missing positions, until the list stands still.
+/// The passes of a run: page one, then all missing positions, until a pass finds no further change.
 extension SyncRun {
     /// Fetches page one, then the missing positions. Starts again with page one when the list moved meanwhile. A pass
     /// that stores new items is progress. At most `options.restarts` consecutive passes may have none.
@@ -138,7 +138,8 @@ extension SyncRun {
         return [target]
     }
 
-    /// Returns the fetches for missing positions, without those that were requested in vain.
+    /// Returns the fetches for missing positions, without those that the ledger suppresses (R33), and without those
+    /// that earlier answers have shown to be useless.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let suppressed = suppressedPlaces(of: list)
         let overlap = min(options.overlap, source.largestOverlap ?? .max)

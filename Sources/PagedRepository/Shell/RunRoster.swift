@@ -12,9 +12,9 @@ final class RunRoster: Sendable {
         var ending = Ending.own
     }
 
-    /// What has ended a run.
+    /// Why a run has ended.
     enum Ending: Sendable {
-        /// The run itself.
+        /// The run has ended by itself.
         case own
         /// A reset of its list, after which the list may begin again.
         case restarted
