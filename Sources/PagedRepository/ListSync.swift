@@ -39,7 +39,8 @@ public struct ListSync: Sendable {
     }
 
     /// Runs once. A failing origin is reported in the result and not thrown. Cancelling the task stops the run within
-    /// one request and keeps all pages fetched so far. `SyncReport.wasCancelled` is then true.
+    /// one request and keeps all pages fetched so far. `SyncReport.wasCancelled` is then true, unless the work was
+    /// already done.
     ///
     /// - Parameter progress: called in order, from one task at a time.
     /// - Throws: `StorageError` when the storage fails.

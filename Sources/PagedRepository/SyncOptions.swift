@@ -56,7 +56,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// items stay as they were (R14), and do not count as validated.
     public var storesDespiteNoStore = false
     /// Whether the ledger records the text of errors that are no `FetchFailure`, in one line of at most 200 characters.
-    /// Such a text may contain user data. Otherwise the ledger records the name of the error's type. Defaults to false.
+    /// Such a text may contain user data. Otherwise the ledger records the name of the error's type. A `DecodingError`
+    /// is always recorded with its coding path, and without any value. Defaults to false.
     public var recordsErrorText = false
     /// Whether the run reads all stored bytes of the list, before it fetches and when it ends, and fetches damaged
     /// pages again. Defaults to false.

@@ -10,7 +10,7 @@ struct ChainPlace {
     var list: ListOutline
     /// The kind of work that sent the request.
     var phase = RunPhase.loading
-    /// Whether a loop of an earlier run counts. A sweep counts anew.
+    /// Whether a loop that an earlier run has found counts. A sweep ignores such loops.
     var remembersLoops = true
     /// The number of consecutive pages without new items that are a loop (R24).
     var loopGuard: Int

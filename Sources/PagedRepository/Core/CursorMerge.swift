@@ -45,8 +45,8 @@ struct CursorMerge: Equatable {
             hasMet = true
             return
         }
-        // Only an item shows where the cached list continues. A cursor may name a position, so an equal one shows no
-        // item.
+        // Only an item shows where the cached list continues. A cursor may name a position, so an equal cursor does not
+        // prove that the same item follows.
         let last = anchors.last
         hasMet = last != nil && observed.places.last??.position == last?.cached
         // The answer's items behind the last anchor fill the positions that are not held.

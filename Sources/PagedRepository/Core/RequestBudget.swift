@@ -47,7 +47,8 @@ struct RequestBudget: Equatable {
 
     private let limits: Limits
     private(set) var inFlight = 0
-    /// The time until the bucket is full again. Each request adds one interval.
+    /// The time until the bucket is full again, so that `burst` requests may go at once. Each request adds one
+    /// interval.
     private var debt = Duration.zero
     /// The remaining pause that the origin requested.
     private var quiet = Duration.zero

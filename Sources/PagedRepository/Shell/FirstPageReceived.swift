@@ -160,7 +160,7 @@ extension SyncRun {
         // A different count is no change if the known total is an estimate. The newest count is the best estimate.
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
-            // The end is looked at when the origin counts fewer items than before.
+            // The end is checked when the origin counts fewer items than before.
             if count < known, access.supportsRandomAccess { pass.check.isDue = true }
         }
         var end = end(of: page)

@@ -162,7 +162,7 @@ extension ListController {
                 isLoaded: content.isLoaded,
                 isAtEnd: content.isAtEnd && !isForgotten && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
-        // A removal under way may fail. The list then is what it was.
+        // A removal under way can fail and leave the list as it is. So `hasMore` changes only after the removal.
         if isForgotten, removals == 0 { snapshot.hasMore = false }
         snapshot.activity =
             switch machine.work {

@@ -246,7 +246,7 @@ actor ListController<Value: Sendable> {
     /// Removes the list from this object and from the storage.
     func reset() async throws {
         let removal = supersede()
-        // A removal for good waits for this one, whose pin would otherwise return after it.
+        // A removal for good waits for this reset. Otherwise the reset could pin the list again after that removal.
         let entry = context.runs.enter(key)
         defer { context.runs.leave(entry) }
         do {

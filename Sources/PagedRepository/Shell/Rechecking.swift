@@ -165,7 +165,7 @@ extension SyncRun {
     private func verifyEveryPage(because page: PageSummary) {
         warn("items from \(page.offset) on changed although page one did not; checking every page")
         options.work = .sweep
-        // Background work starts no sweep of its own accord. This one has a reason.
+        // Background work starts no sweep. This sweep is an exception, because a check has found a changed page.
         passes.sweep.isBegun = true
         belief.drift.asksUnconditionally = true
         readExtent = .whole

@@ -190,7 +190,8 @@ extension SyncRun {
         leases.drop(0)
     }
 
-    /// The total of the page one whose changes are not found yet, for the message of a failure. Nothing else stores it.
+    /// The total of the page one whose changes are not found yet, for the message of a failure. Only this message keeps
+    /// the total.
     private var newTotal: String {
         guard let work = reconciliation, let total = work.page.total.count, total != work.list.record.total.count else {
             return ""

@@ -9,8 +9,8 @@ final class RepositoryContext<Value: Sendable>: Sendable {
     let clock: any SyncClock
     let jitter: @Sendable () -> Double
     let logger: Logger
-    /// The query ids that were found for keys. An id is never used for another query, so its content is this list or no
-    /// list.
+    /// The query ids that were found for keys. The storage never uses an id for another query, so a read by a cached id
+    /// returns this list or nil.
     let queries: BoundedCache<QueryKey, QueryID>
     /// Runs tasks that no caller waits for. `nil` means the default executor. A simulation uses its own.
     let executor: (any TaskExecutor)?

@@ -14,7 +14,7 @@ final class RunStorage {
         (self.base, self.report) = (base, report)
     }
 
-    /// Reads the outline again when it is needed next, because time has passed.
+    /// Discards the last outline. The next use reads it again.
     func expire() { known = nil }
 
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await base.query(key) }

@@ -182,7 +182,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         if snapshot.isVoid {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         } else if snapshot.end == 0 {
-            // Nothing of an earlier list is left once the origin has confirmed that the list is empty.
+            // Once the origin has confirmed that the list is empty, items of earlier generations are not shown.
             (snapshot.segments, snapshot.unusable) = ([], [])
         }
         snapshot.freshness = list.freshness(policy, now: list.readAt)

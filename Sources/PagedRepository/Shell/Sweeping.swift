@@ -9,7 +9,7 @@ extension SyncRun {
     /// Sweeps from where the last sweep stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        // Otherwise two processes that continue each other's sweep would never stop.
+        // Background work starts no sweep. Otherwise two processes that continue each other's sweep would never stop.
         guard list.record.sweep != nil || passes.sweep.isBegun || !options.onlyFinishesSweeps else { return .drained }
         passes.sweep.isBegun = true
         passes.sweep.isRecorded = list.record.sweep != nil

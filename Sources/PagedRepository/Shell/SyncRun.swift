@@ -53,7 +53,7 @@ final class SyncRun {
         start = RunStart(at: clock.now())
         leases = RunLeases(
             owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)), now: start.at)
-        // A sweep requests page one itself.
+        // A sweep verifies page one, too, so the request has no validator.
         belief.drift.asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
             FetchQueue.Limits(

@@ -20,7 +20,7 @@ struct HiddenBelief: Equatable {
     var walk = PositionWalk()
     /// The positions of answers that had fewer items than a page, although the list continues behind them.
     private var shortPlaces: Set<Int> = []
-    /// These answers, by position.
+    /// The last short answer at a position, so that the same answer again is recognised.
     private var shortAnswers: [Int: ShortAnswer] = [:]
     /// The requests of short answers behind which nothing had arrived yet, by the position behind the answer.
     private var undecided: [Int: FetchTarget] = [:]
@@ -70,7 +70,7 @@ struct HiddenBelief: Equatable {
     ///
     /// Hidden items move all items of an answer by the same distance. A list that repeats single ids (R25) does not.
     /// - Parameter shifts: how far behind its stored place each known item of the answer arrived.
-    /// - Returns: whether there were so many that the origin's positions do not count the returned items.
+    /// - Returns: whether there were enough such answers to show that the origin's positions count hidden items, too.
     mutating func observe(shifts: [Int], isIrregular: Bool) -> Bool {
         guard let first = shifts.first, shifts.allSatisfy({ $0 > 0 }),
             isIrregular || shifts.count > 1 && shifts.allSatisfy({ $0 == first })

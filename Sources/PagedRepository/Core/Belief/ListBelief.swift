@@ -44,7 +44,7 @@ struct PageOneBelief: Equatable {
     var total = ListTotal.unknown
     /// The keys of its items in the last answer.
     var received: [UInt64] = []
-    /// Its items in the last answer that was stored or confirmed from the whole list.
+    /// Its items in the last answer that was stored, or that validated the stored page one.
     private(set) var settled: [ItemIdentity] = []
     /// Keys that it repeated in its last answer (R25).
     private var repeated: Set<UInt64> = []

@@ -13,7 +13,7 @@ struct RepeatBelief: Equatable {
         var count = 0
         /// The hash of the item that arrived last.
         var content: UInt64 = 0
-        /// The number of last arrivals with that same content.
+        /// The number of consecutive arrivals, up to the last one, with the hash `content`.
         var alike = 0
     }
 
