@@ -34,8 +34,8 @@ extension ChangeSet {
         case rearranged(ListDifference)
         /// These positions are no longer held and became a gap. No other position moved.
         case dropped(Range<Int>)
-        /// The origin confirmed the items held at these positions (R6). No item changed; their age did, or the evidence
-        /// of their seams.
+        /// The origin reported the held items at these positions as unchanged (R6). Only their age changed, or the
+        /// evidence of their seams.
         case confirmed(Range<Int>)
         /// The items at these positions no longer count as held. They stay readable until they are replaced.
         case markedStale(Range<Int>)
@@ -49,7 +49,7 @@ extension ChangeSet {
         case total(ListTotal)
         /// The end of the list changed. `nil` means that the list is open again (R24).
         case end(Int?)
-        /// The origin confirmed the head: the age of the list starts again.
+        /// Page one was validated: the age of the list starts again.
         case validated
         /// The fetch records at these offsets changed.
         case ledger([Int])
@@ -72,8 +72,9 @@ extension ChangeSet {
 }
 
 extension ChangeSet.Change {
-    /// Whether readers of the list can see the change, so that the list gets another `ContentVersion` (R51). Only
-    /// changes to fetch records are invisible.
+    /// Whether the change, as a part of a commit, gives the list another `ContentVersion`, because readers of the list
+    /// can see it (R51). Only changes to fetch records do not. A call that sets or removes a pin leaves the version
+    /// unchanged by its own rule.
     package var isSeenByReaders: Bool {
         if case .ledger = self { false } else { true }
     }

@@ -94,8 +94,11 @@ public final class ChangeBroadcaster: Sendable {
         deliver(sets.lazy.map { (query: $0.query, notice: .changed($0)) })
     }
 
-    /// Notifies the observers of queries in these columns that they may have changed. Observers of all queries receive
-    /// a notice about `known`.
+    /// Notifies observers that another process may have changed the queries in these columns.
+    /// - Parameters:
+    ///   - known: the queries in these columns, as far as the caller knows them. The notice to the observers of all
+    ///     queries names them.
+    ///   - columns: the columns with changes.
     public func publishElsewhere(known: [QueryID], columns: Set<Int>) {
         let (observed, observesAll) = state.withLock { state in
             state.audience.changed(columns: columns)

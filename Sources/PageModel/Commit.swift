@@ -46,9 +46,11 @@ public struct CommitPlan: Hashable, Sendable {
         return before.count != count && !edits.contains(.validated)
     }
 
-    /// Whether page one was requested after the list was invalidated. An invalidation time in the future comes from a
-    /// clock that was set back since (R29). It is ignored, because no answer would ever be newer.
-    /// - Parameter grantedAt: the storage's time of the grant; `nil` when it is not known.
+    /// Whether page one was requested after the list was invalidated. An invalidation in the future comes from a clock
+    /// that was set back since (R29). Every known request then counts as later than the invalidation, because the list
+    /// would otherwise stay invalidated.
+    /// - Parameter grantedAt: the storage's time at which it granted the lease of the request. `nil` means that the
+    ///   storage does not know it, and the result is false.
     package static func isAsked(_ grantedAt: Timestamp?, since invalidatedAt: Timestamp, now: Timestamp) -> Bool {
         guard let grantedAt else { return false }
         return invalidatedAt <= grantedAt || invalidatedAt > now
@@ -117,17 +119,17 @@ public enum ListEdit: Hashable, Sendable {
     case setEnd(Int?)
     /// Sets the end of the origin's result window. `nil` means that no window is known.
     case setResultWindow(Int?)
-    /// Notes that the origin confirmed the head now, so that the age of the list starts again. The list is no longer
+    /// Records that page one was validated now, so that the age of the list starts again. The list is no longer
     /// invalidated if page one was requested after the invalidation: see `CommitPlan.requestLease`.
     case validated
-    /// Marks the list as invalidated: it is stale until page one has been fetched again. The time of its last
-    /// confirmation stays unchanged.
+    /// Marks the list as invalidated: it is stale until page one has been fetched again. `QueryRecord.validatedAt`
+    /// stays unchanged.
     case invalidated
     /// Sets how long the origin calls page one fresh, clamped to 0 and a year. `nil` means that the origin does not
     /// say.
     case setFreshFor(Duration?)
-    /// Sets whether ids may repeat in this list (R25). R5 is not enforced while they may. The storage refuses `false`
-    /// with `CommitOutcome.duplicates` if an id is held twice.
+    /// Sets whether ids may repeat in this list (R25). While they may, the storage accepts pages with an id that is
+    /// held already. The storage refuses `false` with `CommitOutcome.duplicates` if an id is held twice (R5).
     case setAllowsDuplicates(Bool)
     /// Sets the progress of the running sweep. `nil` means that the sweep is over (R31).
     case setSweep(SweepProgress?)
@@ -155,14 +157,15 @@ public enum PageMerging {
     /// The largest size of a joined page in items, so that a splice never rewrites much: 128.
     public static let largest = 128
 
-    /// Whether a page is joined with the page after it.
+    /// Whether `left` is joined with the page `right` after it. The pages have to be neighbours of one generation, and
+    /// one of them has to be small.
     public static func shouldJoin(_ left: PageSummary, _ right: PageSummary) -> Bool {
         guard left.count > 0, right.count > 0, left.range.upperBound == right.offset,
             left.generation == right.generation,
             left.count < minimum || right.count < minimum, left.count + right.count <= largest
         else { return false }
-        // A page with a validator stays alone, so that the cheap refresh of page one keeps working. A join must not
-        // lose the cursor to the next page.
+        // A joined page has no validator. Page one keeps its validator, so that a refresh can still be answered with
+        // "not modified". A join must not lose the cursor to the next page.
         return left.validator == nil && (left.cursorOut == nil || right.cursorOut != nil)
     }
 }

@@ -39,7 +39,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
     public var failureClass: Class
     /// Whether a retry can succeed (R27). A source may classify its own failures.
     public var isRetryable: Bool
-    /// The HTTP status of the answer; `nil` when there was no answer.
+    /// The HTTP status of the answer. `nil` when no answer arrived, or when the source reports no status with the
+    /// failure.
     public var httpStatus: Int?
     /// A message of one short line. It never contains secrets or item data. Line breaks become spaces.
     public var message: String { didSet { message = FetchFailure.line(message) } }
@@ -64,7 +65,13 @@ public struct FetchFailure: Error, Hashable, Sendable {
         return text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// Returns the failure for an HTTP status, classified by R27.
+    /// Returns the failure for an HTTP status. The statuses 408, 425, 429 and 500 to 599 are retryable; all others are
+    /// permanent failures (R27).
+    /// - Parameters:
+    ///   - status: the status, which is not one of success.
+    ///   - retryAfter: the pause that the origin requested. It is ignored for the class `rejected`. Defaults to `nil`,
+    ///     none.
+    ///   - message: the message for people. Defaults to `nil`, a sentence with the status.
     public static func status(_ status: Int, retryAfter: Duration? = nil, message: String? = nil) -> FetchFailure {
         let text = message ?? "the origin answered \(status)"
         return switch status {

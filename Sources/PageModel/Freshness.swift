@@ -46,8 +46,9 @@ public struct FreshnessPolicy: Hashable, Sendable {
         return max(min(max(freshFor, floor), cap), .zero)
     }
 
-    /// Returns the freshness of data that the origin confirmed at `validatedAt`. Data from the future is stale (R29). A
-    /// clock that jumped back then costs one request, and does not freeze the page.
+    /// Returns the freshness of data that was last validated at `validatedAt`. Data with a `validatedAt` after `now` is
+    /// stale: a clock that jumped back costs one request, and the data does not stay fresh until the clock has caught
+    /// up (R29).
     /// - Parameters:
     ///   - validatedAt: the time when the data was last validated.
     ///   - freshFor: the lifetime that the origin reported; `nil` when it reported none. Defaults to `nil`.

@@ -1,7 +1,7 @@
 /// The changes that one commit made to the items of a list (R48).
 ///
-/// For the journal, a list consists of the positions that count as held: each has an item or none. Pages of older
-/// generations are not part of it.
+/// For the journal, only items that count as held belong to the list. Items of older generations do not, so that a
+/// position with such an item counts as a position without one.
 public struct JournalEntry: Hashable, Sendable {
     /// The version that the commit gave the list.
     public var version: ContentVersion
@@ -34,9 +34,9 @@ public enum JournalChange: Hashable, Sendable {
 
 /// Items that were deleted, inserted, moved or edited in one step.
 ///
-/// To get the new list, take the positions in `removed` out of the old list, then insert positions so that `added`
-/// names them. Items at added positions are those of `inserted`, `moved` and `edited`; the other added positions are
-/// not held. Items that only shift along with their neighbours are in none of the arrays.
+/// To get the new list, take the positions in `removed` out of the old list. Then insert the positions in `added`,
+/// counted in the new list. The items at added positions are those of `inserted`, `moved` and `edited`; the other added
+/// positions are not held. Items that only shift along with their neighbours are in none of the arrays.
 public struct JournalRearrangement: Hashable, Sendable {
     /// An item that the origin no longer has.
     public struct Deletion: Hashable, Sendable {

@@ -31,13 +31,15 @@ package struct JournalDraft: Sendable {
 
     package mutating func generationBegan() { add(.generationBegan) }
 
-    /// Gives up naming the changes: a row is damaged, or the entry would exceed the journal's bound.
+    /// Drops the changes, because a row is damaged or the entry would exceed the journal's bound. Readers then have to
+    /// read the list again.
     package mutating func beginAnew() {
         beginsAnew = true
         changes = []
     }
 
-    /// Whether pages of this size are read for the entry. If they are too large, readers have to read the list again.
+    /// Returns whether the caller has to read pages of this size for the entry. If they are too large, the changes are
+    /// dropped, and readers have to read the list again.
     package mutating func takesIn(bytes: Int) -> Bool {
         if bytes > max(bound.bytes, JournalDraft.mostRead) { beginAnew() }
         return !beginsAnew
@@ -142,7 +144,8 @@ extension JournalRearrangement {
         }
     }
 
-    /// Returns for each new item the index of an old item with the same identity. Each old item is matched once.
+    /// Returns for each new item the index of an old item with the same key, or `nil` without one. Each old item is
+    /// matched once.
     private static func partners(of new: [Candidate], among old: [Candidate]) -> [Int?] {
         guard !new.isEmpty, !old.isEmpty else { return Array(repeating: nil, count: new.count) }
         var places: [UInt64: [Int]] = [:]
@@ -152,7 +155,8 @@ extension JournalRearrangement {
         return new.map { places[$0.identity.key]?.popLast() }
     }
 
-    /// Returns which new items keep their place among their neighbours: as many as possible in each slot.
+    /// Returns for each new item whether it keeps its place among its neighbours. In each slot, as many items as
+    /// possible do.
     private static func staying(_ new: [Candidate], _ old: [Candidate], _ partners: [Int?]) -> [Bool] {
         var staying = [Bool](repeating: false, count: new.count)
         let paired = new.indices.filter { index in partners[index].map { old[$0].slot == new[index].slot } ?? false }

@@ -36,7 +36,7 @@ public struct LeaseOwner: Hashable, Sendable {
 public struct Lease: Hashable, Sendable {
     /// 0-based position of the page's first item at the time of the grant.
     public var offset: Int
-    /// The token that ends, renews or fails this lease.
+    /// The token by which a `LedgerEdit` names this lease.
     public var token: LeaseToken
 
     /// A lease of this page.
@@ -78,6 +78,7 @@ public struct LeaseRequest: Hashable, Sendable {
 /// The leases that a ``LeaseRequest`` obtained.
 public struct LeaseGrant: Hashable, Sendable {
     /// The granted pages, in the order of the request. Each page that is left out is in flight under a living owner.
+    /// Empty when the query has been purged.
     public var leases: [Lease]
     /// The storage's time of the grant. Not part of equality.
     public var grantedAt: Timestamp

@@ -3,9 +3,10 @@
 public struct ListState: Hashable, Sendable {
     /// The record of the list as a whole.
     public var record: QueryRecord
-    /// A summary of the held positions; `nil` when only the pages themselves show them.
+    /// A summary of the held positions. `nil` when the storage keeps none, because the list has more than 64 segments
+    /// or was damaged; `PageStorage.outline(of:)` then shows the pages.
     public var holdings: ListHoldings?
-    /// The page that counts as held and starts with the first item; `nil` when there is none.
+    /// The held page at position 0; `nil` when there is none.
     public var pageOne: PageOne?
     /// Ledger entries of failing pages, by offset; `nil` when there are more than ``mostFailures``.
     public var failures: [LedgerEntry]?

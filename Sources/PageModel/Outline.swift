@@ -53,8 +53,8 @@ public struct ListOutline: Hashable, Sendable {
         return Coverage(pages.lazy.filter { $0.generation == generation }.map(\.range))
     }
 
-    /// The best known length of the list: its end, else the origin's total but at least the held positions, else the
-    /// held positions.
+    /// The best known length of the list. That is its end if the end is known. Otherwise it is the larger of the
+    /// origin's total and the position after the last held item. Without a total it is that position alone.
     public var length: Int {
         record.end ?? record.total.count.map { max($0, coverage.segments.last?.upperBound ?? 0) }
             ?? coverage.segments.last?.upperBound ?? 0
@@ -66,7 +66,8 @@ public struct ListOutline: Hashable, Sendable {
         coverage.gaps(below: length)
     }
 
-    /// Whether every position of the list is held and the end is known.
+    /// Whether every position of the list is held, and its end is known or its total is exact. False before the first
+    /// answer for page one, and when the origin's result window cuts the list off.
     public var isComplete: Bool {
         (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
             && !record.isCutOff
@@ -84,7 +85,7 @@ public struct ListOutline: Hashable, Sendable {
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }
 
-    /// The held share of the list, 0…1; `nil` when its length is unknown.
+    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }
         return length == 0 ? 1 : min(1, Double(coverage.count) / Double(length))
@@ -110,7 +111,8 @@ public struct ListOutline: Hashable, Sendable {
         }
     }
 
-    /// Ledger entries of failing pages, ordered by their next attempt, soonest first.
+    /// Ledger entries of failing pages, ordered by their next attempt, soonest first. Entries without a next attempt
+    /// come last.
     public var failures: [LedgerEntry] {
         ledger.filter(\.state.isFailure).sorted {
             ($0.nextAttemptAt?.milliseconds ?? .max, $0.offset) < ($1.nextAttemptAt?.milliseconds ?? .max, $1.offset)
@@ -196,7 +198,7 @@ public struct ListWindow: Hashable, Sendable {
 public struct QuerySummary: Hashable, Sendable {
     /// The list without its items.
     public var outline: ListOutline
-    /// Bytes of the stored payloads and page records.
+    /// Bytes of all stored items, including their layout.
     public var bytes: Int
 
     /// Creates a summary.

@@ -2,7 +2,7 @@
 public enum Evidence: String, Hashable, Sendable {
     /// One answer of the origin, or an overlap of answers, showed the two items side by side.
     case verified
-    /// The order was concluded from a shift, an offset or a continuation alone.
+    /// The order was concluded from a shift, a position or a cursor alone.
     case inferred
 }
 

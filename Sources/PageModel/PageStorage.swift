@@ -1,8 +1,8 @@
-/// The port to the place where pages are stored. It is small on purpose: all other code depends on this protocol alone,
-/// so that an in-memory or remote store can replace the SQLite file.
+/// The port that the repository stores pages through. The repository depends on this protocol alone, so that an
+/// in-memory or remote store can replace the SQLite file.
 ///
 /// Every read and every write is one transaction, except `evict`, which uses one for each portion. No transaction is
-/// open during a request to an origin (R3). A storage on a server waits for that server.
+/// open during a request to an origin (R3).
 ///
 /// Every stored time is the storage's own (R52). Callers pass durations. Each read that returns times also returns the
 /// storage's time of the read, for comparison.
@@ -133,7 +133,8 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every write does.
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport
 
-    /// Exempts a query from eviction, or ends the exemption (R40). The call is ignored for a purged query.
+    /// Pins a query, or removes its pin. Eviction skips a pinned query (R40), and background work keeps its list
+    /// complete and fresh. The call is ignored for a purged query.
     /// - Throws: `StorageError`, as every write does.
     func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError)
 
@@ -269,7 +270,7 @@ public struct PurgeReport: Hashable, Sendable {
 }
 
 extension PageStorage {
-    /// Exempts the list with this key from eviction (R40), so that background work keeps the list up to date. An
+    /// Pins the list with this key: eviction skips the list (R40), and background work keeps it complete and fresh. An
     /// unknown list is registered first.
     /// - Returns: the pinned query.
     @discardableResult

@@ -78,9 +78,10 @@ public struct QueryID: Hashable, Sendable {
 /// The state of a list that a plan was made for (R4). The version of the content that a read returned is a
 /// `ContentVersion`.
 public struct ListVersion: Hashable, Sendable {
-    /// The number of the list's generation: 1 at first, one higher when a refresh finds another list (R19).
+    /// The number of the list's generation: 1 at first, one higher each time a refresh has to read the list from the
+    /// start (R19).
     public var generation: Int
-    /// The number of commits in this generation that moved, marked as stale or truncated positions.
+    /// The number of commits in this generation that moved positions, removed them or marked them as stale.
     public var revision: Int
 
     /// A version. The generation only grows; the revision starts at 0 in each generation.
@@ -104,13 +105,13 @@ public struct ListExtent: Hashable, Sendable {
     }
 }
 
-/// The store's knowledge about a query as a whole.
+/// The stored record of a query: everything about its list except pages and fetch records.
 public struct QueryRecord: Hashable, Sendable {
     /// The store's number for the query.
     public var id: QueryID
     /// The identity of the list at its origin.
     public var key: QueryKey
-    /// The list's generation, and how often positions have moved in it (R4).
+    /// The list's generation and revision, which a commit plan names (R4).
     public var version: ListVersion
     /// The total that the origin reports.
     public var total: ListTotal
@@ -126,8 +127,8 @@ public struct QueryRecord: Hashable, Sendable {
     public var freshFor: Duration?
     /// The time when the query was registered.
     public var createdAt: Timestamp
-    /// Whether ids of the list repeat at the origin. R5 is not enforced while they do (R25). A sweep that finds no
-    /// repeated id resets it.
+    /// Whether ids of the list repeat at the origin (R25). While this is true, the storage accepts pages with an id
+    /// that is held already. A sweep that finds no repeated id resets it.
     public var allowsDuplicates: Bool
     /// The origin's paging style, in one word for people; empty until it is known.
     public var paging: String
@@ -136,7 +137,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var source: String
     /// The progress of the running sweep; `nil` when none is running.
     public var sweep: SweepProgress?
-    /// Whether the query is exempt from eviction (R40).
+    /// Whether the query is pinned: exempt from eviction (R40), and kept complete and fresh by background work.
     public var isPinned: Bool
     /// The end of the origin's result window: it returns no items from this position on, although it counts more. `nil`
     /// means that no window is known.
@@ -172,7 +173,8 @@ public struct QueryRecord: Hashable, Sendable {
     /// The list's length according to the origin.
     public var extent: ListExtent { ListExtent(total: total, end: end) }
 
-    /// Whether the origin counts more items than its result window lets it return, or gives no exact count.
+    /// Whether the origin's result window cuts the list off: the origin counts more items than the window lets it
+    /// return, or gives no exact count. False when no window is known.
     public var isCutOff: Bool {
         guard let resultWindow else { return false }
         return resultWindow < total.exactCount ?? .max

@@ -160,7 +160,7 @@ public struct ListDifference: Hashable, Sendable {
     public init(_ rearrangement: Rearrangement) {
         var position = 0
         var taken = 0
-        // An item keeps its place if it was removed just before the next kept stretch.
+        // An item keeps its place if its old position lies between the kept pieces before and after its new position.
         var sources: Set<Int> = []
         let bounds = rearrangement.pieces.compactMap { if case .kept(let range) = $0 { range } else { nil } }
         var next = 0

@@ -10,7 +10,8 @@ public enum ListTotal: Hashable, Sendable {
     /// The largest accepted total: 2^53, the largest integer that all JSON readers represent alike (R44).
     public static let largest = 1 << 53
 
-    /// No real list is as long as this, 2^50. A claim from here on is an estimate at best, and shifts no list (R44).
+    /// The smallest number that is not accepted as an exact total: 2^50. No real list is that long. As an estimate such
+    /// a number shifts no list (R44).
     static let incredible = 1 << 50
 
     /// The total for a number that an origin claims. Negative numbers become `unknown`. Numbers from 2^50 on become
@@ -31,7 +32,8 @@ public enum ListTotal: Hashable, Sendable {
         }
     }
 
-    /// The number, if it is exact and can serve as a check digit (R17); otherwise `nil`.
+    /// The number if it is exact; otherwise `nil`. Only an exact total can confirm that page one explains all changes
+    /// of the list (R17).
     public var exactCount: Int? {
         if case .exact(let count) = self { count } else { nil }
     }

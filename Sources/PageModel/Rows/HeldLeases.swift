@@ -1,5 +1,5 @@
-/// The leases that a session has granted and that have not ended. A heartbeat renews these rows without a search
-/// (Decision 0009).
+/// The leases that a session has granted and that have not ended. A heartbeat finds their ledger rows by offset,
+/// without a search for the owner (Decision 0009).
 ///
 /// The store decides which leases are held. An outdated entry renews no lease.
 package struct HeldLeases {

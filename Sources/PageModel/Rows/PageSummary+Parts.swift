@@ -1,4 +1,4 @@
-// Pages that a commit makes from other pages. Every storage on disk cuts and joins alike.
+// Pages that a commit makes from other pages. Every storage on disk splits and joins pages with these functions.
 extension PageSummary {
     /// Splits the page into its items before `index` and the items from there on. Neither half is the answer to a request,
     /// so that neither has a validator (R1). Each half keeps the cursor at its outer end. The fingerprints are those of the

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Collects the bodies of pages that were read since the last note (R40).
+/// Collects which pages were read, by the ids of their bodies, until the storage writes down the time of these reads.
+/// Eviction removes the pages first that were read longest ago (R40).
 ///
 /// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
 package final class ReadLog<Body: Hashable & Sendable>: Sendable {
@@ -11,7 +12,7 @@ package final class ReadLog<Body: Hashable & Sendable>: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The shortest time between two notes. A read is stamped with the time of the note that follows it.
+    /// The shortest time between two writes of read times. A read gets the time of the write that follows it.
     private static var interval: Duration { .seconds(60) }
     /// The largest number of remembered bodies. Further reads are not recorded, which makes the order coarser but keeps
     /// memory bounded.
@@ -28,11 +29,12 @@ package final class ReadLog<Body: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Returns the bodies to note and the time of the note, and empties the log. Returns nil when no note is due or no
-    /// body was read.
+    /// Returns the bodies that were read and the read time to write for them, and empties the log. Returns nil when no
+    /// write is due or no body was read.
     /// - Parameters:
-    ///   - moment: the current time. `nil` makes the note due, at the latest time known.
-    ///   - force: whether the note is due regardless of the interval. Defaults to false.
+    ///   - moment: the current time. With `nil` the write is due, and the read time is the latest moment of an earlier
+    ///     call.
+    ///   - force: whether the write is due regardless of the interval. Defaults to false.
     package func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Body>, at: Timestamp)? {
         state.withLock { state in
             if let moment { state.latest = max(state.latest, moment) }
