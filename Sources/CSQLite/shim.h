@@ -11,10 +11,10 @@ static inline int pagecache_db_config(sqlite3 *db, int option, int value) {
     return sqlite3_db_config(db, option, value, (int *)0);
 }
 
-/// "The bytes outlive the call that steps the statement": nothing is copied.
+/// For bytes that stay valid until the statement was stepped and reset: SQLite copies nothing.
 static inline sqlite3_destructor_type pagecache_static(void) { return SQLITE_STATIC; }
 
-/// "The bytes are gone when bind returns": SQLite takes a copy.
+/// For bytes that may be gone when the call that binds them returns: SQLite copies them.
 static inline sqlite3_destructor_type pagecache_transient(void) { return SQLITE_TRANSIENT; }
 
 #endif
