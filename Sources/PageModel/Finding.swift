@@ -76,8 +76,8 @@ public struct RepairReport: Hashable, Sendable {
     public var pagesDropped = 0
     /// The number of queries that were removed because their names were damaged, or belonged to another query.
     public var queriesDropped = 0
-    /// The number of rebuilt records, item hashes, journals and holdings. Each cleanup of orphans, of impossible
-    /// tallies and read times, or of the records of migrations adds one.
+    /// The number of rebuilt records, item hashes, journals and holdings. Each cleanup adds one: of orphans, of tallies,
+    /// read times and token counts out of range, and of the records of migrations.
     public var repaired = 0
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
     /// `nil` means that the file was repaired in place.

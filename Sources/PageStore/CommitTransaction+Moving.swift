@@ -27,8 +27,8 @@ extension CommitTransaction {
             out += try takeOut(range)
             try LedgerTable.takeOut(range, query: query, in: connection)
         }
-        // No stretch may be moved onto one that has not moved yet. Stretches that move back are moved last to first,
-        // stretches that move forward first to last.
+        // No stretch may be moved onto one that has not moved yet. Stretches that move towards the end are moved last
+        // to first, and stretches that move towards the head first to last.
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
             let isWhole = try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)

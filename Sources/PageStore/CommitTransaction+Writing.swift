@@ -5,6 +5,8 @@ extension CommitTransaction {
     /// Stores a page where the list holds no page of the current generation.
     /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it
     ///   to the journal.
+    /// - Returns: `nil` when the page is stored, or was held with the same items already; otherwise the refusal.
+    /// - Throws: `invalidPlan` for an offset out of range.
     mutating func write(_ page: PageWrite, quietly: Bool = false) throws(StorageError) -> CommitOutcome? {
         guard page.offset >= 0, page.offset <= ListTotal.largest - page.content.count else {
             throw StorageError(.invalidPlan, "the offset \(page.offset) of a page is out of range")
@@ -20,7 +22,7 @@ extension CommitTransaction {
         for row in there {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
-                // Another commit has stored this page already. Only its age and its cursors are updated (R6).
+                // Another commit has stored this page already, so its items stay (R6).
                 if held.offset == page.offset, try holds(row, page.content, fingerprint) {
                     try agree(row, with: page)
                     return nil
@@ -71,7 +73,8 @@ extension CommitTransaction {
         try LedgerTable.dropFailures(in: page.range, query: query, in: connection)
     }
 
-    /// Refreshes the age, the validator and the cursors of a held page that has the same items as the fetched one.
+    /// Updates the age, the validator and the cursors of a held page that has the same items as the fetched one. The
+    /// seam before the page becomes verified if the fetched page verifies it.
     private mutating func agree(_ row: PageRow, with page: PageWrite) throws(StorageError) {
         var row = row
         row.summary.validatedAt = now
@@ -131,7 +134,7 @@ extension CommitTransaction {
 
     /// Returns whether a page holds one of these items, and not only an item with an equal hash.
     private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
-        // Damaged bytes cannot be compared. The page is then treated as a match, and is fetched again.
+        // Damaged bytes cannot be compared, so the page counts as a match.
         guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
         return content.sharesItems(with: stored)
     }

@@ -14,7 +14,8 @@ struct CommitTransaction {
     private var tail: JournalTail?
     /// The holdings of the list, updated with each row. `nil` means that they are not known.
     var holdings: ListHoldings?
-    /// True once positions have moved. The revision then rises by one, however many edits moved positions.
+    /// True once an edit has moved positions, removed them or marked them as stale. The revision then rises by one,
+    /// however many edits did so.
     var moved = false
     /// The leases granted at the end of the commit. `nil` when the caller requested none.
     private var grant: LeaseGrant?
@@ -222,7 +223,8 @@ struct CommitTransaction {
         }
     }
 
-    /// Gives up naming the changes, because a damaged row was deleted, and its positions are not known.
+    /// Discards the changes for the journal, the holdings, and the list's entries in the index of items, because a
+    /// damaged row was deleted and its positions are not known. Readers then have to read the list again.
     mutating func losesTrack() {
         journal.beginAnew()
         holdings = nil
@@ -276,7 +278,8 @@ struct CommitTransaction {
         holdings?.remove(row.summary.range, isHeld: row.summary.generation == record.version.generation)
     }
 
-    /// Recounts the holdings from the pages of the list, if the plan settles page one or the end.
+    /// Recounts the holdings from the pages of the list, if the plan validates page one or sets the end. Other plans
+    /// leave unknown holdings unknown, because a recount reads all page records.
     private mutating func recount() throws(StorageError) {
         let isSettled = plan.edits.contains { edit in
             switch edit {

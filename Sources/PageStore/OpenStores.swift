@@ -75,7 +75,7 @@ enum OpenStores {
                 entries[file]?.companions[suffix] = companion
                 found.append((path + suffix, companion))
             }
-            // Only the first connection fills it, because it is given up if that fails.
+            // Only the first connection fills the shared memory. That connection is given up if the disk has no room.
             if fillingSharedMemory, entries[file]?.isSharedMemoryFilled == false {
                 entries[file]?.sharedMemory = try StoreFile.fillSharedMemory(path)
                 entries[file]?.isSharedMemoryFilled = true

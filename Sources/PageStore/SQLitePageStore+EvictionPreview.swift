@@ -4,7 +4,7 @@ public import PageModel
 extension SQLitePageStore {
     /// Returns what `evict` would remove now, without removing anything.
     ///
-    /// Works for a store that is open for reading only, too. Reads of this process that are not stored yet are not
+    /// Works for a store that is open for reading only, too. Read times of this process that are not stored yet are not
     /// considered (R40).
     /// - Parameters:
     ///   - budget: the bounds to keep.

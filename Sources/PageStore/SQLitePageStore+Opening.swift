@@ -11,8 +11,8 @@ extension SQLitePageStore {
     ///   - options: the settings. Defaults to `Options()`.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the system's clock.
     ///   - stamps: the generator of version stamps (R51). Defaults to the system's random numbers.
-    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`,
-    ///   `foreignLog`, `moved`, `damaged`, `inputOutput`, `full` or `busy`.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `danglingLink`, `permission`, `notAStore`,
+    ///   `newerSchema`, `strayFile`, `foreignLog`, `moved`, `damaged`, `inputOutput`, `full` or `busy`.
     public static func open(
         at path: String, mode: Mode = .createIfMissing, options: Options = Options(),
         clock: any StorageClock = SystemStorageClock(),

@@ -25,8 +25,8 @@ extension SQLitePageStore {
         /// The longest time that one transaction may compute before it throws `tookTooLong`. A damaged or crafted file
         /// could otherwise keep a statement running forever (R46). More than 0. Defaults to 60 seconds.
         public var timeLimit: Duration = .seconds(60)
-        /// The size of the journal of changes that is kept for each list (R48). Defaults to 1 MiB per list. Entries
-        /// younger than ten minutes are not pruned.
+        /// The bound of the journal of each list's changes (R48). Defaults to 1 MiB per list. Entries younger than ten
+        /// minutes are kept beyond the bound.
         public var journal = JournalBound()
         /// The name of the SQLite VFS to use. `nil` means the default one. Tests inject faults with it.
         package var fileSystem: String?

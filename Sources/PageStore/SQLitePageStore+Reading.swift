@@ -69,8 +69,8 @@ extension SQLitePageStore {
         return try await read { reading throws(StorageError) in try reading.list(of: query, reading: choose) }
     }
 
-    /// Reads a stored list in pieces, all of them in one transaction (R2), on the caller's thread. The memory is that of
-    /// one piece. Each piece has the time limit of a read.
+    /// Reads a stored list in pieces, all of them in one transaction (R2), on the caller's thread. Only one piece is in
+    /// memory at a time. Each piece has the time limit of a read. For a purged query, `next` is not called.
     /// - Parameters:
     ///   - query: the query of the list.
     ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the

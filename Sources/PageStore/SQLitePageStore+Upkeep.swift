@@ -48,7 +48,8 @@ extension SQLitePageStore {
         }
     }
 
-    /// Returns whether every page of the file with rows can be read. Reads each of them once, and no items.
+    /// Returns whether SQLite can read every page of the file that holds keys of rows. Reads each such page once, and
+    /// no items.
     /// - Throws: `StorageError`, as every read does. An unreadable page makes the result false, and is not thrown.
     public func isReadable() async throws(StorageError) -> Bool {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }

@@ -90,8 +90,8 @@ extension SQLitePageStore {
             return try await recreate(removing: queries, because: error)
         }
         guard report.isDiskFull else { return report }
-        // Emptying the file would also remove a query that was registered since. This look keeps the store open in that
-        // case. The other one excludes all commits.
+        // Emptying the file would also remove a query that was registered since the deletion. This check keeps the
+        // store open in that case. `Recreation.empty` repeats the check while it excludes all commits.
         let isEmpty = try? await read { reading throws(StorageError) in
             try QueryTable.ids(in: reading.connection).isEmpty
         }

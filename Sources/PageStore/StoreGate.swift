@@ -7,7 +7,8 @@ import Darwin
 #endif
 import PageModel
 
-/// Excludes the opening of a store from creating, renaming, replacing and emptying its file.
+/// Keeps a process from opening a store while another one creates, renames, replaces or empties its file, and the
+/// reverse.
 ///
 /// A process that has opened a file but not yet locked it holds no lock. Another process could then rename the file and
 /// create a new one under its name. The first process would use the old file with the log of the new one. So a process

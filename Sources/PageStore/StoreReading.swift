@@ -67,7 +67,7 @@ struct StoreReading {
         return .list(try outline(record))
     }
 
-    /// Returns the list and the ranges of it that `choose` selects.
+    /// Returns the outline of the list, and its items at the ranges that `choose` returns.
     func list(
         of query: QueryID, reading choose: (ListOutline) -> [Range<Int>]
     ) throws(StorageError) -> ListReading? {

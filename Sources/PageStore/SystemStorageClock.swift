@@ -44,8 +44,8 @@ public struct SystemStorageClock: StorageClock {
     private static var sinceBoot: clockid_t { clockid_t(CLOCK_BOOTTIME) }
     private static let boot = bootID()
 
-    /// Returns the id of the boot, or an empty text where it cannot be read. A lease from before a restart may then end
-    /// late. The restart drops its owner's kernel lock, which ends the lease at once anyway (R30).
+    /// Returns the id of the boot, or an empty text where it cannot be read. Leases from before a restart are then not
+    /// recognised by their boot id. They still end at once, because the restart drops their owners' kernel locks (R30).
     private static func bootID() -> String {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

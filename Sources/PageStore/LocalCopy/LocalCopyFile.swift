@@ -1,6 +1,6 @@
 import PageModel
 
-/// The SQLite file of a local copy: bodies of pages by query and number, and the time of their last use.
+/// The SQLite file of a local copy: bodies of pages by query and id, and the order of their last uses.
 ///
 /// The connection holds SQLite's exclusive lock, so that no other process can open the file. Every body is compared with
 /// the checksum that the server's row has for it, so that the file needs no protection against power loss.
@@ -10,7 +10,7 @@ import PageModel
 final class LocalCopyFile {
     /// "pgcl", in the header of every local copy.
     static let applicationID: UInt32 = 0x7067_636c
-    /// Another format is removed and created again.
+    /// The format of the file. A file of another format is removed and created again.
     private static let format: Int64 = 1
     /// The bytes that a row takes besides its body, with its entries in the indexes.
     private static let overhead = 160
@@ -83,13 +83,13 @@ final class LocalCopyFile {
 
     /// Takes SQLite's exclusive lock. Makes an empty file a local copy, and checks the mark of another one.
     ///
-    /// The mark is in the header of the file since its creation. SQLite does not read a file without it, because
-    /// reading alone can merge a log or undo a journal. Such a file is never reported as `damaged`, so it is never
-    /// removed.
+    /// The mark is in the header of a local copy since its creation. This function does not let SQLite read a file
+    /// without the mark, because reading alone can merge a log or undo a journal. A file without the mark is never
+    /// reported as `damaged`, so it is never removed.
     private static func makeOrCheck(_ connection: Connection) throws(StorageError) {
         let isForeign = StorageError(.notAStore, "\(connection.path) is not a local copy of a store")
-        // The word begins with the application id. A log next to a file that is too short for a header may be that of the
-        // copy whose place the file has taken.
+        // The word begins with the application id. It is nil for a file that is too short for a header. A log next to
+        // such a file may belong to a local copy that the file has replaced.
         let isMarked = connection.bytesOfFile(at: 68).map { $0 >> 32 == UInt64(applicationID) }
         guard isMarked ?? (connection.sizeOfFile == 0) else { throw isForeign }
         do throws(StorageError) {
@@ -166,7 +166,8 @@ final class LocalCopyFile {
 
     // MARK: Writing
 
-    /// Stores bodies, and removes the least recently used ones beyond the bound.
+    /// Stores bodies, and removes the least recently used ones beyond the bound. Bodies larger than a quarter of the
+    /// bound are not stored.
     /// - Parameter pages: rows of the server with the items that were read with them.
     func store(_ pages: [(row: PageRow, content: PageContent)], of query: QueryID) throws(StorageError) {
         let fitting = pages.filter { $0.row.bytes <= bound / 4 }
@@ -256,7 +257,8 @@ final class LocalCopyFile {
         try readSizes()
     }
 
-    /// Copies the log into the file, and cuts it to no bytes. No other connection can be in the way.
+    /// Copies the log into the file, and truncates it to zero bytes. No other connection can block this, because the
+    /// file is locked exclusively.
     private func emptyLog() throws(StorageError) {
         try connection.pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in
             guard row.int64(0) == 0 else { throw StorageError(.busy, "the log of \(connection.path) is in use") }

@@ -64,8 +64,8 @@ package final class LocalPageCopy: Sendable {
 
     // MARK: Reading
 
-    /// Returns the items of pages, with nil for each page whose items are missing. Returns nil if the read would have to
-    /// wait.
+    /// Returns the items of pages, with nil for each page whose items are missing. Returns nil instead of an array if
+    /// the read would have to wait, or the pages have more than 256 items.
     package func contentsAtOnce(of rows: [PageRow], in query: QueryID) -> [PageContent?]? {
         guard LocalPageCopy.mayReadAtOnce, rows.reduce(0, { $0 + $1.summary.count }) <= LocalPageCopy.brief else {
             return nil
@@ -93,7 +93,8 @@ package final class LocalPageCopy: Sendable {
 
     // MARK: Writing
 
-    /// Stores bodies that were read from the server, later. Drops them while too many wait.
+    /// Stores bodies that were read from the server, and returns before they are stored. Drops them if more than 16 MiB
+    /// of bodies would then wait to be stored.
     package func store(_ pages: [(row: PageRow, content: PageContent)], of query: QueryID) {
         let bytes = pages.reduce(0) { $0 + $1.row.bytes }
         guard !pages.isEmpty, pending.load(ordering: .relaxed) + bytes <= LocalPageCopy.mostPending else { return }
@@ -108,7 +109,7 @@ package final class LocalPageCopy: Sendable {
         }
     }
 
-    /// Waits until all stores that were requested are done. For tests and measurements.
+    /// Waits until the bodies of all earlier calls of `store` are stored or dropped. For tests and measurements.
     package func settle() async {
         while pending.load(ordering: .relaxed) > 0 { await Task.yield() }
     }
@@ -129,7 +130,7 @@ package final class LocalPageCopy: Sendable {
         do throws(StorageError) {
             try file.purge(numbers)
         } catch {
-            // Purged bytes must not stay, so that the whole file is removed.
+            // Purged bytes must not stay. The code `damaged` makes the caller remove the whole file.
             throw StorageError(.damaged, "purged bytes could not be overwritten", cause: error)
         }
     }
@@ -215,7 +216,7 @@ package final class LocalPageCopy: Sendable {
     private func failed(_ error: StorageError, _ now: UInt64) {
         switch error.code {
         case .full:
-            // What the file holds can still be read.
+            // The bodies in the file can still be read.
             fullUntil = now + LocalPageCopy.pause
         case .damaged:
             // A damaged copy is useless, and another one is made at the next use. Only this object has the file open.

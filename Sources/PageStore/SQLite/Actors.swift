@@ -2,8 +2,8 @@ import Dispatch
 import PageModel
 import Synchronization
 
-/// Owns the connection that writes. Asynchronous callers use a queue of its own, so that blocking C code never runs on
-/// Swift's cooperative pool.
+/// Owns the connection that writes. Asynchronous callers run on a queue that belongs to this actor, so that blocking C
+/// code never runs on Swift's cooperative pool.
 ///
 /// Mutable state: the session, under a mutex. A thread that may block takes the mutex directly and needs no queue.
 actor WriterActor {

@@ -41,9 +41,9 @@ extension Connection {
     /// Commits the first page of the database, unchanged.
     /// - Parameter cuttingLog: whether the log file is cut off after that page, if this commit restarts the log
     ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
-    /// - Returns: whether the log file holds nothing of what it held before, provided that this commit restarted the
-    ///   log. SQLite does not report a failed truncation. The file then keeps its size, unless later commits have
-    ///   overwritten all of it.
+    /// - Returns: whether the earlier contents of the log file are gone, provided that this commit restarted the log.
+    ///   The size of the file shows that: it changed, or it was no larger than one page before. SQLite does not report
+    ///   a failed truncation, which leaves the size unchanged.
     @discardableResult
     func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) -> Bool {
         var size = 0

@@ -12,10 +12,11 @@ import Darwin
 /// Merges the write-ahead log into the database file, and does so only under the write lock.
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one restarts it
-/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge first reads the header of the old log, then the log
-/// restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each commit
-/// holds the write lock. So this type first takes the write lock on a second connection. No process can then restart
-/// the log before the merge has ended. This uses only SQLite's public interface, and works with each version of SQLite.
+/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). In that case the merge reads the header of the old log, and the
+/// log restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each
+/// commit holds the write lock. So this type first takes the write lock on a second connection. No process can then
+/// restart the log before the merge has ended. This uses only SQLite's public interface, and works with each version of
+/// SQLite.
 ///
 /// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
 /// Recovery after a crash holds all locks. No other connection runs at either moment. Automatic merges are off (`PRAGMA
@@ -30,8 +31,8 @@ final class LogMerger {
     private var schedule: MergeSchedule
     /// The number of pages in the log after the last commit of this connection. 0 before the first commit.
     private var pages = 0
-    /// Whether the session has a log that it has not handled yet. The first commit sets it, and so does each commit
-    /// that restarts the log.
+    /// Whether the session still has to record the owner of the log (`LogOwner`). The first commit sets this, and so
+    /// does each commit that restarts the log.
     var isNew = false
     /// The number of commits of this type. Each of them may follow a commit of another connection.
     private(set) var commits = 0
@@ -80,7 +81,8 @@ final class LogMerger {
         }
     }
 
-    /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
+    /// The longest time for which a commit retries the restart of the log while readers use it. It is longer than
+    /// reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
     private static let readerPatience = Duration.milliseconds(50)
 
     /// Merges the pages of the log that no reader still needs, under the write lock.

@@ -11,7 +11,8 @@ import Darwin
 
 /// Connections that read, opened on demand. A read runs on the calling thread, on the first free connection.
 ///
-/// State: the next connection to wait for, and the number of guests, each an atomic. A mutex guards each connection.
+/// State: two atomics, the next connection to wait for, and the number of reads on threads of Swift's cooperative pool.
+/// A mutex guards each connection.
 final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)

@@ -2,9 +2,9 @@ import PageModel
 
 /// The writing connection, and the state that is kept between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens and the
-/// granted leases. Further the list of the last commit, the pending change sets, and the file's stamp with the time of
-/// its last check. All of it belongs to the thread that holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens, the
+/// granted leases, the list of the last commit, the pending change sets, and the file's stamp with the time of its last
+/// check. All of it belongs to the thread that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -208,11 +208,12 @@ final class Session {
 
     // MARK: Purged bytes
 
-    /// Schedules the end of a purge that was just committed. Commits try again until the purge is finished.
+    /// Schedules the emptying of the log after a purge was committed. Later commits retry until the log holds no purged
+    /// bytes.
     func purgeIsCommitted() { emptyingAfter = (1, 1) }
 
-    /// Empties the log after a purge, also after one that an earlier process left unfinished. Then deletes the tasks
-    /// that were there before.
+    /// Empties the log after a purge, also after one that an earlier process left unfinished. Then deletes the tasks of
+    /// `UpkeepTable` that were stored when the call began.
     /// - Returns: whether the log is free of purged bytes.
     @discardableResult
     func finishPurges(isUrgent: Bool) throws(StorageError) -> Bool {

@@ -5,7 +5,7 @@ enum TransactionKind {
     /// A read transaction, which sees one commit of the store (R2).
     case read
     /// A write transaction. It takes the lock at once, so that the busy budget applies. A read transaction that starts
-    /// to write would fail whatever the budget.
+    /// to write can fail without waiting, because another connection has committed since it began.
     case write
 
     fileprivate var begin: SQL { self == .read ? TransactionKind.beginRead : TransactionKind.beginWrite }

@@ -80,7 +80,8 @@ final class WriteTurns {
         schedule.begin(at: Watchdog.now(), after: 0)
     }
 
-    /// Waits where no process takes turns: 50 µs at first, then twice as long each time, up to 5 ms.
+    /// Waits before the next attempt to take a lock, regardless of turns: 50 µs at first, then twice as long each time,
+    /// up to 5 ms.
     static func pause(attempt: Int) {
         usleep(min(look << UInt32(min(attempt, 7)), 5_000))
     }
@@ -120,8 +121,8 @@ struct TurnSchedule: Equatable {
     func isOver(at now: UInt64) -> Bool { now &- began >= length }
 
     /// Begins a turn.
-    /// - Parameter waited: how long the next process was let in. A full turn means that it may be stopped, so this turn
-    ///   is longer.
+    /// - Parameter waited: how long this process waited for the next one to take the lock. If it waited for a full
+    ///   turn, the next process may be stopped, so this turn is longer.
     mutating func begin(at now: UInt64, after waited: UInt64) {
         length = waited < TurnSchedule.turn ? TurnSchedule.turn : min(length * 2, TurnSchedule.longest)
         began = now

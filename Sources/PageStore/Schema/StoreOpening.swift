@@ -44,7 +44,7 @@ enum StoreOpening {
         return connection
     }
 
-    /// Opens the connection that holds the write lock during merges. It writes nothing. The writer must have been
+    /// Opens the connection that holds the write lock during merges. It changes no rows. The writer must have been
     /// opened before.
     static func openLocker(
         _ path: String, _ identity: FileIdentity, options: SQLitePageStore.Options

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Rows of `ledger`: the fetch record of every page that was ever attempted (R26).
+/// Rows of `ledger`: the fetch records of pages (R26).
 enum LedgerTable {
     // MARK: Reading
 

@@ -3,8 +3,8 @@ import PageModel
 /// The names of queries in the records and in the index of names.
 ///
 /// `name_hash` binds a name to an id. The index holds the hash, too, so a name can be read where its record is damaged.
-/// A record adopts pages only under a name that is bound to its id. The pages of any other id may belong to another
-/// list.
+/// A repair keeps the pages of a damaged record only if a name is bound to the record's id. Without such a name, the
+/// pages may belong to another list.
 enum QueryNames {
     private static let columns = "SELECT id, scope, key, name_hash FROM query"
     // Each scan runs in both directions, because an unreadable page ends a scan.

@@ -3,9 +3,9 @@ import PageModel
 /// Moves rows whose offset is part of their primary key.
 ///
 /// SQLite checks uniqueness row by row. A row moved in place would collide with a neighbour that has not moved yet. So
-/// rows are copied to a scratch table, deleted, and inserted at their new offsets. That is half the work of moving them
-/// twice (measured in Documentation/Decisions/0002). The rows are moved in portions, from the end that has room, so
-/// memory stays bounded.
+/// rows are copied to a scratch table, deleted, and inserted at their new offsets. That is half the work of moving
+/// every row in place to a temporary offset, and from there to its new one (measured in Documentation/Decisions/0002).
+/// The rows are moved in portions, from the end that has room, so memory stays bounded.
 struct Shift {
     private static let portion = 8_192
 

@@ -22,8 +22,8 @@ enum Purge {
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
-    /// The largest size of the rest of a store that a purge rewrites. That takes half a second and as much memory, and
-    /// other writers wait.
+    /// The largest size of the remaining data for which a purge rewrites the file. A rewrite of that size takes half a
+    /// second and as much memory, and other writers wait meanwhile.
     private static let mostBytesRewritten = 64 << 20
 
     /// Removes queries, overwrites their bytes in the file, rewrites the file, and empties the log.
@@ -88,8 +88,8 @@ enum Purge {
         }
     }
 
-    /// Returns whether a file that is rewritten from its rows holds everything that a repair can use. A repair reads
-    /// around damage, and finds the names of damaged and lost records in the index of names.
+    /// Returns whether rewriting the file from its rows loses nothing that a repair could use. A repair reads around
+    /// damage, and finds the names of damaged and lost records in the index of names.
     private static func isWhole(_ connection: Connection) throws(StorageError) -> Bool {
         var isWhole = true
         try connection.pragma("quick_check(1)") { row throws(StorageError) in

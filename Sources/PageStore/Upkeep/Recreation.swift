@@ -22,8 +22,8 @@ enum Recreation {
         return bytes
     }
 
-    /// Looks at the rows of a store, empties its file, and fills it again. No commit comes between the look and the
-    /// emptying, and no store is opened before the file is filled. Close the store before.
+    /// Reads rows of a store with `look`, empties its file, and fills it again. No process commits between reading and
+    /// emptying, and none opens the store before the file is filled. Close the store before.
     /// - Parameters:
     ///   - look: reads the rows. Returns `nil` to leave the file as it is. Its connection excludes all others.
     ///   - fill: makes the empty file a store again, with the result of `look`.

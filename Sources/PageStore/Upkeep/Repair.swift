@@ -8,8 +8,8 @@ struct Repair {
     private var queriesDropped = 0
     private var repaired = 0
     private var changes: [QueryID: [ChangeSet.Change]] = [:]
-    /// The changes for the journal of each list. Where more than positions were lost, the journal restarts and readers
-    /// must read the list again.
+    /// The changes for the journal of each list. Where the lost positions are not known, or the record was rebuilt, the
+    /// journal restarts and readers must read the list again.
     private var journals: [QueryID: JournalDraft] = [:]
 
     private var connection: Connection { session.connection }
@@ -155,8 +155,8 @@ struct Repair {
         repaired += 1
     }
 
-    /// Rebuilds a record from its name and the pages of its list. No other value of a damaged record is kept, because the
-    /// checksum does not tell which one is wrong. The next sync learns them again.
+    /// Rebuilds a record from its name and the pages of its list. No other value of a damaged record is kept, because
+    /// the checksum does not tell which one is wrong. The next sync determines these values again.
     /// - Parameters:
     ///   - query: the damaged record.
     ///   - name: the name that is bound to its id.

@@ -84,8 +84,8 @@ struct SalvagedRows {
         try new.run(SalvagedRows.raiseSequence, .int(last))
     }
 
-    /// Copies the count of tokens, because a token is never issued twice (R30). Where the count cannot be read, it
-    /// continues from a random number beyond all regular first ones.
+    /// Copies the count of tokens, because a token is never issued twice (R30). Where the count cannot be read, the new
+    /// one is a random number, greater than those with which a count starts.
     private func copyTokens() throws(StorageError) {
         let count = try orNil { () throws(StorageError) in try CounterTable.count(in: old) }
         guard let count else { return try CounterTable.set(CounterTable.beyond(), in: new) }

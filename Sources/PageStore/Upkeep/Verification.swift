@@ -23,7 +23,7 @@ struct Verification {
         var queries: [ChecksummedQuery] = []
         /// Names that are bound to the ids of damaged or lost records.
         var names: [QueryID: QueryKey] = [:]
-        /// The ids among them whose records are lost.
+        /// The ids in `names` whose records are lost.
         var lost: [QueryID] = []
         /// Records with the name of another record, which is kept.
         var namesakes: [QueryID] = []

@@ -21,7 +21,8 @@ enum Orphans {
     static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
 }
 
-/// Unsealed rows with impossible numbers. No decision depends on them, so a repair deletes them.
+/// Rows without a seal whose numbers are out of range. A repair deletes them. No decision depends on tallies and read
+/// times, and a missing count of tokens starts again at a random number.
 enum ImpossibleNotes {
     private static let tally =
         ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received", "since_counter"]
