@@ -81,10 +81,11 @@ public struct ListVersion: Hashable, Sendable {
     /// The number of the list's generation: 1 at first, one higher each time a refresh has to read the list from the
     /// start (R19).
     public var generation: Int
-    /// The number of commits in this generation that moved positions, removed them or marked them as stale.
+    /// A number that grows with each commit in this generation that moves positions, removes them or marks them as
+    /// stale. Each storage decides by how much.
     public var revision: Int
 
-    /// A version. The generation only grows; the revision starts at 0 in each generation.
+    /// A version. The generation only grows, and so does the revision within one generation.
     public init(generation: Int, revision: Int) {
         self.generation = generation
         self.revision = revision
