@@ -31,7 +31,7 @@ static inline const char *pagecache_severity(const PGresult *result) {
     return PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 }
 
-/// The function of the server that reported it.
+/// The function of the server that reported the error or the notice.
 static inline const char *pagecache_function(const PGresult *result) {
     return PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
 }
