@@ -2,8 +2,8 @@
 import PageModel
 
 extension PostgreSQLPageStore {
-    /// Reads a stored list in pieces, all of them in one transaction at the server (R2). The memory is that of one piece.
-    /// The local copy is not used.
+    /// Reads a stored list in pieces, all of them in one transaction at the server (R2). Only one piece is in memory at
+    /// a time. The local copy is not used. For a purged query, `next` is not called.
     /// - Parameters:
     ///   - query: the query of the list.
     ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the

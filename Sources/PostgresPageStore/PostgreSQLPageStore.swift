@@ -78,12 +78,12 @@ extension PostgreSQLPageStore {
         /// `unavailable` (R42). More than 0. Defaults to 5 seconds.
         public var busyBudget: Duration = .seconds(5)
         /// The longest time of a call that reads or writes a whole list or a whole store. More than 0. Defaults to 60
-        /// seconds.
+        /// seconds. `verify` and `repair` may take a day.
         public var timeLimit: Duration = .seconds(60)
         /// The failures that a commit survives. Defaults to `normal`.
         public var durability: Durability = .normal
-        /// The size of the journal of changes that is kept for each list (R48). Defaults to 1 MiB per list. Entries
-        /// younger than ten minutes are not pruned.
+        /// The bound of the journal of each list's changes (R48). Defaults to 1 MiB per list. Entries younger than ten
+        /// minutes are kept beyond the bound.
         public var journal = JournalBound()
         /// The time after which the leases of a replica that gave no sign of life are void. The replica renews its row
         /// every third of it. 3 seconds or more. Defaults to 30 seconds.
@@ -116,9 +116,9 @@ extension PostgreSQLPageStore {
 
     /// Settings of a copy of the pages that were read from the server, in a file of this machine.
     ///
-    /// The copy is a cache. The server decides what a list holds, and a page is served from the copy only if the server's
-    /// row of the page has its checksum. The file can be removed at any time. It belongs to one open store: a second
-    /// one with the same path goes without a copy. Its mode is 0600.
+    /// The copy is a cache. The server decides what a list holds, and a page is served from the copy only if the
+    /// server's row of the page has its checksum. The file can be removed at any time. It belongs to one open store: a
+    /// second open store with the same path uses no copy. The mode of the file is 0600.
     public struct LocalCopy: Hashable, Sendable {
         /// The path of the file. Missing directories are created.
         public var path: String

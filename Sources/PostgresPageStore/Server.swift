@@ -56,8 +56,8 @@ final class Server: Sendable {
     }
     static let readTime: Work.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
 
-    /// The storage's time of a transaction, from the result of ``time``. A clock of the caller is read after the
-    /// transaction holds its locks (R52).
+    /// The storage's time of a transaction, from the result of ``timeOfWrite`` or ``readTime``. A clock of the caller
+    /// is read after the transaction holds its locks (R52).
     func moment(_ found: Rows) -> StorageMoment {
         if let clock { return StorageMoment(clock) }
         return StorageMoment(ServerClock(now: found.first?.int64(0) ?? 0))
@@ -90,7 +90,7 @@ final class Server: Sendable {
 
     private static let snapshotOnly = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-    /// Reads from one snapshot in several steps. The first statements of `body` have to be those of its first `read`.
+    /// Reads from one snapshot in several steps. The snapshot begins with the first `read` of `body`.
     func reading<Value: Sendable>(
         _ budget: Budget = .long, _ body: (Work) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
@@ -102,7 +102,8 @@ final class Server: Sendable {
 
     // MARK: Writing
 
-    /// Writes in one implicit transaction, in one round trip. The requests must be repeatable.
+    /// Writes in one implicit transaction, in one round trip. The transaction is repeated after a conflict or a lost
+    /// connection. The requests must therefore have the same effect if they are applied twice.
     /// - Parameter isDurable: whether the transaction survives a crash of the server, whatever the options say. Defaults
     ///   to false.
     func write(
@@ -127,8 +128,9 @@ final class Server: Sendable {
 
     /// Runs `body` in a write transaction, and commits with its last statements. Repeats it after a conflict.
     /// - Parameters:
-    ///   - isDone: returns the result where an attempt whose outcome is unknown was committed, and nil where it was not.
-    ///     The attempt is then repeated. Defaults to a repetition, for transactions that may be applied twice.
+    ///   - isDone: finds out whether an attempt whose outcome is unknown was committed. Returns the result if it was,
+    ///     and nil if it was not; the attempt is then repeated. Defaults to nil: such an attempt is repeated, so that it
+    ///     must have the same effect if it is applied twice.
     ///   - body: collects the statements. It may run more than once.
     func write<Value: Sendable>(
         _ budget: Budget = .brief, isDone: (() async throws(StorageError) -> Value?)? = nil,
@@ -202,7 +204,8 @@ final class Server: Sendable {
             do throws(PostgresError) {
                 return try await body(until)
             } catch {
-                // A failed transaction of a neighbour in the same pipeline takes this one along.
+                // A transaction that another request left open in the same session, and that failed, makes this one
+                // fail, too.
                 let isTransient =
                     [.conflict, .unavailable, .unknownOutcome].contains(error.code)
                     || error.sqlstate == SQLState.inFailedTransaction

@@ -2,9 +2,10 @@
 import PageModel
 import Synchronization
 
-/// The last attempt at a commit: what shows later whether it was made, where the connection was lost.
+/// Records the last attempt at a commit. If the connection is lost, the record serves to find out whether the server
+/// has committed the attempt.
 ///
-/// State: the number of the transaction and its version, behind a mutex.
+/// State: the record, behind a mutex.
 final class CommitAttempt: Sendable {
     private struct Mark {
         var transaction: Int64?
@@ -25,8 +26,8 @@ final class CommitAttempt: Sendable {
 
     /// Returns the changes of the attempt if it was committed, and nil if it was not.
     ///
-    /// A version shows it by its stamp, also on another timeline. A commit without a new version shows it by the state of
-    /// its transaction.
+    /// If the attempt gave the list a new version, the journal shows the commit by the version's stamp, also on another
+    /// timeline of the server. Otherwise the state of the transaction shows it.
     func committed(
         _ query: QueryID, on server: Server
     ) async throws(StorageError) -> (changes: ChangeSet, moment: StorageMoment)? {

@@ -1,8 +1,8 @@
 #if PostgreSQL
 import PageModel
 
-/// The rows that a commit will probably read: a pure function of its plan, so that it can read with the same round trip that
-/// locks the list. What it leaves out is read later, with one more round trip.
+/// The rows that a commit will probably read: a pure function of its plan. The commit reads them in the round trip that
+/// locks the list. Rows that this value does not predict cost one more round trip.
 struct CommitReads: Equatable {
     /// Positions whose page rows are needed.
     var rows: [Range<Int>] = []
@@ -21,7 +21,7 @@ struct CommitReads: Equatable {
         for edit in plan.edits {
             switch edit {
             case .insertPage(let page):
-                // The row directly after them is needed, too: its seam becomes inferred.
+                // The row directly after the page is needed, too: its seam becomes inferred.
                 let place = page.offset..<page.offset.advanced(upTo: max(page.content.count, 1) + 1)
                 for range in stored(place) { add(range) }
                 keys += page.content.identities.map(\.key)
@@ -77,7 +77,7 @@ struct CommitReads: Equatable {
 }
 
 extension Int {
-    /// The number that is larger by `distance`, or the largest number.
+    /// Returns the sum of the number and `distance`, or `Int.max` when the sum is not representable.
     fileprivate func advanced(upTo distance: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(distance)
         return overflow ? .max : sum

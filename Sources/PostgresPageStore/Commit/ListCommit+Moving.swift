@@ -23,8 +23,8 @@ extension ListCommit {
             out += try await takeOut(range)
             takeOutRecords(range)
         }
-        // No stretch may be moved onto one that has not moved yet. Stretches that move back are moved last to first,
-        // stretches that move forward first to last.
+        // No stretch may be moved onto one that has not moved yet. Stretches that move towards the end are moved last
+        // to first, and stretches that move towards the head first to last.
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
             image.shift(move, revision: list.record.version.revision + step)

@@ -4,8 +4,10 @@ import PageModel
 /// Edits that write a page or confirm that a page is unchanged.
 extension ListCommit {
     /// Stores a page where the list holds no page of the current generation.
-    /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it to
-    ///   the journal.
+    /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it
+    ///   to the journal.
+    /// - Returns: `nil` when the page is stored, or was held with the same items already; otherwise the refusal.
+    /// - Throws: `invalidPlan` for an offset out of range.
     func write(_ page: PageWrite, quietly: Bool = false) async throws(StorageError) -> CommitOutcome? {
         guard page.offset >= 0, page.offset <= ListTotal.largest - page.content.count else {
             throw StorageError(.invalidPlan, "the offset \(page.offset) of a page is out of range")
@@ -18,7 +20,7 @@ extension ListCommit {
         for row in there {
             let held = row.summary
             if isHeld(row), held.count > 0 {
-                // Another commit has stored this page already. Only its age and its cursors are updated (R6).
+                // Another commit has stored this page already, so its items stay (R6).
                 guard held.offset == page.offset, try await holds(row, page.content, fingerprint) else {
                     return .duplicates([held.range])
                 }
@@ -81,7 +83,8 @@ extension ListCommit {
             [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 
-    /// Refreshes the age, the validator and the cursors of a held page that has the same items as the fetched one.
+    /// Updates the age, the validator and the cursors of a held page that has the same items as the fetched one. The
+    /// seam before the page becomes verified if the fetched page verifies it.
     private func agree(_ row: PageRow, with page: PageWrite) {
         var row = row
         row.summary.validatedAt = now
@@ -134,7 +137,7 @@ extension ListCommit {
 
     /// Returns whether a page holds one of these items, and not only an item with an equal hash.
     private func sharesItems(_ row: PageRow, with content: PageContent) async throws(StorageError) -> Bool {
-        // Damaged bytes cannot be compared. The page is then treated as a match, and is fetched again.
+        // Damaged bytes cannot be compared, so the page counts as a match.
         guard let stored = try await image.content(of: row) else { return true }
         return content.sharesItems(with: stored)
     }

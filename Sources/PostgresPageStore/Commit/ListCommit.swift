@@ -14,10 +14,12 @@ final class ListCommit {
     var changes: [ChangeSet.Change] = []
     /// The changes that the journal records (R48).
     var journal: JournalDraft
-    /// True once positions have moved. The revision then rises by `step`, however many edits moved positions.
+    /// True once an edit has moved positions, removed them or marked them as stale. The revision then rises by `step`,
+    /// however many edits did so.
     var moved = false
-    /// Random, except in tests. A failover can lose a revision. Counted by one it would come again with other positions,
-    /// and a plan of before would be applied to them (R4).
+    /// The number by which the commit raises the revision. It is random, except in tests, because a failover can lose
+    /// commits. With steps of one, a later commit could give the list a lost revision again, with other positions. A
+    /// plan made for the lost revision would then be applied to these positions (R4).
     let step: Int
     /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or it was lost.
     var grantedAt: Timestamp?
@@ -183,7 +185,8 @@ final class ListCommit {
     /// Whether readers can see the commit, so that the list gets another version (R51).
     var isVisible: Bool { changes.contains(where: \.isSeenByReaders) || list.holdings != before.holdings }
 
-    /// Recounts the holdings from the pages of the list, if the plan settles page one or the end.
+    /// Recounts unknown holdings from the pages of the list, if the plan validates page one or sets the end. Other
+    /// plans leave them unknown, because a recount reads all page records.
     func recountHoldings() async throws(StorageError) {
         let isSettled = plan.edits.contains { edit in
             switch edit {

@@ -15,7 +15,7 @@ final class ListImage {
     private var holders: [UInt64: Set<Int64>] = [:]
     /// The number of the next body.
     private(set) var nextBody: Int64
-    /// Offsets of rows whose seal does not hold. They are deleted, so that no edit builds on them.
+    /// The number of rows that were read with an invalid seal. They are deleted, so that no edit builds on them.
     private(set) var broken = 0
 
     private enum Body {
@@ -220,7 +220,7 @@ final class ListImage {
         for segment in moved { known.add(Range<Int>.shifted(segment, by: move.distance)) }
     }
 
-    /// Notes that every position in `range` is known to hold the rows of this image only.
+    /// Records that this image has all rows of the pages in `range`, so that they need not be read.
     func settle(_ range: Range<Int>) { known.add(range) }
 }
 

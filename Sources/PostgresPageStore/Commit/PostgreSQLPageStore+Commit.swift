@@ -131,7 +131,8 @@ extension PostgreSQLPageStore {
         return CommittedPlan(receipt: receipt, changes: changes, moment: moment, renewed: renewal != nil)
     }
 
-    /// Completes a commit whose connection was lost after it was made: takes the leases that it took again.
+    /// Completes a commit that was made before its connection was lost. Takes the leases of the commit once more, with
+    /// the same nonce, so that the caller learns them.
     private func completing(
         _ committed: (changes: ChangeSet, moment: StorageMoment), claiming request: LeaseRequest?, of query: QueryID,
         _ nonce: Int64
@@ -182,7 +183,7 @@ extension PostgreSQLPageStore {
         return read.row
     }
 
-    /// The request that notes reads.
+    /// The request that stores the read times of bodies.
     func note(_ reads: (bodies: Set<ReadBody>, at: Timestamp)) -> Work.Request {
         (
             AccessRow.notingAll,

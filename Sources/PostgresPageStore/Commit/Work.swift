@@ -26,7 +26,7 @@ final class Work {
 
     func add(_ sql: SQL, _ values: [Value], then: ((Rows) -> Void)? = nil) { add((sql, values), then: then) }
 
-    /// Sends the collected statements, and these. Returns the results of these.
+    /// Sends the collected statements, and `requests` after them. Returns the results of `requests`.
     func read(_ requests: [Request]) async throws(StorageError) -> [Rows] {
         let sent = pending
         pending = []

@@ -63,9 +63,10 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     var attemptLimit: Duration { targets.count > 1 ? addressLimit : addressLimit * 2 }
 
     /// Begins to connect to one host. The entries before `dbname` are defaults that the connection string overrides;
-    /// those after it override the string. libpq ignores `connect_timeout` when the caller polls, and would never leave
-    /// a host that accepts and stays silent, so that the caller tries the hosts one by one. The kernel gives up an
-    /// address after `tcp_user_timeout`. Keepalives find a peer that disappeared.
+    /// those after it override the string. libpq ignores `connect_timeout` when the caller polls, and would wait
+    /// forever for a host that accepts the connection and sends nothing. The caller therefore tries the hosts one by
+    /// one, each with a time limit. The kernel gives up an address after `tcp_user_timeout`. Keepalives find a peer
+    /// that disappeared.
     func start(target: Int) -> OpaquePointer? {
         let milliseconds = addressLimit.components.seconds * 1_000
         let keywords: [(String, String)] =

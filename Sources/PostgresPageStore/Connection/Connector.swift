@@ -3,8 +3,8 @@ import CPostgres
 
 /// A connected session of libpq. Closed with its last reference.
 ///
-/// `@unchecked` because the thread that connected gives it away when it posts it. After that only the reactor uses
-/// it, under its lock.
+/// `@unchecked` because the compiler cannot see which thread uses the session. The thread that connected stops using it
+/// when it posts the session to the reactor. After that only the reactor uses it, under its lock.
 final class SessionHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     /// Whether the session is known to be one of the server itself, and not of a pooler.
@@ -106,7 +106,8 @@ struct Connector {
         return PostgresError(isRejected ? .authentication : .unavailable, text)
     }
 
-    /// libpq has no codes for its own errors. Its messages are translated only if the program calls `setlocale`.
+    /// Parts of libpq's messages about TLS and certificates that another attempt would not avoid. libpq has no codes
+    /// for its own errors. Its messages are translated only if the program calls `setlocale`.
     private static let certificateMarks = [
         "certificate verify failed", "does not match host name", "root certificate file", "does not support SSL",
         "SSL error: tlsv", "SSL error: sslv3 alert", "incorrect server signature",

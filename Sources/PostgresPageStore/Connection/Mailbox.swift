@@ -16,8 +16,8 @@ enum Command: Sendable {
 
 /// The commands for the reactor, and the pipe that wakes it.
 ///
-/// Mutable state: the commands, whether the reactor sleeps, and the ends of the pipe, all under one mutex. The pipe
-/// dies first, when the reactor ends; later commands are refused.
+/// Mutable state: the commands, whether the reactor sleeps, and the ends of the pipe, all under one mutex. The pipe is
+/// closed when the reactor ends; later commands are refused.
 final class Mailbox: Sendable {
     private struct State {
         var commands: [Command] = []
@@ -39,7 +39,7 @@ final class Mailbox: Sendable {
     /// A new number for a request, a transaction or a subscriber.
     func nextNumber() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
 
-    /// What became of a command.
+    /// The result of delivering a command.
     enum Delivery {
         /// The reactor handles it before it sleeps.
         case delivered
@@ -94,7 +94,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Closes the pipe and returns the commands that nothing will handle.
+    /// Closes the pipe and returns the commands that the reactor has not handled.
     func end() -> [Command] {
         state.withLock { state in
             if let pipe = state.pipe {

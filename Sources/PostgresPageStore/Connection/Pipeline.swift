@@ -41,7 +41,7 @@ extension PipelineMachine {
     struct Pipeline: Sendable {
         var entries = Fifo<Entry>()
         var isFlushed = true
-        /// When the first request became the first one.
+        /// The time at which the request that is now the first one became it.
         var headSince = Duration.zero
         var cancel: Cancel?
         /// Whether the server announced that it ends the session and runs nothing more.
@@ -110,7 +110,8 @@ extension PipelineMachine {
                 cancel?.isTargetComplete = true
                 if cancel?.hasReturned == true { cancel = nil }
             }
-            // The next request was not running when it was interrupted. It may be short.
+            // The next request was not running when it was interrupted. It may be short, so it is cancelled after a
+            // delay.
             if entries.first?.isInterrupted == true { entries.first?.cancelAt = now + limits.cancelDelay }
             return actions
         }

@@ -5,8 +5,8 @@
 /// share the connection. They complete in the order in which they were sent. A failed statement aborts the rest of its
 /// own request.
 ///
-/// The machine is a value without a clock, chance or sockets. Times are durations since an origin that the caller
-/// chooses. The caller performs the returned actions in their order.
+/// The machine is a value without a clock, random numbers or sockets. Times are durations since an origin that the
+/// caller chooses. The caller performs the returned actions in their order.
 ///
 /// States and exits:
 /// - disconnected → connecting (`connect`), closed (`close`)
@@ -107,7 +107,8 @@ struct PipelineMachine: Sendable {
     /// The number of requests that were sent and are not complete.
     var load: Int { if case .live(let pipeline) = state { pipeline.entries.count } else { 0 } }
 
-    /// Whether a request may be sent now. A pending cancel request would hit it.
+    /// Whether a request may be sent now. False while a cancel request is pending, because it could hit the new
+    /// request.
     var isAccepting: Bool { if case .live(let pipeline) = state { pipeline.cancel == nil } else { false } }
 
     var isLive: Bool { if case .live = state { true } else { false } }

@@ -196,7 +196,7 @@ final class PostgresConnection {
             }
         }
         if case .sync = event, handle != nil { sent.removeFirst() }
-        // A group that began a transaction of its own and failed in it would take the next groups along.
+        // A group that began an explicit transaction and failed in it would make the next groups fail, too.
         if case .sync = event, owner == nil, let connection = handle?.pointer,
             PQtransactionStatus(connection) == PQTRANS_INERROR
         {

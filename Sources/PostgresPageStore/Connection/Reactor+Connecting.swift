@@ -3,9 +3,10 @@ import CPostgres
 
 /// Side threads: connecting and cancelling can block.
 extension Reactor {
-    /// Opens a further connection, one at a time. Returns true when a request should wait for it: opening a connection is
-    /// expected to be faster than waiting for the busy one, or a request has been running on the busy one for long.
-    /// Nobody knows how much longer, and a request that was sent behind it could not change to the new connection.
+    /// Opens a further connection, one at a time. Returns true when a request should wait for it: opening a connection
+    /// is expected to be faster than waiting for the busy one, or a request has been running on the busy one for long.
+    /// The rest of that request may take any time, and a request that was sent behind it could not change to the new
+    /// connection.
     func isGrowing(at time: Duration, beside busy: PostgresConnection?) -> Bool {
         if !connections.contains(where: \.machine.isConnecting), let gate = connectGate, gate <= time,
             let connection = connections.first(where: { $0.machine.earliestConnect != nil })

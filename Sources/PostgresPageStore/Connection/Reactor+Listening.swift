@@ -6,7 +6,8 @@ struct Subscriber {
     /// Whether the stream has received the notification that the server listens.
     var hasListened = false
 
-    /// Delivers an event. A full buffer drops its oldest events; the stream then ends with one that says so.
+    /// Delivers an event. A full buffer drops its oldest events. Then `reconnected` follows, so that the reader reads
+    /// the state again.
     func yield(_ notification: Notification) {
         if case .dropped = continuation.yield(notification) { continuation.yield(.reconnected) }
     }

@@ -153,7 +153,7 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// Carries out the consequences of the last events, and theirs, until none is left.
+    /// Carries out the outcomes of the last events, and the outcomes that follow from these, until none is left.
     private func settle(at time: Duration) {
         expireQueued(at: time)
         for connection in all where connection.machine.nextTimer.map({ $0 <= time }) == true {

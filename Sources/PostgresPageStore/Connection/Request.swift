@@ -30,7 +30,7 @@ struct TransactionID: Hashable, Sendable {
     let number: UInt64
 }
 
-/// A request in the hands of the reactor, with its results so far. Only the reactor uses it, under its lock.
+/// A request that the reactor has received, with its results so far. Only the reactor uses it, under its lock.
 final class Request {
     let submission: Submission
     let deadline: Duration

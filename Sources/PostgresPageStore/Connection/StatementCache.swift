@@ -24,7 +24,8 @@ struct StatementCache {
     /// The server keeps a plan for each name, and cannot be asked to forget one in a pipeline without a round trip.
     static let mostNames = 256
 
-    /// Named statements need a session of our own: a transaction pooler changes sessions between two requests.
+    /// Whether statements get names. Names need a session that belongs to this connection alone: a pooler in
+    /// transaction mode may run each request in another session.
     var isEnabled = false
     private var variants: [String: [Variant]] = [:]
     private var names = 0

@@ -32,7 +32,7 @@ final class LedgerEditing {
         self.work = work
     }
 
-    /// The tokens among these edits, for ``recognise(_:)``.
+    /// Selects those of the given tokens that a row holds, with the times of their grants, for ``recognise(_:)``.
     static let tokens = SQL(
         "SELECT lease_token, last_attempt_at FROM @ledger WHERE lease_token = ANY($2::bigint[]) AND query = $1")
 

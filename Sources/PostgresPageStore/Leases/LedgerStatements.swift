@@ -1,8 +1,8 @@
 #if PostgreSQL
 import PageModel
 
-/// The statements of the ledger's edits (R26, R30). The conditions on leases are part of the statements, so that an edit
-/// reads nothing before.
+/// The statements of the ledger's edits (R26, R30). The conditions on leases are part of the statements, so that no
+/// edit needs a read before it.
 ///
 /// Each statement returns the offset at which the edit applied, and no row where it applied to none.
 struct LedgerStatements {

@@ -5,12 +5,13 @@ import Synchronization
 /// The sign of life of a store object: its row of `owner`, by the server's clock (R30). When the row
 /// has expired, all leases of the store object are void.
 ///
-/// A crash of the server or a failover can bring a lease back that its owner has ended. The renewal finds such leases, and
-/// ends them at its second look.
+/// A crash of the server or a failover can bring a lease back that its owner has ended. The task that
+/// renews the row also looks for such leases, and ends those that it finds twice in a row.
 ///
-/// The renewals have a connection of their own: on a shared one they would wait behind a statement that waits for the lock of
-/// a list, while the row expires. They are never flushed, also because a commit that no standby confirms must not hold them
-/// up: a row that a crash or a failover brings back expires sooner, and no lease of a dead replica counts longer.
+/// The renewals have a connection of their own: on a shared one they would wait behind a statement that waits for the
+/// lock of a list, while the row expires. They are never flushed, so that a standby that confirms no commit cannot
+/// delay them. A crash or a failover that loses a renewal only makes the row expire sooner. No lease of a dead replica
+/// counts longer because of that.
 ///
 /// State: the leases that the object holds, the time of the last renewal, the task that renews and the suspected leases,
 /// behind mutexes; the number of grants under way. The task starts with the first lease. The connection is opened by its
@@ -53,7 +54,8 @@ final class Liveness: Sendable {
         ON CONFLICT (name) DO UPDATE SET alive_until = excluded.alive_until
         """)
     private static let ending = SQL("DELETE FROM @owner WHERE name = $1")
-    /// Rows of objects that ended without a word. An hour is beyond every lease that could still need the row.
+    /// Deletes the rows of objects that ended without a call of `end`. They expired an hour ago, so that no lease needs
+    /// them any more.
     private static let sweeping = SQL("DELETE FROM @owner WHERE alive_until < clock_timestamp() - interval '1 hour'")
 
     /// The statement that renews the row.
@@ -69,7 +71,7 @@ final class Liveness: Sendable {
         }
     }
 
-    /// Notes that the row has passed, so that the next transaction renews it.
+    /// Records that the row has expired, so that the next transaction that takes leases renews it.
     func expired() { state.withLock { $0.renewedAt = nil } }
 
     /// Notes that the renewal was committed, and keeps the row alive from now on.
@@ -109,8 +111,8 @@ final class Liveness: Sendable {
         WHERE lease_token = ANY($1::bigint[]) AND lease_process = $2
         """)
 
-    /// Ends the leases that two looks found at the server and not here. Between two looks every request for leases returns:
-    /// one that is under way at the second look puts the decision off.
+    /// Ends the leases that two calls in a row find at the server and not in `leases`. A call during a request for
+    /// leases ends none, because the leases of that request may not be in `leases` yet.
     /// - Parameter stored: the tokens of this object at the server, read before the leases here.
     func endOrphaned(_ stored: Set<Int64>) async {
         // Read before the leases, because a grant that returns between the two reads is then among them.

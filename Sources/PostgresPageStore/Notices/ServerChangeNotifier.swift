@@ -5,10 +5,11 @@ import Synchronization
 /// Announces commits. Observers of this object receive the exact changes; other replicas only learn which columns of
 /// queries may have changed (R41).
 ///
-/// A NOTIFY inside a commit takes a lock of the whole server, so that one task sends the columns after the commits, at most
-/// every 5 ms. A notice only says "look". A replica can die between a commit and its notice, so that the versions of all
-/// lists are also compared, at ten times the poll interval (`Models/notices.pml`). Where the server delivers no notices,
-/// as behind a pooler in transaction mode, they are compared at the poll interval.
+/// A NOTIFY inside a commit takes a lock of the whole server. Therefore one task sends the columns after the commits,
+/// at most every 5 ms. A notice contains no changes: its receivers read the lists of these columns again. A replica can
+/// end between a commit and its notice. Therefore the versions of all lists are also compared, at ten times the poll
+/// interval (`Models/notices.pml`). Where the server delivers no notices, as behind a pooler in transaction mode, they
+/// are compared at the poll interval.
 ///
 /// State: the columns to send, the tasks, and whether notices arrive, behind one mutex. The tasks start with the first
 /// listener or commit, and end with the object or `close`.
@@ -72,7 +73,7 @@ final class ServerChangeNotifier: Sendable {
             unsubscribe: { watch.unsubscribe($0) })
     }
 
-    /// Returns nil unless every change is announced: while notices arrive.
+    /// Returns nil unless the server delivers notices. Without them, changes of other replicas are not counted.
     func changeCount(of query: QueryID) -> UInt64? {
         listen()
         return state.withLock { $0.isDelivered && !$0.isClosed } ? hub.changeCount(of: query) : nil
@@ -196,8 +197,8 @@ final class ServerChangeNotifier: Sendable {
     private func received(_ event: Notification) async {
         switch event {
         case .listening, .reconnected:
-            // A test of the channel: the notice to oneself. Observers then read again, because earlier notices may
-            // have been missed.
+            // This object tests the channel with a notice that it receives itself. Observers then read again, because
+            // earlier notices may have been missed.
             state.withLock { $0.isDelivered = false }
             let test = "\(name) test"
             _ = try? await server.write([(ServerChangeNotifier.notify, [.text(channel), .text(test)])])

@@ -100,7 +100,8 @@ enum BodyRow {
         WHERE w.taken <= $4
         """)
 
-    /// The pages that hold one of these items. The sum keeps the planner from a scan of the list's bodies.
+    /// The pages that hold one of these items. The sum `b.query + 0` keeps the planner from scanning all bodies of the
+    /// list.
     static let holding = SQL(
         """
         SELECT \(PageRow.qualified), b.keys FROM @body AS b JOIN @page AS p ON p.query = b.query AND p.body = b.id

@@ -1,7 +1,7 @@
 #if PostgreSQL
 import PageModel
 
-/// Rows of `ledger`: the fetch record of every page that was ever attempted (R26).
+/// Rows of `ledger`: the fetch records of pages (R26).
 enum LedgerRow {
     static let columns = """
         start, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, \
@@ -71,7 +71,7 @@ enum LedgerRow {
         SELECT $1, start, 'pending', 0, $3 FROM lost WHERE start NOT IN (SELECT start FROM known)
         """)
 
-    /// Removes the record that a shift would move onto page one in flight.
+    /// Removes the record that a shift would move onto the record of page one, which stays in place.
     static let yielding = SQL(
         """
         DELETE FROM @ledger WHERE query = $1 AND start = $2 AND start > 0

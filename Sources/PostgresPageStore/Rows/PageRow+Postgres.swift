@@ -117,7 +117,7 @@ extension PageRow {
           AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         ORDER BY start
         """)
-    /// The pages in several ranges, and the next page after each. A page may come more than once.
+    /// The pages in several ranges, and the next page after each range. A page may be in the result more than once.
     static let meetingSome = SQL(
         """
         SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (

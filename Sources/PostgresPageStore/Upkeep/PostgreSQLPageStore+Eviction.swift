@@ -25,8 +25,8 @@ extension PostgreSQLPageStore {
         return (candidates, server.moment(found[0]).now)
     }
 
-    /// Returns what `evict` would remove now, without removing anything. Reads of this process that are not stored yet are
-    /// not considered (R40).
+    /// Returns what `evict` would remove now, without removing anything. Read times of this process that are not stored
+    /// yet are not considered (R40).
     /// - Parameters:
     ///   - budget: the bounds to keep.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.

@@ -25,8 +25,8 @@ extension PostgreSQLPageStore {
             since_stamp = CASE WHEN $10 > 0 THEN $11 ELSE tally.since_stamp END
         """)
 
-    /// Returns the contents and sizes of the store, and the summed costs of its queries. The size of the file is that of the
-    /// tables with their indexes; there is no log of the store's own.
+    /// Returns the contents and sizes of the store, and the summed costs of its queries. `fileBytes` is the size of the
+    /// tables with their indexes. `logBytes` and `freeBytes` are 0.
     /// - Throws: `StorageError`, as every read does.
     public func statistics() async throws(StorageError) -> StoreStatistics {
         let found = try await server.read(

@@ -14,8 +14,8 @@ extension PostgreSQLPageStore {
     private static let orphanCounts = orphans.map { SQL($0.replacing("DELETE FROM", with: "SELECT count(*) FROM")) }
     private static let orphanDeletions = orphans.map { SQL($0) }
 
-    /// Reads the whole store and checks every seal and checksum, and every rule of the tables (R5). Changes nothing. The
-    /// server checks its own structure: see `pg_amcheck` and data checksums.
+    /// Reads the whole store and checks every seal and checksum, and every rule of the tables (R5). Changes nothing.
+    /// The structure of the server's files is not checked: the server has `pg_amcheck` and data checksums for that.
     /// - Returns: the findings. Damage is a finding, and is not thrown.
     /// - Throws: `StorageError`, as every read does.
     public func verify() async throws(StorageError) -> VerifyReport {
