@@ -72,9 +72,9 @@ extension ChangeSet {
 }
 
 extension ChangeSet.Change {
-    /// Whether the change, as a part of a commit, gives the list another `ContentVersion`, because readers of the list
-    /// can see it (R51). Only changes to fetch records do not. A call that sets or removes a pin leaves the version
-    /// unchanged by its own rule.
+    /// Whether readers of the list can see the change, so that the commit gives the list another `ContentVersion`
+    /// (R51). Only changes to fetch records are invisible. `PageStorage.setPinned` does not use this property: it
+    /// announces `described` and leaves the version unchanged.
     package var isSeenByReaders: Bool {
         if case .ledger = self { false } else { true }
     }

@@ -142,7 +142,8 @@ public enum CommitOutcome: Hashable, Sendable {
     /// The plan was applied. The list now has this version.
     case committed(ListVersion)
     /// The plan was not applied, because the list changed since the plan was made (R4). The value is the list's current
-    /// version. If it equals the plan's version, the length differs, or a page in `preconditions` is not held as expected.
+    /// version; for a purged query it is generation 0, revision 0. If the value equals the plan's version, the length
+    /// differs, or a page in `preconditions` is not held as expected.
     case superseded(ListVersion)
     /// The plan was not applied, because the page would repeat held items or overlap held positions (R5). The ranges
     /// are those held positions, counted after the plan's earlier edits. After a splice of the same plan they differ

@@ -1,8 +1,8 @@
 /// The port that the repository stores pages through. The repository depends on this protocol alone, so that an
 /// in-memory or remote store can replace the SQLite file.
 ///
-/// Every read and every write is one transaction, except `evict`, which uses one for each portion. No transaction is
-/// open during a request to an origin (R3).
+/// Every read and every write is one transaction. The exceptions are `evict`, which uses one for each portion, and a
+/// thorough `damage(of:thoroughly:)`, which may use several. No transaction is open during a request to an origin (R3).
 ///
 /// Every stored time is the storage's own (R52). Callers pass durations. Each read that returns times also returns the
 /// storage's time of the read, for comparison.
@@ -125,7 +125,7 @@ public protocol PageStorage: Sendable {
     /// - Parameters:
     ///   - within: the duration from now. Zero returns the entries that are due now; a negative duration returns the
     ///     entries that have been due for that long.
-    ///   - limit: the most entries to return.
+    ///   - limit: the most entries to return, 0 or more.
     /// - Throws: `StorageError`, as every read does.
     func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading
 

@@ -175,7 +175,8 @@ final class LocalCopyFile {
         do throws(StorageError) {
             try insert(fitting, of: query)
         } catch {
-            // The sum does not count free space inside of pages.
+            // The file can be full although the sum is within the bound: the sum does not count free space inside of
+            // pages.
             guard error.code == .full else { throw error }
             _ = try connection.transaction(.write) { () throws(StorageError) in try evict(to: bytes / 2) }
             try readSizes()

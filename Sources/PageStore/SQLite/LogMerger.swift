@@ -127,7 +127,7 @@ final class LogMerger {
     ///   - isUrgent: whether the call waits for readers and other writers, up to the busy budget. Otherwise it makes
     ///     one attempt.
     ///   - pause: waits between two attempts.
-    /// - Returns: whether the log is empty.
+    /// - Returns: whether the log is empty, or holds only that page.
     /// - Throws: errors of reading and writing.
     func empty(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }

@@ -6,7 +6,7 @@ import PageModel
 /// that chosen ids cannot crowd one place (R43). At most five eighths of the places are taken.
 ///
 /// The map consists of several parts, each of which grows on its own. While a part is copied, only that part is in
-/// memory twice. A million items take 32 MiB, and never half as much more.
+/// memory twice. A million items take 32 MiB, and less than 48 MiB while a part grows.
 struct KeyTable: Sendable {
     private static let partBits = 4
     private static let processFactor = UInt64.random(in: 0 ... .max) | 1

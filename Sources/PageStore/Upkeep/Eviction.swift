@@ -22,7 +22,8 @@ struct Eviction: Sendable {
         _ budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp, in connection: Connection
     ) throws(StorageError) {
         var candidates: [Candidate] = []
-        // The positions of an evicted page become a gap of its list, which needs a sound record.
+        // The positions of an evicted page become a gap, which an intact record of the list has to show. So pages of a
+        // damaged record stay.
         var exempt = exempt
         do throws(StorageError) {
             _ = try QueryTable.all(in: connection) { exempt.insert($0.record.id) }

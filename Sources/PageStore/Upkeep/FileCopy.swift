@@ -7,8 +7,8 @@ import Darwin
 #endif
 import PageModel
 
-/// A file that is open for copying. Its descriptor stays open as long as the value lives. POSIX drops all locks of a
-/// process on a file when the process closes any descriptor of it.
+/// A file that is open for copying. Its descriptor stays open as long as the value lives. Closing it earlier would drop
+/// SQLite's locks: POSIX drops all locks of a process on a file when the process closes any descriptor of it.
 struct FileCopy: ~Copyable {
     private let path: String
     private let descriptor: Int32

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Repairs the damage that can be repaired, and drops the rest. A known gap is better than wrong bytes.
+/// Repairs the damage that can be repaired, and drops the other damaged rows. The gaps that result are fetched again.
 struct Repair {
     private let session: Session
     private let now: Timestamp

@@ -27,7 +27,8 @@ extension Reactor {
         }
     }
 
-    /// Removes a request that was not sent from its queue. Returns false if none has it.
+    /// Removes the requests for which `isRemoved` is true from the queues of requests that were not sent. Returns false
+    /// if no queue has one.
     private func dequeue(_ isRemoved: (Request) -> Bool) -> Bool {
         var hasRemoved = false
         let remove = { (request: Request) -> Bool in
