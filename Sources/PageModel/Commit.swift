@@ -47,8 +47,8 @@ public struct CommitPlan: Hashable, Sendable {
     }
 
     /// Whether page one was requested after the list was invalidated. An invalidation in the future comes from a clock
-    /// that was set back since (R29). Every known request then counts as later than the invalidation, because the list
-    /// would otherwise stay invalidated.
+    /// that was set back since (R29). Every request with a grant time counts as later than such an invalidation,
+    /// because the list would otherwise stay invalidated.
     /// - Parameter grantedAt: the storage's time at which it granted the lease of the request. `nil` means that the
     ///   storage does not know it, and the result is false.
     package static func isAsked(_ grantedAt: Timestamp?, since invalidatedAt: Timestamp, now: Timestamp) -> Bool {

@@ -68,7 +68,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
     /// Returns the failure for an HTTP status. The statuses 408, 425, 429 and 500 to 599 are retryable; all others are
     /// permanent failures (R27).
     /// - Parameters:
-    ///   - status: the status, which is not one of success.
+    ///   - status: the status of the answer. Statuses of success are not expected.
     ///   - retryAfter: the pause that the origin requested. It is ignored for the class `rejected`. Defaults to `nil`,
     ///     none.
     ///   - message: the message for people. Defaults to `nil`, a sentence with the status.

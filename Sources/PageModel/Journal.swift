@@ -1,7 +1,7 @@
 /// The changes that one commit made to the items of a list (R48).
 ///
-/// For the journal, only items that count as held belong to the list. Items of older generations do not, so that a
-/// position with such an item counts as a position without one.
+/// For the journal, only items that count as held belong to the list. A position with an item of an older generation
+/// counts as a position without an item.
 public struct JournalEntry: Hashable, Sendable {
     /// The version that the commit gave the list.
     public var version: ContentVersion

@@ -38,8 +38,8 @@ package struct JournalDraft: Sendable {
         changes = []
     }
 
-    /// Returns whether the caller has to read pages of this size for the entry. If they are too large, the changes are
-    /// dropped, and readers have to read the list again.
+    /// Returns whether the caller has to read pages of this size for the entry. If the pages are too large, the changes
+    /// are dropped, and readers have to read the list again.
     package mutating func takesIn(bytes: Int) -> Bool {
         if bytes > max(bound.bytes, JournalDraft.mostRead) { beginAnew() }
         return !beginsAnew

@@ -37,8 +37,8 @@ public final class PostgreSQLPageStore: PageStorage {
         self.stamps = Mutex(stamps)
     }
 
-    /// Ends the leases of this object and the streams of notices, and closes the connections. Later calls throw
-    /// `closed`.
+    /// Ends the leases of this object and the streams of notices, and closes the connections. Later reads and writes
+    /// throw `closed`.
     public func close() async {
         announcer.close()
         await copy?.close()

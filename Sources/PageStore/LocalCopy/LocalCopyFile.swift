@@ -88,8 +88,8 @@ final class LocalCopyFile {
     /// reported as `damaged`, so it is never removed.
     private static func makeOrCheck(_ connection: Connection) throws(StorageError) {
         let isForeign = StorageError(.notAStore, "\(connection.path) is not a local copy of a store")
-        // The word begins with the application id. It is nil for a file that is too short for a header. A log next to
-        // such a file may belong to a local copy that the file has replaced.
+        // The word begins with the application id. `isMarked` is nil for a file that is too short for a header. A log
+        // next to such a file may belong to a local copy that the file has replaced.
         let isMarked = connection.bytesOfFile(at: 68).map { $0 >> 32 == UInt64(applicationID) }
         guard isMarked ?? (connection.sizeOfFile == 0) else { throw isForeign }
         do throws(StorageError) {

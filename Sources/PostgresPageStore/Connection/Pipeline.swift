@@ -41,7 +41,7 @@ extension PipelineMachine {
     struct Pipeline: Sendable {
         var entries = Fifo<Entry>()
         var isFlushed = true
-        /// The time at which the request that is now the first one became it.
+        /// The time since which the current first request has been the first one.
         var headSince = Duration.zero
         var cancel: Cancel?
         /// Whether the server announced that it ends the session and runs nothing more.
