@@ -6,7 +6,8 @@ public struct Finding: Hashable, Sendable {
         case file
         /// A query's record differs from what was stored.
         case query
-        /// A page's record differs from what was stored. Its position can only be guessed.
+        /// A page's record differs from what was stored. The position in the finding may be wrong, because it was read
+        /// from that record.
         case page
         /// A page's items differ from what was stored.
         case items

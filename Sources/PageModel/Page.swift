@@ -6,7 +6,8 @@ public enum Evidence: String, Hashable, Sendable {
     case inferred
 }
 
-/// The origin's means to recognise an answer, and the exact request that the answer belongs to (R1).
+/// The `ETag` and `Last-Modified` of an answer, and the exact request that the answer belongs to (R1). The source sends
+/// them with the same request again, so that the origin can reply "not modified".
 public struct Validator: Hashable, Sendable {
     /// The request, in the source's own format. A validator is sent with this request and with no other.
     public var request: String

@@ -2,7 +2,8 @@
 public protocol StorageClock: Sendable {
     /// Returns the wall time, for ages.
     func now() -> Timestamp
-    /// Returns the time since the machine started, including time in suspend. Leases end by it. It cannot be set.
+    /// Returns the time since the machine started, including time in suspend. Leases end by this clock, because it
+    /// cannot be set.
     func uptime() -> Uptime
 }
 
@@ -10,10 +11,10 @@ public protocol StorageClock: Sendable {
 public struct Uptime: Hashable, Sendable {
     /// Milliseconds since the start, including time in suspend.
     public var milliseconds: Int64
-    /// The name of the machine's start. Times with different names cannot be compared.
+    /// The id of the boot. Times of different boots cannot be compared.
     public var boot: String
 
-    /// A time since the start with this name.
+    /// A time since the boot with this id.
     public init(milliseconds: Int64, boot: String) {
         self.milliseconds = milliseconds
         self.boot = boot
