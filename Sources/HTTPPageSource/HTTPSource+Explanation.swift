@@ -7,7 +7,8 @@ extension HTTPSource {
         state.withLock { ($0.description ?? $0.earlier)?.reasons ?? [] }
     }
 
-    /// The explanation in a stored paging profile (`DetectedPaging.source`). Empty for text that no `HTTPSource` has written.
+    /// The explanation in a stored paging profile (`DetectedPaging.source`). Empty for text that no `HTTPSource` has
+    /// written.
     public static func explanation(inStored source: String) -> [PagingDecision] {
         PagingProfile(json: source)?.reasons ?? []
     }

@@ -2,14 +2,15 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// The answer that starts a first contact, and the requests spent before it.
+/// The state of a first contact. A first contact is the detection that an answer for page one starts, when no usable
+/// paging profile is stored.
 struct FirstContact {
     var answer: Answer
     /// The items of page one.
     var content: PageContent
     /// The number of requests that this source had sent before it requested page one.
     var requestsBefore: Int
-    /// The description from an earlier first contact that was too uncertain to use.
+    /// The paging profile from an earlier first contact. It was too uncertain to use.
     var earlier: PagingProfile?
 }
 

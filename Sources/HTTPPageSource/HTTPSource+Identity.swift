@@ -14,9 +14,9 @@ extension HTTPSource {
         OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
     }
 
-    /// The key of the list that a configuration requests (R45). With POST, the key also has the body as canonical JSON
-    /// without the place of the cursor, sizes and secrets, or its digest above 1 KiB. Returns nil when the URL or the
-    /// body cannot be used.
+    /// The key of the list that a configuration requests (R45). With POST, the key also contains the body as canonical
+    /// JSON, without secrets and without the members for the position and the size of a page. A digest replaces a body
+    /// of more than 1 KiB. Returns nil when the URL or the body cannot be used.
     public static func key(for configuration: HTTPSourceConfiguration, scope: String = "") -> QueryKey? {
         guard let url = OriginURL(configuration.url) else { return nil }
         let text = url.canonicalText(without: Set(configuration.pagingParameters))
@@ -30,8 +30,9 @@ extension HTTPSource {
         return QueryKey("POST \(text) \(body.canonicalText(without: places))", scope: scope)
     }
 
-    /// Sets the method and the body of a configuration to those of a stored list. Changes nothing for a list that GET
-    /// requests.
+    /// Sets the method and the body of a configuration to those of a stored list that is requested with POST. The body
+    /// becomes nil when it was not stored, because it contains a secret. Changes nothing for a list that is requested
+    /// with GET, for a configuration with POST, and when `source` contains no paging profile of `HTTPSource`.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
         guard let known = PagingProfile(json: source), known.method == .post, configuration.method == .get else {
             return
@@ -40,7 +41,7 @@ extension HTTPSource {
         configuration.body = known.body.map { Array($0.utf8) }
     }
 
-    /// The fault of a URL, for people. Returns nil when a source can be made for it.
+    /// The reason why a URL cannot be used, as a message. Returns nil when a source can be made for the URL.
     public static func refusal(of url: String) -> String? {
         OriginURL(url) == nil ? OriginURL.refusal(of: url) ?? "not an http or https URL" : nil
     }
@@ -60,12 +61,13 @@ extension HTTPSource {
         return !check.matches(credential)
     }
 
-    /// Accepts a stored list, unless it belongs to another credential or to another URL. Under the key of its URL, a list
-    /// belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the ownership,
-    /// and the credentials are not compared.
+    /// Accepts a stored list, unless it belongs to another credential or to another URL. Under the key of its URL, a
+    /// list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
+    /// ownership, and the credentials are not compared.
     /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
-    ///   The same when a repair has removed the check of its credential, for callers with and without a credential,
-    ///   unless the configuration rebinds the list. With class `rejected` when it was fetched from another URL (R47).
+    ///   Also with class `forbidden` when a repair has lost the check of the credential:
+    ///   `HTTPSourceConfiguration.rebinds` then gives the list to this caller. With class `rejected` when the list was
+    ///   fetched from another URL (R47), unless `rebinds` is set.
     public func authorize(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != HTTPSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
@@ -102,8 +104,8 @@ extension HTTPSource {
         HTTPSource.isBound(url, configuration.pagingParameters, stored: source)
     }
 
-    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Also returns true when the
-    /// stored text contains no paging profile of `HTTPSource`.
+    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns false when `url`
+    /// is not an http or https URL. Returns true when the stored text contains no paging profile of `HTTPSource`.
     /// - Parameters:
     ///   - url: the URL to compare.
     ///   - parameters: further names of paging parameters. Defaults to none; the usual names never count.

@@ -4,10 +4,10 @@ import Synchronization
 
 // Next links that leave out parameters of page one: a filter, an order, an expansion.
 extension HTTPSource {
-    /// Decides by two answers whether such parameters have to be put back into next links. One request uses the link as
-    /// it is, the other adds the parameters. When both answers hold the same items, the link is right, because its
-    /// token implies the parameters. When the items differ, or the origin refuses the plain link, later links carry the
-    /// parameters.
+    /// Decides whether the parameters that a next link leaves out have to be added to it again. One request adds the
+    /// parameters, and the other uses the link as it is. When both answers hold the same items, the link is right,
+    /// because its token implies the parameters. When the items differ, or the origin refuses the plain link, later
+    /// links carry the parameters.
     func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard !draft.isInterrupted, !draft.wantsQuiet,
             draft.description.style == .link || draft.description.style == .nextURL,
@@ -48,7 +48,7 @@ extension HTTPSource {
         case .refused: return .refused
         case .silent, .spent: return .unknown
         case .page(let answer):
-            // The walk that follows requests one of the two.
+            // The walk of the chain that follows requests one of the two URLs.
             state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,

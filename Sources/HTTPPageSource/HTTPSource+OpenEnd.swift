@@ -1,14 +1,15 @@
 import PageModel
 import Synchronization
 
-// Lists of one page whose answer shows more: detection says so, and never calls such a part the whole.
+// Lists that are read as one page although the answer shows more items than it has (an open end). Detection warns, and
+// never reports such a page as the whole list.
 extension HTTPSource {
-    /// Finds an open end, adds its warning, and records the search.
+    /// Finds an open end, adds its warning, and records the search. Returns nil when the page can be the whole list.
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole else { return nil }
         let earlier = contact.earlier?.searched
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
-        // Nothing follows page one, so that the number of its items is the total.
+        // A probe showed that no item follows page one. A total that equals its number of items then counts the list.
         if failed.contains(where: { isOpen($0.detail ?? "", false) }) { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
         if configuration.paging != .none {
@@ -33,14 +34,14 @@ extension HTTPSource {
         return end
     }
 
-    /// Whether the origin refused a probe with a status that can pass: it may be down in part, or limit its clients. An
-    /// origin that does not know a parameter answers 400 or 422, or ignores it.
+    /// Whether the origin refused a probe with a status that can be temporary: it may be partly unavailable, or limit
+    /// its clients. An origin that does not know a parameter answers 400 or 422, or ignores it.
     private func isPerhapsPassing(_ attempt: PagingDecision) -> Bool {
         ["204", "304", "403", "404"].contains { attempt.detail == "answered \($0)" }
     }
 
-    /// A style that the caller named, and whose parameters all returned page one again or were refused. No answer shows
-    /// that the list ends.
+    /// The open end of a list whose style the caller named, when each parameter of that style returned page one again
+    /// or was refused. No answer then shows that the list ends. Returns nil in every other case.
     private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
         guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
             !PagingChoice.isWhole(draft.evidence)
@@ -50,8 +51,9 @@ extension HTTPSource {
         return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging, method: configuration.method)
     }
 
-    /// Whether a token that leads to no item may be one of the last page: the origin states that the list ends, or its
-    /// token leads back to itself, and page one is no full page.
+    /// Whether page one may be the last page although it has a token. Either the origin states that the list ends, or
+    /// the token leads to an answer that names itself as the next page, and page one does not have the size of a full
+    /// page.
     func mayEnd(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         if evidence.isMoreDenied { return true }
@@ -60,8 +62,7 @@ extension HTTPSource {
             && !statedSizes(draft, nil, contact).contains(evidence.count)
     }
 
-    /// The sizes that make a page of as many items a full one: the size in the URL, the requested one, and those that
-    /// the answer states.
+    /// The sizes of a full page: the size in the URL, the requested one, and those that the answer states.
     func statedSizes(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Set<Int> {
         let url = contact.answer.url
         let inURL = (ParameterNames.limit + [configuration.limitParameter].compactMap(\.self)).compactMap { name in
@@ -89,8 +90,8 @@ extension HTTPSource {
         return content.identities == contact.content.identities
     }
 
-    /// Refuses settings that contradict the stored description while the answer does not confirm them. A refused setting
-    /// stores nothing (R47).
+    /// Refuses settings that contradict the stored description while the answer does not confirm them. A refused
+    /// setting stores nothing (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
         let lacksItems = contact.content.isEmpty && stored.style != .none

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Origins that say that their results are a part of the list.
 extension HTTPSource {
-    /// Remembers what page one states about the end of its list.
+    /// Remembers whether page one calls its list a part, or its total a lower bound.
     func note(_ answer: Answer, _ description: PagingProfile) {
         state.withLock { state in
             state.isPart = PageReader.isPart(answer, description)
@@ -11,7 +11,8 @@ extension HTTPSource {
         }
     }
 
-    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is incomplete.
+    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is
+    /// incomplete.
     func rejectEndOfPart() throws(FetchFailure) {
         guard state.withLock({ $0.isPart }) else { return }
         let place = state.withLock { $0.description?.part?.description } ?? "its answer"

@@ -41,8 +41,9 @@ extension HTTPSource {
         }
     }
 
-    /// Requests `url`, and once more when the answer can be a fault of the moment: a server error, an answer without
-    /// items, or the first 404 on this first contact. A request for quiet (429) is not repeated.
+    /// Requests `url`, and once more when the failure can be temporary: no answer, a server error, an answer whose
+    /// items cannot be read, or the first 404 on this first contact although page one shows that more items follow. A
+    /// request that was answered with 429 is not repeated.
     func askPatiently(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeReply
     {
@@ -143,8 +144,8 @@ extension HTTPSource {
             guard case .failed(let detail) = verdict, detail != ProbeFinding.pageOne.detail,
                 draft.evidence.token?.isEscaped == true, left(contact) > 0
             else { return verdict }
-            // The token may be meant for the URL as it is, with its escapes. An origin that ignores the parameter returns
-            // page one for both.
+            // The token may be meant for the URL as it is, with its escapes. An origin that ignores the parameter
+            // returns page one for both.
             trial.isTokenEscaped = true
             let escaped = try await judgeToken(trial, &draft, contact)
             if case .proved = escaped { draft.description.isTokenEscaped = true }
@@ -182,8 +183,8 @@ extension HTTPSource {
 
     /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
     /// list that has grown by one item meanwhile gives the same answer, and so does a page one that lacks an item. A
-    /// second request for page one tells the first two apart, and one for offset 1 the third: only an origin that counts
-    /// from 1 answers it with page one.
+    /// second request for page one tells the first two apart, and one for offset 1 the third: only an origin that
+    /// counts from 1 answers it with page one.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
@@ -200,7 +201,8 @@ extension HTTPSource {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
             }
-            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
+            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has
+            // some.
             guard left(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
             return try await compare(url, &draft, contact) { one, two in

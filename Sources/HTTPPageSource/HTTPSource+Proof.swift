@@ -5,8 +5,8 @@ import Synchronization
 // The proof of a candidate: the answer to its probe, compared with page one, and a second answer that differs again.
 extension HTTPSource {
     /// Confirms a chain by the page after the one that proved it. An origin that ignores the parameter, and whose list
-    /// has changed between two answers, gives the same items again. The walk that follows needs this page, so that it
-    /// costs no request.
+    /// has changed between two answers, gives the same items again. The walk of the chain that follows uses this
+    /// answer, so that the confirmation costs no extra request.
     func confirmed(
         _ verdict: ProbeVerdict, _ second: Answer?, _ trial: PagingProfile, _ draft: inout DetectionDraft,
         _ contact: FirstContact
@@ -36,7 +36,8 @@ extension HTTPSource {
         return verdict
     }
 
-    /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first page.
+    /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first
+    /// page.
     /// - Throws: `FetchFailure` with class `rejected` when page 0 has other items.
     func confirmBeginning(_ draft: DetectionDraft, _ contact: FirstContact) async throws {
         // An empty page one may be the page after the only one.
@@ -77,7 +78,8 @@ extension HTTPSource {
     }
 
     /// Whether page `number` has other items than the page before, or none. An origin that ignores the parameter, and
-    /// whose list has changed, gives the same items again. The walk that follows needs this page.
+    /// whose list has changed, gives the same items again. The answer is kept, because the run that follows needs this
+    /// page.
     func isSettled(
         _ before: Answer?, _ name: String, _ number: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -99,8 +101,8 @@ extension HTTPSource {
         return ProbeFinding.following(known, found) == .proved
     }
 
-    /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that ignores
-    /// the parameter, and whose list has lost an item, gives the same items again.
+    /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that
+    /// ignores the parameter, and whose list has lost an item, gives the same items again.
     func isFarther(
         _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -120,7 +122,8 @@ extension HTTPSource {
         return ProbeFinding.following(known, found) == .proved
     }
 
-    /// Waits as long as the origin asks for, where that is short, and returns whether it did.
+    /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
+    /// of this first contact would exceed five seconds.
     func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
         let now = clock.now()
         guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),

@@ -80,7 +80,8 @@ extension HTTPSource {
         return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
     }
 
-    /// The answer of a probe for this page. Page one is always requested: it shows whether the list has changed since.
+    /// The answer that a probe received for this page. Returns nil when there is none, and for page one, which is
+    /// always requested: it shows whether the list has changed since.
     func takeReady(_ url: OriginURL, _ request: PageRequest) -> HTTPPageResponse? {
         let now = clock.now()
         return state.withLock { state in

@@ -1,11 +1,11 @@
 import PageModel
 import Synchronization
 
-// The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused in one
-// line, and nothing is stored.
+// The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused in
+// one line, and nothing is stored.
 extension HTTPSource {
-    /// Confirms the places that the caller names. A place that page one lacks passes only where page one can be the last
-    /// page: the list is then examined again with its next page one.
+    /// Confirms the places that the caller names. A place that page one lacks passes only where page one can be the
+    /// last page: the list is then examined again with its next page one.
     func confirmPlaces(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) throws(FetchFailure) {
         let evidence = draft.evidence, answer = contact.answer
         guard evidence.count > 0 else { return }
@@ -85,7 +85,7 @@ extension HTTPSource {
         }
     }
 
-    /// Whether page one shows nothing that calls it a part of the list.
+    /// Whether page one may be the whole list: nothing in it shows that items follow.
     private func mayBeWhole(_ draft: DetectionDraft, _ size: Int?, _ contact: FirstContact) -> Bool {
         if PagingChoice.isWhole(draft.evidence) { return true }
         guard !draft.evidence.goesOn else { return false }
@@ -94,7 +94,8 @@ extension HTTPSource {
             paging: .auto, method: configuration.method) == nil
     }
 
-    /// Confirms the parameter for the page size by another size. An origin that ignores the name returns page one again.
+    /// Confirms the parameter for the page size by another size. An origin that ignores the name returns page one
+    /// again.
     func confirmSize(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         let count = draft.evidence.count
         guard body == nil, let name = configuration.limitParameter, count > 1, !PagingChoice.isWhole(draft.evidence),
@@ -111,7 +112,8 @@ extension HTTPSource {
     }
 
     /// Tries the parameters that the caller names. The first that proves itself is used.
-    /// - Throws: `FetchFailure` with class `rejected` when the answers speak against all of them.
+    /// - Throws: `FetchFailure` with class `rejected` when none proves itself and an answer contradicts one of them. An
+    ///   answer that only shows no items after page one contradicts none (`isOpen`).
     func proveSaid(
         _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact
     ) async throws {
@@ -137,7 +139,7 @@ extension HTTPSource {
         }
     }
 
-    /// Whether the answer to a probe leaves open that the parameter is right: nothing follows page one.
+    /// Whether a parameter can still be right although its probe failed, because no items may follow page one.
     func isOpen(_ detail: String, _ mayEnd: Bool) -> Bool {
         if detail == ProbeFinding.lastItem.detail || detail == ProbeFinding.nothing.detail { return true }
         if detail.hasSuffix("404") || detail.hasSuffix("416") { return true }

@@ -14,8 +14,8 @@ extension HTTPSource {
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
-    /// Fetches the total with HEAD when an earlier answer showed it there. Returns `unknown` elsewhere, and when the
-    /// request fails: a failure here must not cost page one.
+    /// Fetches the total with HEAD when an earlier answer to HEAD had it. Returns `unknown` in every other case, and
+    /// when the request fails: page one is used even if HEAD fails.
     func totalByHead(_ url: OriginURL, _ description: PagingProfile?) async throws -> ListTotal {
         guard let description, body == nil, description.isTotalByHead == true else { return .unknown }
         do {
@@ -103,8 +103,8 @@ extension HTTPSource {
         return draft.description.style == .none || draft.evidence.isBare
     }
 
-    /// `Allow` lists the methods that the origin supports (RFC 9110, 10.2.1). HEAD is not repeated when an earlier
-    /// first contact tried it in vain.
+    /// Whether the origin may answer HEAD with a total. `Allow` lists the methods that the origin supports (RFC 9110,
+    /// 10.2.1). HEAD is not repeated when an earlier first contact tried it in vain.
     private func mayAskHead(_ contact: FirstContact) -> Bool {
         if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead {
             return false
@@ -112,7 +112,8 @@ extension HTTPSource {
         return contact.answer.response.header("Allow").map { $0.uppercased().contains("HEAD") } ?? true
     }
 
-    /// Repeats HEAD with a later page one. A short outage on first contact does not cost the list its total for good.
+    /// Repeats HEAD with a later page one, so that a list does not stay without a total after a short outage on first
+    /// contact.
     func totalByHeadAgain(_ url: OriginURL, _ description: inout PagingProfile, atLeast count: Int) async throws
         -> ListTotal
     {

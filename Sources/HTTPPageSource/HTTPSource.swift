@@ -119,8 +119,8 @@ public final class HTTPSource: PageSource, PromptSource {
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
 
-    /// The time limit of one `fetch`: ten times `HTTPLimits.requestTimeout`. After it, the caller abandons a transport
-    /// that never answers.
+    /// The time limit of one `fetch`: ten times `HTTPLimits.requestTimeout`, which counts as 24 hours at most. After
+    /// it, the caller abandons a transport that never answers.
     public var timeLimit: Duration? {
         min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2)
     }
@@ -152,8 +152,8 @@ public final class HTTPSource: PageSource, PromptSource {
         return 4
     }
 
-    /// The overlap of pages (R21). `nil` leaves it to the options where any offset can be requested. Pages on a grid
-    /// and pages of a chain do not overlap.
+    /// The largest overlap of two pages, in items (R21). 0 for a list by page number, for a chain and for a list of one
+    /// page. `nil` where any offset can be requested, and before detection: `SyncOptions.overlap` decides.
     public var largestOverlap: Int? {
         switch state.withLock({ $0.description?.style }) {
         case .offset, nil: nil
@@ -162,10 +162,11 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
-    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer passed
-    ///   a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
-    ///   `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also throws
-    ///   `CancellationError`.
+    /// While the paging is not known, a fetch of any other page fetches page one first.
+    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer
+    ///   passed a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused
+    ///   the caller. `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also
+    ///   throws `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var detectedPaging: DetectedPaging?
         if request.target != .first, state.withLock({ $0.description }) == nil {

@@ -2,7 +2,8 @@ public import PageModel
 import PagedRepository
 import Synchronization
 
-/// How an origin pages, and the cost of fetching its list: the result of a first contact that stores nothing.
+/// How an origin pages, and the cost of fetching its list: the result of ``HTTPSource/survey(size:)``, which stores
+/// nothing.
 public struct SourceSurvey: Sendable {
     /// The paging style in one word.
     public var paging: String
@@ -24,13 +25,14 @@ public struct SourceSurvey: Sendable {
     public var freshFor: Duration?
     /// The fields of the answer that state a rate limit, as `Name: value`.
     public var rateLimits: [String]
-    /// The number of requests sent by this call, with a request for page two where page one does not prove it.
+    /// The number of requests that the source has sent since it was created: with a new source, those of this call.
+    /// They include a request for page two where detection sent none that proves the style.
     public var requests: Int
     /// The estimated number of requests of a first sync, those already sent included. `nil` where the length is
     /// unknown.
     public var estimatedRequests: Int?
-    /// The time of a first sync at the pace of the first contact, with four requests at a time where the style allows
-    /// them. `nil` where the length is unknown.
+    /// The estimated time to fetch the pages after page one, at the average pace of `requests`, with four requests at a
+    /// time where the style allows them. `nil` where the length is unknown.
     public var estimatedTime: Duration?
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]

@@ -1,10 +1,11 @@
 import PageModel
 
 extension JSONDocument {
-    /// The elements of an array, or the values of an object, as the items of a page: the bytes of each as the origin sent them (R7), and its id.
+    /// The elements of an array, or the values of an object, as the items of a page: the bytes of each as the origin
+    /// sent them (R7), and its id.
     /// - Parameter id: the place of an item's id, below the item. Items without a string or number there have no id.
-    /// - Throws: `FetchFailure` with class `limitExceeded` when there are more or larger items than the limits allow (R43).
-    ///   The check stops one item past the limit.
+    /// - Throws: `FetchFailure` with class `limitExceeded` when there are more or larger items than the limits allow
+    ///   (R43). The check stops one item past the limit.
     func items(of list: JSONValue, id: JSONPointer?, limits: HTTPLimits) throws(FetchFailure) -> PageContent {
         let elements = entries(of: list, atMost: limits.itemsPerPage == .max ? .max : limits.itemsPerPage + 1)
         guard elements.count <= limits.itemsPerPage else {

@@ -2,8 +2,8 @@ import PageModel
 
 // Answers with a status of success whose body says that the request failed.
 extension Answer {
-    /// The member at the top of the body that says so. It counts only for an answer without items: some origins return
-    /// errors of single fields next to them. Returns nil for every other answer.
+    /// The member at the top of the body that says that the request failed. It counts only for an answer without items:
+    /// some origins return errors of single fields next to the items. Returns nil for every other answer.
     /// - Parameter items: the place of the items, which may have the name of an error themselves.
     func statedFailure(items: JSONPointer?) -> String? {
         // A URL that requests errors has a list of them.

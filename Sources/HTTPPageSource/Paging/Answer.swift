@@ -11,8 +11,8 @@ struct Answer {
     /// The policy for the targets of next links. `nil` admits only the origin itself.
     let policy: OriginPolicy?
 
-    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `limitExceeded` when it nests too
-    ///   deeply. The message names the content that arrived instead.
+    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `limitExceeded` when it nests
+    ///   too deeply. The message names the content that arrived instead.
     init(
         _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil,
         limits: HTTPLimits
@@ -79,7 +79,7 @@ struct Answer {
         }
     }
 
-    /// The text at a place, where it counts the items of the page and of the list. Returns nil for every other value.
+    /// The range in the text at a place, such as `1-18 of 95`. Returns nil for every other value.
     func statedRange(at place: HTTPSourceConfiguration.Place) -> StatedRange? {
         switch place {
         case .body(let pointer):
@@ -89,7 +89,8 @@ struct Answer {
         }
     }
 
-    /// Parts the name of a header from a pointer into the JSON object that it holds: `X-Pagination#/TotalCount`.
+    /// Separates the name of a header from a pointer into the JSON object that the header holds:
+    /// `X-Pagination#/TotalCount`.
     static let headerMark = "#"
 
     private func jsonInHeader(_ place: String) -> (document: JSONDocument, value: JSONValue)? {

@@ -24,7 +24,8 @@ enum BodyCharset {
     }
 
     /// The body in UTF-8. Returns nil when nothing shows another encoding.
-    /// - Throws: `FetchFailure` with class `undecodable` when the encoding is not supported, or the bytes are not in it.
+    /// - Throws: `FetchFailure` with class `undecodable` when the encoding is not supported, or the bytes are not in
+    ///   it.
     static func converted(_ response: HTTPPageResponse) throws(FetchFailure) -> [UInt8]? {
         let body = response.body
         if let isBig = order(of: body) {
@@ -76,8 +77,8 @@ enum BodyCharset {
         }
     }
 
-    /// Whether a body in UTF-16 has the larger byte first, by its byte order mark or by its first character. JSON begins
-    /// with an ASCII character. Returns nil for a body that is not in UTF-16.
+    /// Whether a body in UTF-16 has the larger byte first, by its byte order mark or by its first character. JSON
+    /// begins with an ASCII character. Returns nil for a body that is not in UTF-16.
     private static func order(of body: [UInt8]) -> Bool? {
         guard body.count >= 4, !(body.starts(with: [0xFF, 0xFE]) && body[2] == 0 && body[3] == 0) else { return nil }
         switch (body[0], body[1]) {

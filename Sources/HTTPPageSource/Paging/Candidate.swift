@@ -38,7 +38,7 @@ enum ProbeFinding: Equatable {
     /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
     /// one and continue with other items. Only a real offset does that, and one that need not be a multiple of the page
     /// size (R21). When the list has grown at its head meanwhile, the answer begins with two or more items of page one.
-    /// So it does when page one lacks items: then it may begin with all of them (R53).
+    /// The same happens when the origin hides items of page one: the answer may then begin with all of its items (R53).
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
@@ -72,7 +72,7 @@ enum ProbeFinding: Equatable {
 
     /// A second answer with the items of the first one, in a few words.
     static let sameAgain = "returned the same items again"
-    /// An answer without items, in a few words.
+    /// The detail of a probe whose answer has no list of items.
     static let unreadable = "returned no items"
 
     /// The result in a few words.

@@ -24,8 +24,8 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// Whether a parameter of the caller stands where the token goes: `*`, an empty value under the name of a cursor, or
-    /// any value under the name that the token suggests.
+    /// Whether a parameter of the caller stands where the token goes: `*`, an empty value under the name of a cursor,
+    /// or any value under the name that the token suggests.
     private static func isPlaceholder(_ parameter: OriginURL.Parameter, for token: ContinuationToken) -> Bool {
         let value = parameter.plainValue, name = EnvelopeMember.plain(parameter.plainName)
         let isNamed = ["cursor", "token", "marker", "mark", "continuation", "after"].contains { name.contains($0) }
@@ -36,7 +36,8 @@ extension CandidateOrder {
     /// Values of a cursor parameter that lead to page one.
     static let placeholders: Set<String> = ["", "*", "null", "initial", "start", "first", "-1", "0", "true"]
 
-    /// The nested forms for a token inside an object of paging: `page: {after: …}` suggests `page[after]`, `page[cursor]`.
+    /// The nested forms for a token inside an object of paging: `page: {after: …}` suggests `page[after]`,
+    /// `page[cursor]`.
     private static func nested(_ token: ContinuationToken) -> [String] {
         guard let holder = token.holder, ["page", "pagination", "paging"].contains(EnvelopeMember.plain(holder)) else {
             return []

@@ -12,7 +12,7 @@ struct DetectionDraft {
     var isRestless = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
-    /// Whether the last answer to a token that had no items names the page that was requested, again.
+    /// Whether the answer to the last probe of a token had no items, and named the requested page as its next page.
     var namesSamePage = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
@@ -53,7 +53,7 @@ struct Evidence {
     var pageCount: Int?
     /// The number that the body states for page one. `nil` when it states none.
     var pageNumber: Int?
-    /// Whether the answer has a member for the next page, and nothing in it.
+    /// Whether the answer has a member for the next page that is null or empty.
     var deniesNext = false
     /// Whether the origin states that the list ends, next to a token. The token may be for later changes.
     var isMoreDenied = false
@@ -75,7 +75,8 @@ struct Evidence {
     var innerList: JSONPointer?
     /// The page sizes that the answer states.
     var sizes: [Int] = []
-    /// A full command for a member of page one that may lead to the next page. `nil` when no member looks like it.
+    /// A message that names a member of page one that may lead to the next page, and the settings to try. `nil` when no
+    /// member looks like one.
     var suggestion: String?
     /// Ways to continue that the answer or the URL suggests without using them.
     var hints: [Candidate] = []

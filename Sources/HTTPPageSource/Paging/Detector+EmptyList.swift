@@ -2,10 +2,11 @@ import PageModel
 
 // Answers to an empty list that hold another list: `{"count":0,"artObjects":[],"facets":[{…}]}`.
 extension Detector {
-    /// Returns the list that a total of 0 counts: the empty array of the answer, if `list` has elements, and its name is
-    /// neither a usual one nor in the path of the URL. Otherwise returns `list`.
-    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. `list` may then be the items,
-    ///   or something else next to them.
+    /// Returns the empty array of the answer in place of `list` when the answer counts 0 items although `list` has
+    /// elements. Returns `list` in every other case, when the caller named the place of the items, and when the name of
+    /// `list` is a usual one or in the path of the URL.
+    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. `list` may then be the
+    ///   items, or something else next to them.
     func countedEmpty(_ list: ItemsPlace) throws(FetchFailure) -> ItemsPlace {
         let name = list.pointer.tokens.last ?? ""
         guard configuration.items == nil, !name.isEmpty, !isUsual(name), !isNamedByPath(name), statesEmptyList(list),
@@ -22,8 +23,8 @@ extension Detector {
             isRetryable: false, httpStatus: answer.response.status)
     }
 
-    /// Whether all totals of the answer are 0. A bare `total` or `count` counts only around the list, or in an object of
-    /// paging: elsewhere it may count errors.
+    /// Whether all totals of the answer are 0. A bare `total` or `count` counts only around the list, or in an object
+    /// of paging: elsewhere it may count errors.
     private func statesEmptyList(_ list: ItemsPlace) -> Bool {
         let numbers = members.compactMap { member -> Int? in
             guard let rank = Detector.rank(member.name), rank >= 3 else { return nil }

@@ -56,8 +56,8 @@ extension Detector {
         }
     }
 
-    /// Position parameters in the answer's links to itself, to its first and to its last page. A page one without a next
-    /// link may have those: `links: {self: "/things?page[offset]=0"}`.
+    /// Position parameters in the answer's links to itself, to its first and to its last page. A page one without a
+    /// next link may have those: `links: {self: "/things?page[offset]=0"}`.
     private func linked() -> [Candidate] {
         let pages = members.filter { ["self", "first", "firstpage", "last", "lastpage"].contains($0.plainName) }
         let urls = pages.compactMap { document.string($0.value) }.compactMap { answer.url.resolving($0) }

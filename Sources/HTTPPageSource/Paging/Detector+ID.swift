@@ -16,7 +16,7 @@ extension Detector {
                 "@id", "slug", "sha", "urn", "uri", "url", "href",
                 "signature", "hash", "txid",
             ]
-        // In hypermedia, an item may have only its own address as its id. Others keep their id one level below.
+        // In hypermedia, an item may have only its own address as its id. Other items have their id one level below.
         let below = [
             ["_links", "self", "href"], ["links", "self"], ["metadata", "uid"], ["sys", "id"], ["data", "id"],
             ["data", "name"], ["attributes", "id"], ["properties", "id"], ["node", "id"], ["resource", "id"],
@@ -40,8 +40,9 @@ extension Detector {
         return names
     }
 
-    /// A member whose name ends in `id`, `Id` or `ID`, when it names the list, or when it is the only one that
-    /// differs in each of several items. A member such as `user_id` refers to something else: items that share it would replace one another (R5).
+    /// A member whose name ends in `id`, `Id` or `ID`, when it names the list, or when it is the only one that differs
+    /// in each of several items. A member such as `user_id` refers to something else: items that share it would replace
+    /// one another (R5).
     private func suffixed(_ elements: [JSONValue], named list: String?) -> JSONPointer? {
         guard elements.count > 1, let first = elements.first else { return nil }
         let found = document.members(of: first).map(\.name).filter(Detector.isIDName)
@@ -53,8 +54,8 @@ extension Detector {
         }
         if let own { return JSONPointer(tokens: [own]) }
         guard elements.count >= 5 else { return nil }
-        // A member that several items share refers to something else. Several members that no two items share leave open
-        // which of them is the id.
+        // A member that several items share refers to something else. Several members that no two items share leave
+        // open which of them is the id.
         let unique = found.map { JSONPointer(tokens: [$0]) }.filter { isUnique($0, elements) }
         guard unique.count == 1, let only = unique.first, let name = only.tokens.first,
             !Detector.strangers.contains(EnvelopeMember.plain(Detector.stem(of: name)))

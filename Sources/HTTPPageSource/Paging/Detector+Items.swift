@@ -66,8 +66,8 @@ extension Detector {
         }
         if let best, best.rank > 0 {
             let other = best.rank / 4 == 3 ? rival : nil
-            // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as a
-            // list without elements that has a usual name, or whose parent has one.
+            // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as
+            // a list without elements that has a usual name, or whose parent has one.
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             return ItemsPlace(
                 pointer: best.member.pointer, rival: other?.pointer ?? side,
@@ -166,8 +166,8 @@ extension Detector {
         }
     }
 
-    /// Whether an array is a member of an item: of one of several objects of one kind, of which another has an array under
-    /// the same name.
+    /// Whether an array is a member of an item: of one of several objects of one kind, of which another has an array
+    /// under the same name.
     private func isPart(_ member: EnvelopeMember, ofItemIn keyed: [JSONPointer]) -> Bool {
         let tokens = member.pointer.tokens
         return keyed.contains { pointer in

@@ -37,8 +37,8 @@ extension Detector {
         .flatMap { document.integer($0.value) }
     }
 
-    /// Whether a number of pages counts the items of this page, which is shorter than its stated size and as long as the
-    /// list: `count: 7, page_count: 7, page_size: 50` next to 7 items.
+    /// Whether a number of pages counts the items of this page, which is shorter than its stated size and as long as
+    /// the list: `count: 7, page_count: 7, page_size: 50` next to 7 items.
     private func countsItemsOfPage(_ member: EnvelopeMember, _ count: Int) -> Bool {
         guard count > 1, document.integer(member.value) == count else { return false }
         func states(_ isWanted: (EnvelopeMember) -> Bool, _ isRight: (Int) -> Bool) -> Bool {
@@ -107,7 +107,7 @@ extension Detector {
     }
 
     /// A number of items after this page: `remainingItemCount`, `pending`. It stands next to the items or in an object
-    /// of paging. Limits of requests are called so, too.
+    /// of paging. Members that state a rate limit have such names, too, and do not count.
     func findRemaining(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
         let others = ["rate", "limit", "quota", "credit", "request", "call", "time", "second", "attempt", "token"]

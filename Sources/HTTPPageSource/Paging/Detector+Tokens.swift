@@ -95,8 +95,8 @@ extension Detector {
 
     func text(_ member: EnvelopeMember) -> String { document.scalarText(member.value) ?? "" }
 
-    /// Whether a text can be a token: neither a mark of the end, nor the caller's own value for page one (`cursorMark=*`).
-    /// A date is a token only under the name of one, because `next_run` and its like also hold dates.
+    /// Whether a text can be a token: neither a mark of the end, nor the caller's own value for page one
+    /// (`cursorMark=*`). A date is a token only under the name of one, because `next_run` and its like also hold dates.
     func isTokenText(_ text: String, named name: String) -> Bool {
         let digits = text.utf8.prefix(10)
         let isDate =

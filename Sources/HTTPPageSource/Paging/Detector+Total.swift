@@ -109,12 +109,11 @@ extension Detector {
     private func totals(_ draft: inout DetectionDraft) -> [Candidate] {
         var found: [Candidate] = []
         for member in members where member.kind == .number || member.kind == .string {
-            // `total: {value: 12, relation: "gte"}`
             // `count: 10` next to `count=10` in the URL repeats the page size.
             if ParameterNames.limit.contains(member.name), text(member) == answer.url.value(of: member.name) {
                 continue
             }
-            // `totalResults: {"#text": "95"}`
+            // `total: {value: 12, relation: "gte"}` and `totalResults: {"#text": "95"}`
             let isValue = ["value", "count", "#text"].contains(member.plainName)
             let own = Detector.rank(member.name) ?? sizeOfList(member) ?? rankOfRange(member, draft)
             let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil

@@ -1,8 +1,8 @@
 import PageModel
 
 /// Detects the layout of an answer, and its evidence of how the list continues, from an origin's first answer.
-/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller come first, and are confirmed later.
-/// Every finding is recorded with its reason.
+/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller come first, and are
+/// confirmed later. Every finding is recorded with its reason.
 struct Detector {
     let answer: Answer
     let configuration: HTTPSourceConfiguration
@@ -111,7 +111,8 @@ struct EnvelopeMember {
     /// The name in lower case, without `_`, `-`, `@` and `$`.
     var plainName: String { EnvelopeMember.plain(name) }
 
-    /// The same for any name. A prefix for a namespace is left out: `opensearch:totalResults`.
+    /// Any name in lower case, without `_`, `-`, `@` and `$`. The prefix of a namespace is left out:
+    /// `opensearch:totalResults`.
     static func plain(_ name: String) -> String {
         (name.split(separator: ":").last ?? "").lowercased().filter { $0 != "_" && $0 != "-" && $0 != "@" && $0 != "$" }
     }
@@ -160,7 +161,7 @@ extension JSONDocument {
 }
 
 extension JSONPointer {
-    /// Whether `other` lies below this place.
+    /// Whether `other` lies below this place. False for the pointer to the whole document.
     func isAbove(_ other: JSONPointer) -> Bool {
         other.tokens.count > tokens.count && other.tokens.starts(with: tokens) && !tokens.isEmpty
     }

@@ -1,8 +1,8 @@
 extension HTTPSourceConfiguration {
     /// A setting, as failures and warnings name it.
     ///
-    /// A message contains the name in Swift (``description``). A program whose users know a setting by another name, such
-    /// as the option of a command, replaces the name before it shows the message.
+    /// A message contains the name in Swift (``description``). A program whose users know a setting by another name,
+    /// such as the option of a command, replaces the name before it shows the message.
     public enum Setting: String, CaseIterable, Sendable, CustomStringConvertible {
         /// ``HTTPSourceConfiguration/paging``.
         case paging

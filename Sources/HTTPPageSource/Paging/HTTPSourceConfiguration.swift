@@ -26,7 +26,7 @@ public struct HTTPSourceConfiguration: Sendable {
     public enum Method: String, CaseIterable, Sendable, Codable {
         /// The usual method.
         case get = "GET"
-        /// A search whose parameters are in a JSON body. Requests are repeated like those by GET.
+        /// A search whose parameters are in a JSON body. Failed requests are retried, as with GET.
         case post = "POST"
     }
 
@@ -87,10 +87,11 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The place of a keyset's key below each item. Defaults to nil: a member that the URL sorts by, else the item's
     /// id.
     public var key: JSONPointer?
-    /// Whether stored findings are ignored, and the origin is examined again. Defaults to false.
+    /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
-    /// Whether a stored list of another URL is taken over. Its items stay, and page one is aligned with them (R19, R47).
-    /// Defaults to false: such a list is refused.
+    /// Whether a stored list of another URL is taken over. Its items stay, and page one is aligned with them (R19,
+    /// R47). The same holds for a list whose check of the credential was lost in a repair (R45). Defaults to false:
+    /// such lists are refused.
     public var rebinds = false
     /// The method of requests. Defaults to `get`.
     public var method: Method = .get
@@ -101,9 +102,10 @@ public struct HTTPSourceConfiguration: Sendable {
     public var cursorIn: JSONPointer?
     /// Headers that are sent with every request to this origin, and to no other. Never stored. Defaults to none.
     public var headers: [HTTPField] = []
-    /// Names of `headers` that are credentials. Credentials decide whose list it is, and are searched for in the
-    /// origin's answers (R45). `Authorization`, `Cookie`, `X-Api-Key` and similar names are always credentials.
-    /// Defaults to none.
+    /// Names of `headers` that are credentials. A list belongs to the credentials that it was fetched with. Where an
+    /// origin echoes a credential of eight bytes or more, the source removes it from next links, validators and
+    /// messages (R45); items keep their bytes. `Authorization`, `Cookie`, `X-Api-Key` and similar names are always
+    /// credentials. Defaults to none.
     public var secretHeaders: Set<String> = []
     /// Further hosts that redirects and next links may lead to (R45). An entry is `files.example.com`, or
     /// `files.example.com:8443` for a port that is not the default of its scheme. Requests to these hosts carry no

@@ -27,7 +27,7 @@ struct OpenEnd {
             "page one is not the whole list, and the answer to a request for the next page cannot be used: \(detail)")
     }
 
-    /// No parameter of the style that the caller named brought anything but page one.
+    /// Each parameter of the style that the caller named returned page one again, or was refused.
     static func unproved(
         _ paging: HTTPSourceConfiguration.Paging, method: HTTPSourceConfiguration.Method
     ) -> OpenEnd {

@@ -1,8 +1,8 @@
 /// Parameters of a caller's URL that lead to a later page.
 extension OriginURL {
-    /// Removes these parameters, and returns the candidate that each one suggests. A list is the same for every page
-    /// URL that a caller copies: its key has no paging parameters (R45). It is fetched from its beginning. Parameters
-    /// whose name may mean something else are kept, as in keys.
+    /// Removes the parameters that lead to a later page, and returns the candidate that each one suggests. The URLs of
+    /// all pages stand for the same list, because its key has no paging parameters (R45). The list is fetched from its
+    /// beginning. Parameters whose name may mean something else are kept, as in keys.
     mutating func removePlace(_ configuration: HTTPSourceConfiguration) -> [Candidate] {
         guard configuration.paging != .none else { return [] }
         var found: [Candidate] = []

@@ -23,7 +23,8 @@ struct OriginURL: Hashable, Sendable {
     private var components: URLComponents
     var parameters: [Parameter]
 
-    /// Returns nil unless `text` is an absolute http or https URL with a host and a port that exist; see `Refusal`.
+    /// Returns nil unless `text` is an absolute http or https URL with an ASCII host. A port must be from 1 to 65535
+    /// (`refusal(of:)`).
     init?(_ text: String) {
         guard OriginURL.refusal(of: text) == nil, var components = URLComponents(string: text.escapingIllegalBytes),
             let scheme = components.scheme?.lowercased(), let host = components.host, OriginURL.isHost(host)
@@ -87,7 +88,7 @@ struct OriginURL: Hashable, Sendable {
     /// Scheme, host and port, for people.
     var originText: String { "\(scheme)://\(host)\(hasUsualPort ? "" : ":\(port)")" }
 
-    /// User and password in front of the host. A secret.
+    /// User and password in front of the host. A secret. It can only be set to nil.
     var userInfo: String? {
         get { components.user.map { user in components.password.map { "\(user):\($0)" } ?? user } }
         set {

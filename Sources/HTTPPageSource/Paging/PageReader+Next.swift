@@ -3,7 +3,8 @@ import PageModel
 // The way to the next page in an answer (R24). Every cursor is stored as the URL of its request, without secrets (R45).
 // The URL is all that a restart needs to continue.
 extension PageReader {
-    /// The origin's own statement: a boolean, else the number of pages.
+    /// The origin's statement whether more items follow: a boolean, else the number of remaining items next to a weak
+    /// token, else the number of pages. `nil` when the answer states nothing.
     var saysMore: Bool? {
         let document = answer.document
         if isPart { return true }

@@ -7,7 +7,7 @@ enum PagingChoice {
         -> [Candidate]
     {
         let evidence = draft.evidence
-        // A style that proves itself takes its place. Without one, page one is all that is known of the list.
+        // The style stays `none` unless another one proves itself. Page one is then all that is known of the list.
         draft.description.style = .none
         switch configuration.paging {
         case .offset:
@@ -70,8 +70,8 @@ enum PagingChoice {
         return found
     }
 
-    /// Whether the list ends with page one, or page one has no evidence at all. The paging style cannot be detected
-    /// then, and is not needed yet. The next answer for page one is examined again.
+    /// Whether the list ends with page one, or page one has no items. The paging style cannot be detected then, and is
+    /// not needed yet. The next answer for page one is examined again.
     static func isWhole(_ evidence: Evidence) -> Bool {
         if evidence.next != nil || evidence.hasStrongToken || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
@@ -79,8 +79,8 @@ enum PagingChoice {
         return evidence.pageCount == 1
     }
 
-    /// Whether the list ends with page one, also by `next: null`. That does not count if the page has a usual size and the
-    /// answer suggests another way on.
+    /// Whether the list ends with page one, or the answer has a member for the next page that is null or empty. Such a
+    /// member does not count when the page has a usual size and the answer suggests a way to request more.
     static func ends(_ evidence: Evidence) -> Bool {
         if isWhole(evidence) { return true }
         return evidence.deniesNext && evidence.hasMore != true && evidence.total.count ?? 0 <= evidence.count
@@ -179,8 +179,8 @@ enum PagingChoice {
         draft.evidence.total = .unknown
     }
 
-    /// The difference of two totals, between page one and the answer that proved the way on, from which on the total is
-    /// an estimate. A smaller one can be a change of the list.
+    /// The least difference between the total of page one and that of the answer that proved the style at which the
+    /// total becomes an estimate. A smaller difference can be a change of the list.
     private static let leastDifference = 5
 
     private static func takeTotal(of draft: inout DetectionDraft) {

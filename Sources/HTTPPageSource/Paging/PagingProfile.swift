@@ -13,7 +13,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
         case none
     }
 
-    /// The look of page one when all candidates had failed.
+    /// The last search in which all candidates failed: what page one looked like, and the number of searches so far.
     struct Searched: Codable, Hashable, Sendable {
         var items: Int
         var total: Int?
@@ -88,7 +88,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var credential: String?
     /// The caller's settings at the time of detection: see `HTTPSourceConfiguration.saying`.
     var said: String?
-    /// Whether the evidence was too weak. The next first answer is examined again.
+    /// Whether the evidence was too weak. The next page one is examined again.
     var isProvisional: Bool?
     var searched: Searched?
     /// Each decision with its reason.

@@ -1,11 +1,11 @@
 import PageModel
 
-/// Answers of the probes that proved how the origin pages. The walk that follows needs the same pages, and does not
+/// Answers of the probes that proved how the origin pages. The run that follows needs the same pages, and does not
 /// request them again.
 struct ReadyAnswers {
-    /// How long an answer stays usable.
+    /// How long the answers stay usable after the last one was added.
     static let lifetime = Duration.seconds(5)
-    /// Bytes of bodies that are kept.
+    /// The largest number of bytes of the kept bodies together: 4 MiB.
     static let mostBytes = 4 << 20
 
     private var answers: [String: HTTPPageResponse] = [:]

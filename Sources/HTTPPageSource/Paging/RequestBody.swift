@@ -18,7 +18,7 @@ struct RequestBody: Sendable {
     /// Whether a parameter is a place in the body.
     static func isPlace(_ name: String) -> Bool { name.hasPrefix("/") || name.hasPrefix(jsonMark) }
 
-    /// In front of a place whose value is JSON itself: an object or an array that goes into the body as it is.
+    /// The prefix of a place whose value is JSON itself: an object or an array that goes into the body as it is.
     private static let jsonMark = "json:/"
 
     /// The parameter for a value that is an object or an array. Outside a body, such a value is text.

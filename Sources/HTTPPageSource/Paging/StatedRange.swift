@@ -6,7 +6,8 @@ struct StatedRange: Equatable {
     var first: Int
     var last: Int
     var total: Int
-    /// An estimate, unless every word around the numbers is known to leave the count exact.
+    /// Exact only where the words around the numbers leave no doubt: `of 95 films` is exact, and `of about 95 films` is
+    /// an estimate.
     var precision: Precision
 
     /// The number of items on the page.

@@ -9,7 +9,7 @@ struct TokenName {
         "after", "older", "marker", "batch", "seq", "bookmark", "pagetoken", "scrolltoken", "pagekey", "pageoffset",
         "iterator",
     ]
-    /// Weak tokens under no longer name, because other names with these words mean other things.
+    /// Names of weak tokens that count only as the whole name: longer names with these words mean other things.
     private static let weakNames: Set<String> = ["position"]
     /// Words of names that count, time or identify something else, or lead to the page before.
     private static let otherWords = [
@@ -35,8 +35,8 @@ struct TokenName {
                 && !TokenName.otherWords.contains { plain.contains($0) }
     }
 
-    /// Whether a token of this name shows that more items follow. Other tokens are also there on the last page, and only
-    /// suggest a parameter.
+    /// Whether a token of this name shows that more items follow. Other tokens are also there on the last page, and
+    /// only suggest a parameter.
     var isStrong: Bool {
         TokenName.strongWords.contains { plain.contains($0) } || plain == "lastevaluatedkey"
             || plain == "resumptiontoken"

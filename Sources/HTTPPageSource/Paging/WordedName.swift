@@ -4,7 +4,7 @@ struct WordedName {
     /// Signs before the first letter: `_`, `$`, `@`.
     private let prefix: String
     private let words: [String]
-    /// The sign between two words. Empty where capitals part them.
+    /// The sign between two words. Empty where capitals separate them.
     private let joint: String
     private let isCapitalized: Bool
 

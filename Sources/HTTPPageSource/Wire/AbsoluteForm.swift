@@ -2,8 +2,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Puts the whole URL into the request line, as a proxy for http expects it (RFC 9112, 3.2.2). The `Host` field names the
-/// origin.
+/// Puts the whole URL into the request line, as a proxy for http expects it (RFC 9112, 3.2.2). The `Host` field names
+/// the origin.
 ///
 /// State: none.
 final class AbsoluteForm: ChannelOutboundHandler {

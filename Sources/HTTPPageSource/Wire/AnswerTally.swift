@@ -2,7 +2,7 @@ import PageModel
 
 /// Counts the bytes of one answer, and compares them with the limits (R43).
 struct AnswerTally {
-    /// Bytes. A body that inflates to no more than this is never a bomb, at any ratio.
+    /// Bytes. A body that inflates to no more than this is never a decompression bomb, at any ratio.
     static let harmless = 1 << 20
 
     private let limits: HTTPLimits

@@ -12,16 +12,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests. Close it after use;
-/// a transport that was not closed closes its connections when it is no longer in use.
+/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests. Close it after
+/// use; a transport that was not closed closes its connections when it is no longer in use.
 ///
 /// It speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends no headers
 /// beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45). One request
 /// is one attempt: the ledger decides about retries and counts them (R26).
 ///
 /// A body is complete, or the request fails. A connection that ends too soon, or an answer longer than announced, fails
-/// with class `transport`. An answer past a limit of size fails with class `limitExceeded`, and one past a limit of time with
-/// class `timeout` (R43; see `HTTPLimits`).
+/// with class `transport`. An answer past a limit of size fails with class `limitExceeded`, and one past a limit of
+/// time with class `timeout` (R43; see `HTTPLimits`).
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     /// Clients whose requests go through a proxy, by the scheme of the URL.

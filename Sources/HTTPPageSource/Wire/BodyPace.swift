@@ -1,5 +1,5 @@
-/// Measures whether a body arrives fast enough (R43). An origin that drips a byte at a time is as useless as a silent
-/// one, and costs more.
+/// Measures whether a body arrives fast enough (R43). A body that arrives a byte at a time is of no use, and occupies a
+/// connection until the deadline.
 ///
 /// Windows follow one another, starting with the header. Each window is judged alone when it is over. Times are
 /// measured from the start of the request.

@@ -4,9 +4,10 @@
 struct CacheControl: Equatable {
     /// `no-store`: no part of the answer may be stored.
     private(set) var isNoStore = false
-    /// `no-cache`: the answer is stored and validated before each use. With field names, this is the stricter reading.
+    /// `no-cache`: the answer is stored and validated before each use. A directive that names fields
+    /// (`no-cache="field"`) is read in the same way, although it covers these fields only.
     private(set) var isNoCache = false
-    /// `max-age` in seconds, 0…2^31. `nil` means there is none.
+    /// `max-age` in seconds, from 0 to 2^31. `nil` means there is none.
     private(set) var maxAge: Int?
 
     /// - Parameter fields: the values of all `Cache-Control` fields, in order.

@@ -51,6 +51,6 @@ final class ClockedRequest: Sendable {
 }
 
 extension Duration {
-    /// The duration limited to 1 millisecond…24 hours, so that no timer overflows.
+    /// The duration, limited to the range from 1 millisecond to 24 hours, so that no timer overflows.
     var bounded: Duration { min(max(self, .milliseconds(1)), .seconds(24 * 60 * 60)) }
 }

@@ -23,10 +23,11 @@ public struct HTTPLimits: Hashable, Sendable {
     public var depth = 64
     /// Redirects that are followed for one request. At least 0. Defaults to 5.
     public var redirects = 5
-    /// The time for a connection to be established, TLS included. 1 millisecond…24 hours. Defaults to 10 seconds.
+    /// The time for a connection to be established, TLS included. From 1 millisecond to 24 hours. Defaults to 10
+    /// seconds.
     public var connectTimeout: Duration = .seconds(10)
-    /// The time for a whole request, to the last byte of its answer. Each step of a redirect has this time. 1
-    /// millisecond…24 hours. Defaults to 60 seconds.
+    /// The time for a whole request, to the last byte of its answer. Each step of a redirect has this time. From 1
+    /// millisecond to 24 hours. Defaults to 60 seconds.
     public var requestTimeout: Duration = .seconds(60)
     /// The smallest average throughput of a body, in decompressed bytes a second over `throughputWindow`. It ends a
     /// dripping origin long before a long `requestTimeout`. 0 sets no such limit. Defaults to 1,024.

@@ -42,15 +42,15 @@ public struct HTTPNetwork: Hashable, Sendable {
     public var httpProxy: Proxy?
     /// The proxy for https URLs. It opens a tunnel by CONNECT (RFC 9110, 9.3.6). Defaults to nil: none.
     public var httpsProxy: Proxy?
-    /// Hosts that are reached without a proxy: `host`, `.domain`, `host:port`, or `*` for all. A name includes its
-    /// subdomains. Defaults to none.
+    /// Hosts that are reached without a proxy, in lower case: `host`, `.domain`, `host:port`, or `*` for all. A name
+    /// includes its subdomains. Defaults to none.
     public var directHosts: [String] = []
 
     /// Direct connections, and the authorities of the system.
     public init() {}
 
-    /// Reads the usual variables: `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. Names in lower case come
-    /// first. An empty value counts as unset.
+    /// Reads the usual variables: `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. A variable whose name is
+    /// in lower case takes precedence. An empty value counts as unset.
     /// - Throws: `FetchFailure` with class `rejected` for a proxy that is not an http URL. The message names the
     ///   variable.
     public init(environment: [String: String]) throws(FetchFailure) {

@@ -33,8 +33,8 @@ public struct HTTPPageResponse: Sendable {
     public var headers: [HTTPField]
     /// The body, decompressed. Empty for `HEAD`.
     public var body: [UInt8]
-    /// The final URL after redirects, without secrets. `nil` without a redirect. Relative links start from it (RFC
-    /// 3986, 5.1.3).
+    /// The final URL after redirects, without secrets. `nil` without a redirect. Relative links are resolved against
+    /// this URL (RFC 3986, 5.1.3).
     var redirectedTo: OriginURL?
 
     /// Makes an answer.

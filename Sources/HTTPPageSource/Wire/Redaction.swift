@@ -25,7 +25,8 @@ extension HTTPSource: CustomStringConvertible, CustomReflectable {
 }
 
 extension OriginURL {
-    /// Scheme, host and path: the parts of a URL that are shown without knowing its secret parameters.
+    /// Scheme, host, port and path of a URL, which can be shown whatever secrets its parameters hold. `?` for a text
+    /// that is no URL.
     static func place(of text: String) -> String {
         guard var url = OriginURL(text) else { return "?" }
         url.userInfo = nil

@@ -3,7 +3,7 @@ import Synchronization
 /// Ends requests that take too long, or whose bodies arrive too slowly (R43).
 ///
 /// One task serves all requests, and ends at its next look after the last of them. A timer for each request would wake
-/// a thread when it is set. It would also outlive its answer until its time.
+/// a thread when it is set. It would also stay set until its time, after the answer has arrived.
 ///
 /// State, behind a mutex: the requests under way, and the time of the task's next look.
 final class RequestDeadlines: Sendable {
@@ -22,7 +22,8 @@ final class RequestDeadlines: Sendable {
     private let state = Mutex(State())
 
     /// Watches a request from now on.
-    /// - Parameter end: called when the time of the request is over. The request then has a verdict.
+    /// - Parameter end: called when the time of the request is over. The `failure` of the request is set before the
+    ///   call.
     /// - Returns: the number to pass to `leave`.
     func enter(_ request: ClockedRequest, end: @escaping @Sendable () -> Void) -> Int {
         let look = request.look()

@@ -11,7 +11,8 @@ import Foundation
 struct SecretWords: Sendable {
     /// Bytes. Shorter secrets are not searched for.
     static let shortest = 8
-    /// Bytes. The same limit for a user name, which is a secret only where it is a token.
+    /// Bytes. Shorter user names are not searched for: a user name is a secret only when it is a token, and tokens are
+    /// long.
     static let shortestUser = 16
 
     private let words: [[UInt8]]

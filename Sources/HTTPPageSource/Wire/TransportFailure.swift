@@ -71,7 +71,7 @@ enum TransportFailure {
         return FetchFailure(.limitExceeded, reason, isRetryable: false)
     }
 
-    /// The failure of a request through a proxy. The origin may be well where the proxy is not.
+    /// The failure of a request through a proxy. The message names the proxy, because the origin itself may work.
     static func behind(_ proxy: HTTPNetwork.Proxy, _ failure: FetchFailure) -> FetchFailure {
         guard failure.isTransport else { return failure }
         var failure = failure
