@@ -3,7 +3,7 @@ import NIOHTTP1
 import Synchronization
 
 /// A paginated API on the loopback interface, for `pagecache demo` and for tests that need a real origin. Its list can
-/// change, and its answers can be delayed or fail. It records its requests.
+/// change, and its answers can be delayed or fail. It records the requests for this list.
 ///
 /// The list is served with four paging styles:
 /// - `/items?offset=&limit=` — total and next in the body, `ETag`
@@ -76,9 +76,10 @@ public final class DemoOrigin: Sendable {
 
     // MARK: Requests and content
 
-    /// Path and query of every request so far.
+    /// Path and query of every request so far, in order of arrival. Requests for other paths and with other methods
+    /// than GET and HEAD are left out.
     public var requests: [String] { state.withLock { $0.requests } }
-    /// The number of answered requests.
+    /// The number of answered requests, of those in `requests`.
     public var answered: Int { state.withLock { $0.answered } }
     /// The number of requests that wait for `release`.
     public var held: Int { state.withLock { $0.held.count } }
