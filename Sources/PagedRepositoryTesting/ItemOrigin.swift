@@ -34,7 +34,8 @@ public final class ItemOrigin<Value: Codable & Sendable>: PageSource, PromptSour
     /// Every request so far, in order.
     public var requests: [PageRequest] { state.withLock { $0.requests } }
 
-    /// Sets the results of the next requests, in order. `nil` means an answer.
+    /// Makes the next requests fail with these failures, in order, after the failures of earlier calls. `nil` stands
+    /// for a request that is answered.
     public func fail(_ failures: FetchFailure?...) { state.withLock { $0.failures += failures } }
 
     public var access: PagingAccess { .offsets }

@@ -11,7 +11,7 @@ struct MemoryLedger: Sendable {
 
     private struct Record: Sendable {
         var entry: LedgerEntry
-        /// The lease; not `nil` exactly while the page is in flight.
+        /// The lease. `nil` unless the page is in flight.
         var lease: Lease?
 
         mutating func endLease() {
@@ -129,7 +129,7 @@ struct MemoryLedger: Sendable {
         records[offset]?.lease.map { !moment.isOver($0.end) } ?? false
     }
 
-    /// Puts the page in flight, unless it already is under a lease that still counts.
+    /// Puts the page in flight under this lease. Returns false when another lease of the page still counts.
     /// - Parameter retryAt: the time when a retry is due again, because the retry may crash the process (R31).
     mutating func claim(_ offset: Int, _ lease: Lease, retryAt: Timestamp, at moment: StorageMoment) -> Bool {
         guard !counts(offset, at: moment) else { return false }

@@ -16,7 +16,8 @@ extension MemoryList {
         }
     }
 
-    /// Removes the page at `offset` without moving other pages. Also removes its fetch record if the last fetch succeeded.
+    /// Removes the page at `offset` without moving other pages. Also removes its fetch record if the last fetch
+    /// succeeded.
     mutating func evict(at offset: Int) -> ChangeSet.Change? {
         guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
         ledger.forgetSuccess(at: offset)

@@ -214,7 +214,8 @@ struct MemoryList: Sendable {
         if !record.allowsDuplicates { try makeRoom(for: new) }
         let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex
         pages.insert(new, at: index)
-        // Fetched positions did not fail, whichever page they came with.
+        // These positions are fetched now, so that earlier failures there no longer count, whatever page they belong
+        // to.
         ledger.dropFailures(in: new.range)
         doubt(new.range.upperBound, now)
         if !quietly { draft.loaded(new.range) }
@@ -271,7 +272,7 @@ struct MemoryList: Sendable {
 }
 
 extension ListEdit {
-    /// Whether plans for the old list have to be made again (R4).
+    /// Whether the edit raises the revision, so that plans for the earlier positions are rejected (R4).
     fileprivate var movesPositions: Bool {
         switch self {
         case .markStale, .truncate: true

@@ -1,6 +1,6 @@
 import PageModel
 
-/// The state of a `MemoryStorage`: all lists, and the numbers that are given out once.
+/// The state of a `MemoryStorage`: all lists, and the numbers that are never reused.
 struct MemoryState: Sendable {
     var lists: [QueryID: MemoryList] = [:]
     /// Never reused, so that plans for a purged query cannot apply to another.

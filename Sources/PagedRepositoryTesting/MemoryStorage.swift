@@ -7,7 +7,8 @@ import Synchronization
 /// State: the lists, guarded by one mutex. A transaction works on a copy of them. Its changes are published while the
 /// mutex is held, so that notices arrive in the order of the commits.
 public final class MemoryStorage: PageStorage {
-    /// The name in the leases (R30). It lives as long as this object.
+    /// The name of this storage in the owners of leases (R30). The owners count as living as long as this object
+    /// exists.
     private let owner: String
     /// The source of every stored time (R52).
     package let clock: any StorageClock

@@ -15,9 +15,10 @@ public struct OriginBehaviour: Hashable, Sendable {
     public enum Beyond: String, Hashable, Sendable {
         /// The answer that `OriginPlan.pastEnd` describes.
         case asPlanned
-        /// The last full page again. Chains hand over a next from there, too.
+        /// The last page again. On a grid it is the page with the last number, and otherwise the last items, as many as
+        /// the page has room for. The answer of a chain still has a next cursor.
         case lastPage
-        /// The page at that place of a ring: the list begins again after its end. Chains never end.
+        /// Items from the start of the list again, as if the list were repeated without end. Chains never end.
         case start
     }
 
@@ -33,11 +34,11 @@ public struct OriginBehaviour: Hashable, Sendable {
 
     /// The end of a chain.
     public enum Tail: String, Hashable, Sendable {
-        /// The page with the last item hands over no next.
+        /// The page with the last item has no next cursor.
         case plain
-        /// The page with the last item hands over a next, which leads to an empty page.
+        /// The page with the last item has a next cursor, which leads to an empty page.
         case emptyPage
-        /// As `emptyPage`, and the empty page hands over the cursor that it was requested with.
+        /// As `emptyPage`, and the next cursor of the empty page is the cursor that it was requested with.
         case sameCursor
     }
 
@@ -74,7 +75,7 @@ extension OriginBehaviour {
     /// The number of unusual properties.
     var weight: Int { parts.count }
 
-    /// The same behaviour with one unusual property less.
+    /// Behaviours that each have one unusual property less.
     var smaller: [OriginBehaviour] {
         let plain = OriginBehaviour()
         var fewer: [OriginBehaviour] = []

@@ -69,8 +69,8 @@ public enum OriginFault: Hashable, Sendable {
     /// The empty answer for this request, and for every other one until this time has passed on the origin's clock.
     /// Without a clock, it is given to this request alone.
     case emptyAnswers(for: Duration)
-    /// Half of the items of the answer (rounded up), and a live next after them. A position, a sort key or an offset
-    /// continues after the returned items. A page number does not, so that the other half is skipped.
+    /// Only the first half of the items of the answer (rounded up). A cursor with a position or a sort key, and an
+    /// offset, continue after the returned items. The next page number does not, so that the other half is skipped.
     case shortPage
     /// The first item of the answer is repeated as its last.
     case repeatedFirstItem

@@ -34,16 +34,16 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
     /// Another order in each answer: `ORDER BY` a column that is not unique, no `ORDER BY` at all, or sharded searches
     /// with equal scores.
     case shuffled
-    /// Chains whose last page does not mark itself as the last. An empty page follows after a live next (Facebook
-    /// Graph, DynamoDB `LastEvaluatedKey`). Or the empty page also hands over its own cursor again (Kafka REST, Twitter
-    /// v1 timelines, IMAP-like deltas).
+    /// Chains whose page with the last item still has a next cursor, which leads to an empty page (Facebook Graph,
+    /// DynamoDB `LastEvaluatedKey`). In some of them the empty page also repeats its own cursor (Kafka REST, Twitter v1
+    /// timelines, IMAP-like deltas).
     case trailing
     /// Two replicas behind one address that answer in turn, one of them a change behind: read replicas of Postgres and
     /// MySQL, eventually consistent indexes.
     case replicas
     /// Validators on a list without a total: page one is answered with 304 although items were appended at the end.
     case uncounted
-    /// One fault or one change, at request n of the first contact. Consecutive seeds go through all requests.
+    /// One fault or one change, at one request of the first load. Over many seeds, each event happens at each request.
     case firstContact
     /// A feed: an item is inserted at the head at every 5th, 15th or 40th request while the list is loaded.
     case feed

@@ -1,4 +1,5 @@
-/// Events that really happened at a simulated origin. A test over many seeds checks with them that every case occurred.
+/// Events that really happened at a simulated origin. A test over many seeds uses them to check that every case
+/// occurred.
 enum OriginOccurrence: String, CaseIterable, Sendable {
     // The list changed. A change without effect does not count, such as a deletion from an empty list.
     case insert, delete, move, edit, resort, replaceAll, append

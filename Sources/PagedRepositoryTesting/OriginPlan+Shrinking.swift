@@ -13,7 +13,8 @@ extension OriginPlan {
             ].count(where: \.self)
     }
 
-    /// Plans with one detail less, the boldest first. Each has a smaller `weight`, so that repeated shrinking ends.
+    /// Plans with one detail less: first with fewer events, then with fewer items, plainer features and smaller events.
+    /// Each has a smaller `weight`, so that repeated shrinking ends.
     public var smaller: [OriginPlan] {
         (withFewerEvents + withFewerItems + withPlainerFeatures + withSmallerEvents).filter { $0.weight < weight }
     }

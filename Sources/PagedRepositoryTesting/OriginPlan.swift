@@ -77,7 +77,7 @@ public struct OriginPlan: Hashable, Sendable {
         case repeating
     }
 
-    /// A `largestPage` that limits no page.
+    /// The `largestPage` that stands for no limit. Pages still have 1,000 items at most.
     public static let noLargestPage = 1_000
 
     /// The seed of all random values while the plan is carried out: errors of estimates, latency.
@@ -129,7 +129,7 @@ public struct OriginPlan: Hashable, Sendable {
     /// The number of items in a page when the request names no size. Numbered pages always have this size.
     public var usualSize: Int { max(min(pageSize, largestPage), 1) }
 
-    /// The origin's access, as the engine sees it.
+    /// The access that `SimulatedOrigin` reports.
     public var access: PagingAccess {
         switch style {
         case .offset: .offsets

@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// The token that a simulated origin hands over for the next page, and its interpretation in a later request.
+/// The token that a simulated origin returns for the next page, and its interpretation in a later request.
 enum OriginToken: Equatable {
     /// `position:12`
     case position(Int)
@@ -19,7 +19,7 @@ enum OriginToken: Equatable {
         }
     }
 
-    /// The token in a cursor; `nil` when an origin of this style cannot have handed it over.
+    /// The token in a cursor; `nil` when an origin of this style cannot have returned it.
     init?(_ cursor: PageCursor, style: OriginPlan.Style) {
         let parts = cursor.text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0 == "=" }
         guard parts.count == 2 else { return nil }
@@ -49,7 +49,7 @@ struct OriginAddress: Equatable {
     /// The token that the origin continues from, if it uses tokens.
     var token: OriginToken?
 
-    /// - Throws: a failure with status 400 for a token that this origin cannot have handed over.
+    /// - Throws: a failure with status 400 for a token that this origin cannot have returned.
     init(_ request: PageRequest, _ plan: OriginPlan, _ list: SimulatedList) throws(FetchFailure) {
         let wanted = min(max(request.size ?? plan.usualSize, 1), max(plan.largestPage, 1))
         size = plan.style == .page ? plan.usualSize : wanted
@@ -83,7 +83,7 @@ struct OriginAddress: Equatable {
         }
     }
 
-    /// Returns the cursor for the page after the items in `given`; `nil` when the answer hands over none.
+    /// Returns the cursor for the page after the items in `given`; `nil` when the answer has none.
     /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }

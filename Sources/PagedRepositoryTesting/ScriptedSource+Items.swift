@@ -1,7 +1,8 @@
 public import PagedRepository
 
 extension ScriptedSource {
-    /// A source with pages of your own items, one request each, in the format of the default codec.
+    /// A source with pages of your own items, in the format of `JSONItemCodec`. Each page can be requested once, in any
+    /// order.
     ///
     /// ```swift
     /// let origin = ScriptedSource(pages: [[monday, tuesday], [wednesday]])

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A `PageSource` with a script of expected requests.
 ///
-/// A request that is not in the script fails without hope of a retry, and is recorded in `unscripted`. A test that
-/// asserts that `unscripted` and `remaining` are empty proves exactly which requests were made.
+/// A request that is not in the script fails permanently, and is recorded in `unscripted`. A test that asserts that
+/// `unscripted` and `remaining` are empty proves exactly which requests were made.
 public final class ScriptedSource: PageSource, PromptSource {
     /// One expected request, and its outcome.
     public struct Step: Hashable, Sendable {
@@ -65,8 +65,8 @@ public final class ScriptedSource: PageSource, PromptSource {
     /// - Parameters:
     ///   - steps: the expected requests and their outcomes.
     ///   - access: the access that the source reports. Defaults to any offset.
-    ///   - largestOverlap: the most items that a request may fetch again. Defaults to nil, which leaves the number to the
-    ///     options.
+    ///   - largestOverlap: the most items that a request may fetch again. Defaults to nil, which leaves the number to
+    ///     the options.
     ///   - order: the steps that a request may take. Defaults to only the next one.
     ///   - onUnscripted: called at once with a request that is not in the script, for example to record a test failure.
     public init(

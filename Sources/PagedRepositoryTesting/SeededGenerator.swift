@@ -7,7 +7,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// A generator of the numbers of this seed.
     public init(seed: UInt64) { state = seed }
 
-    /// Returns the next number, 0…2^64 - 1.
+    /// Returns the next number, from 0 to 2^64 − 1.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -33,7 +33,8 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// An origin that carries out a plan.
     /// - Parameters:
     ///   - plan: the items of the origin, its paging and its events.
-    ///   - clock: the clock that measures the latency of requests and answers. `nil` means no latency.
+    ///   - clock: the clock that measures the latency of requests and answers, and the time of
+    ///     `OriginFault.emptyAnswers(for:)`. Defaults to nil: no latency.
     ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The
     ///     list is read at some moment in between. It has no effect without a clock.
     ///   - before: awaited with the number of each request, from 1, before the request has any effect. Tests can run
