@@ -102,8 +102,9 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Returns the columns for help. Nil without a terminal, and without `COLUMNS`. For a narrow terminal the parser renders
-    /// unbroken lines from then on: it traps when its own columns do not fit.
+    /// Returns the columns for help. Returns nil when standard output is no terminal and `COLUMNS` is not set. Also
+    /// sets `COLUMNS` for the parser. For a narrow terminal the parser then renders unbroken lines, because it traps
+    /// when its own columns do not fit.
     private static func helpWidth() -> Int? {
         let terminal = Terminal.standard
         let stated = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }

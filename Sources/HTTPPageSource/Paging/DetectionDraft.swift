@@ -12,7 +12,7 @@ struct DetectionDraft {
     var isRestless = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
-    /// Whether the answer to the last probe of a token had no items, and named the requested page as its next page.
+    /// Whether the last answer without items to a probe of a token names the requested page as its next page.
     var namesSamePage = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false

@@ -32,7 +32,8 @@ public struct HTTPLimits: Hashable, Sendable {
     /// The smallest average throughput of a body, in decompressed bytes a second over `throughputWindow`. It ends a
     /// dripping origin long before a long `requestTimeout`. 0 sets no such limit. Defaults to 1,024.
     public var minimumThroughput = 1_024
-    /// The time over which `minimumThroughput` is measured, window after window. More than 0. Defaults to 10 seconds.
+    /// The time over which `minimumThroughput` is measured, window after window. 0 or less sets no minimum throughput.
+    /// Defaults to 10 seconds.
     public var throughputWindow: Duration = .seconds(10)
     /// The largest number of simultaneous connections to the origin. At least 1. Defaults to 8.
     public var connections = 8

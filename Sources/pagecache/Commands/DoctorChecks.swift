@@ -86,7 +86,7 @@ struct DoctorChecks {
         }
     }
 
-    /// The way to more free space: an eviction to a budget below the present size, where that frees a megabyte.
+    /// The hint for more free space: an eviction to a budget below the present size, if that frees at least a megabyte.
     static func spaceHint(_ queries: [QuerySummary]) -> String {
         let (all, evictable) = queries.reduce(into: (0, 0)) { sums, query in
             sums.0 += query.bytes
@@ -118,7 +118,7 @@ struct DoctorChecks {
                 "store", .error, "\(error.message), and none can be created: \(place)",
                 hint: "change the permissions of the folder, or use another path with --store", exit: .cannotCreate)
         }
-        // The permissions of a file that is no store are none of the tool's business.
+        // A file that is no store belongs to another program, so its permissions are not checked.
         if let path, error.code != .notAStore { checkPlace(path) }
         note("store", .error, error.message, hint: failure?.hint, exit: failure?.status ?? .internal)
     }
@@ -174,7 +174,8 @@ struct DoctorChecks {
         }
     }
 
-    /// Autovacuum removes dead rows long before a table has more of them than rows in use.
+    /// Warns of a table with more than 10,000 dead rows and more dead rows than rows in use. A working autovacuum
+    /// removes dead rows long before that.
     mutating func checkRows(_ counts: [RowCount]) {
         let dead = counts.reduce(0) { $0 + $1.dead }
         let crowded = counts.filter { $0.dead > max($0.live, 10_000) }

@@ -125,7 +125,7 @@ struct Errors: AsyncParsableCommand {
 }
 
 extension LedgerEntry {
-    /// Whether a person would read the two failures as one.
+    /// Whether the two failures have the same state, status and message, so that one row can show both.
     fileprivate func hasSameFailure(as other: LedgerEntry) -> Bool {
         stateText == other.stateText && failure?.httpStatus == other.failure?.httpStatus
             && failure?.message == other.failure?.message

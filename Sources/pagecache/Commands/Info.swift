@@ -64,7 +64,8 @@ struct InfoReport {
     /// The items of page one. Later pages may have fewer, because they overlap.
     private var pageSize: Int? { list.heldPages.first.flatMap { $0.offset == 0 && $0.count > 0 ? $0.count : nil } }
 
-    /// Whether the list was fetched with a credential. A source without one belongs to another owner then (R45).
+    /// Whether the list was fetched with a credential. To a source without a credential, such a list belongs to another
+    /// owner (R45).
     private var hasCredential: Bool {
         guard let url, let plain = try? HTTPSource(HTTPSourceConfiguration(url: url), transport: NoTransport())
         else { return false }

@@ -68,8 +68,8 @@ struct Pages: AsyncParsableCommand {
         .init(name: "lease_owner"),
     ]
 
-    /// Pages and ledger entries, merged by offset. A page without an entry comes from a splice, and an entry without a
-    /// page never arrived.
+    /// Pages and ledger entries, merged by offset. A page that a rearrangement has made can have no entry, and an entry
+    /// can belong to a page that is not stored.
     private static func rows(_ list: ListOutline, now: Timestamp) -> [[ResultTable.Cell]] {
         let pages = Dictionary(list.pages.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = Dictionary(list.ledger.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })

@@ -89,7 +89,7 @@ struct CollectGarbage: AsyncParsableCommand {
         common.apply()
         try await common.withStore(dryRun ? .reading : .writing) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
-            // An eviction on a full disk closes the store.
+            // An eviction on a full disk closes the store, so the damaged records are counted before it.
             let damaged = try await store.storedQueries().damagedCount
             write(
                 dryRun

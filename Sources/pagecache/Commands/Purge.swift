@@ -133,8 +133,8 @@ struct Purge: AsyncParsableCommand {
         return chosen
     }
 
-    /// Returns the number of damaged records that stay and may match. A record with its proven name matches only where
-    /// `mayMatch` says so.
+    /// Returns the number of damaged records that stay and may match. A damaged record whose stored name is intact
+    /// counts only when `mayMatch` returns true.
     private func undecided(
         in stored: StoredQueries, without chosen: [StoredQueries.Damaged],
         mayMatch: (StoredQueries.Damaged) -> Bool

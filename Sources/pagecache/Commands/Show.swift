@@ -122,7 +122,7 @@ struct Show: AsyncParsableCommand {
                 list.record.windowText ?? "the list has \(SizeText.count(length, "item", "items"))"
             terminal.note("pagecache: \(reason); there is none at \(SizeText.count(offset))")
         }
-        // Missing positions are reported, and a hole is never closed up (R12).
+        // Missing positions are reported, and a gap is never closed up (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(
             in: written.range.clamped(to: 0..<list.reachableLength))
         if let first = gaps.first {

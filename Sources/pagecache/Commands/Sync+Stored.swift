@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-// Work that starts from the store alone, without an answer of the origin.
+// Work that is chosen from the store alone, before any request.
 extension Sync {
     /// `--due`, `--all` and `--stale`: several lists in one run.
     func syncStored() async throws {
@@ -34,7 +34,8 @@ extension Sync {
         return queries.map { ListRunner.Job(query: $0, runs: [options.work]) }
     }
 
-    /// The queries that `list` shows as stale or never fetched. Reads the pages of young lists only.
+    /// The queries that `list` shows as stale or never fetched. Reads the outline only of a list that its record calls
+    /// fresh.
     private func stale(in store: any ToolStore, _ policy: FreshnessPolicy) async throws -> [QueryRecord] {
         let now = SystemClock().now()
         var stale: [QueryRecord] = []

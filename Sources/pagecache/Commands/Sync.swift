@@ -117,7 +117,7 @@ struct Sync: AsyncParsableCommand {
         var configuration = source.adding(try source.credentials.read(), to: plain)
         configuration.rebinds = work.rebind
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
-        // Pages that repeat themselves are the strongest hint that the stored findings are wrong.
+        // A stored failure of class `loop` is the strongest hint that the stored paging profile is wrong.
         let state = try await store.state(of: key)
         if state?.failures?.contains(where: { $0.failure?.failureClass == .loop }) == true {
             configuration.detectsAnew = true
@@ -227,8 +227,8 @@ struct Sync: AsyncParsableCommand {
         return (try source.plain(url: HTTPSource.url(inStored: query.source) ?? query.key.text), query.key)
     }
 
-    /// Names a list with a key of its own that has the URL of a new list. Users forget `--key` in a later call. A
-    /// failure of the store is left to the run.
+    /// Prints a note when a stored list with a key of its own has the URL of this new list, because users forget
+    /// `--key` in a later call. An error of the store is ignored here: the run reports it.
     private func noteOtherList(_ key: QueryKey, in store: DeferredStore) async {
         let other = try? await store.records().first { record in
             guard let url = HTTPSource.url(inStored: record.source) else { return false }

@@ -62,7 +62,8 @@ struct Verify: AsyncParsableCommand {
     /// Whether the file has the mark of a store, so that a foreign schema in it is damage.
     private var isOurs: Bool { common.place.path.map(SQLitePageStore.hasMark) ?? false }
 
-    /// The error for a store that cannot be examined or changed. Its hint does not suggest `verify`, which just failed.
+    /// The error for a store that cannot be examined or changed. Its hint names `verify --repair` only when this
+    /// command was not a repair.
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,

@@ -56,7 +56,7 @@ final class ByteSink {
         try result.get()
     }
 
-    /// Writes the remaining bytes, and puts the file in its place.
+    /// Writes the remaining bytes, and renames the file to its path.
     func finish() throws(ToolFailure) {
         if !line.isEmpty { show([UInt8(ascii: "\n")]) }
         try flush()

@@ -2,7 +2,8 @@
 import HTTPPageSource
 import PageModel
 
-/// Items as rows of CSV (RFC 4180, with line feeds at the ends): one column for each member, or for each named field.
+/// Items as rows of CSV (RFC 4180, but each row ends with a line feed alone): one column for each member, or for each
+/// named field.
 struct CSVItems {
     private enum Columns {
         /// Top-level members by name.

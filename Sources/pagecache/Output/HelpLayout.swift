@@ -1,8 +1,8 @@
 #if Tool
 /// Lays out a help text for a terminal that is too narrow for the columns of the argument parser. Pure.
 ///
-/// The parser breaks lines without regard to its own columns. Here a description stays in its column, or moves below its
-/// option when the column would be too narrow.
+/// The parser breaks lines without regard to its own columns. Here a description stays in its column, or moves below
+/// its option when the column would be too narrow.
 struct HelpLayout {
     /// The narrowest terminal for the parser's own layout.
     static let narrowest = 80

@@ -2,18 +2,20 @@
 import PageModel
 import PageStore
 
-/// The changes in a stretch of a journal, each with the bytes that its item had right after it.
+/// The changes in a part of a journal, each with the bytes of its item right after the change.
 ///
 /// The journal has the bytes before a change only. The bytes after it are those before the next change of the same
-/// item, or those of today if there is no such change. So the position of each item is followed through the later
-/// entries, which also serves lists without ids.
+/// item, or the present ones if there is no such change. So the position of each item is followed through the later
+/// entries. This works for lists without ids, too.
 struct ItemChanges {
-    /// The changes, in order. Loads in a row are ranges in the order of their positions, and so are drops.
+    /// The changes, in order. Consecutive loads are joined into ranges, ascending by position. So are consecutive
+    /// drops.
     private(set) var all: [ItemChange] = []
     /// The present positions of items with unknown bytes, each with the indices of the changes that wait for them.
     private var waiting: [Int: [Int]] = [:]
 
-    /// The changes of journal entries. The bytes that a later entry shows are known.
+    /// The changes of journal entries. A change has the bytes of its item if a later entry contains them; `readItems`
+    /// adds the others.
     init(_ entries: [JournalEntry] = []) { add(entries) }
 
     /// Appends the changes of the next entries.

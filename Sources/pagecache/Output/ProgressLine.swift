@@ -20,8 +20,8 @@ struct ProgressLine {
     /// The number of held items at several times. The speed is measured from the oldest sample.
     private var samples: [(at: Timestamp, held: Int)] = []
 
-    /// Whether the run verifies every page (`--sweep`). Once every position is held, the line shows the verified part of
-    /// the list, not the held part.
+    /// Whether the run verifies every page (`--sweep`). Once every position is held, the line shows the verified part
+    /// of the list, not the held part.
     private let verifies: Bool
 
     init(startedAt: Timestamp, verifies: Bool = false) {
@@ -93,7 +93,7 @@ struct ProgressLine {
     // MARK: Parts
 
     private struct Part {
-        /// The priority. The part with rank 0 is never left out.
+        /// The priority, where 0 is the highest. The part with rank 0 is never left out.
         var rank: Int
         var text: String
         /// The text to show instead when there is room before the parts of lower priority.
@@ -140,7 +140,8 @@ struct ProgressLine {
         }
     }
 
-    /// Whether no page is stored any more: the run waits for a retry, or the last page is older than three usual ones.
+    /// Whether progress has stopped: the run waits for a retry, or the last page was stored longer ago than three usual
+    /// intervals between pages, and than three seconds.
     private func isStalled(at now: Timestamp) -> Bool {
         if let waitingUntil, waitingUntil > now { return true }
         guard let first = samples.first, let last = samples.last, samples.count > 1 else { return false }

@@ -7,7 +7,7 @@ struct ResultTable {
         /// `nil` means the column is left out of the table, but not of the other formats.
         var heading: String?
         var isNumber = false
-        /// Whether a part of the value is useless, as for an id or a time.
+        /// Whether a value is never cut, because a part of it would be useless, as for an id or a time.
         var isWhole = false
         /// As in `TableLayout.Column`.
         var least = TableLayout.narrowest

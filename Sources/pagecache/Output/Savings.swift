@@ -10,7 +10,8 @@ struct Savings: Equatable {
     /// The saved bytes, estimated from the stored items. `nil` where their size is not known.
     var bytes: Int?
 
-    /// Returns nil for a run that saved no request, or that did not reach page one.
+    /// Returns nil for a run that saved no request, and for one that did not refresh the list or did not end as
+    /// `complete`.
     init?(_ report: SyncReport, storedBytes: Int?) {
         guard let list = report.list, report.outcome == .complete, report.headFailure == nil,
             report.reconciliation != .none

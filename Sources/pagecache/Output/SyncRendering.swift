@@ -98,7 +98,7 @@ struct SyncRendering {
         return failure?.shownMessage ?? "the list kept changing while it was read\(idHint)"
     }
 
-    /// The option for a list without ids: each change of an item is then another item.
+    /// A hint at `--id` for a list without ids, in which a changed item counts as another item. Empty for other lists.
     private var idHint: String {
         let reasons = HTTPSource.explanation(inStored: report.list?.record.source ?? "")
         let hasNone = reasons.contains { $0.field == "id" && $0.value == "none" }
@@ -159,7 +159,7 @@ struct SyncRendering {
     private var requests: String {
         let sent = report.usage.requests
         let others = sent - report.pagesFetched - report.pagesUnchanged
-        // A page can be fetched by several requests, so that fewer than the failures may be left.
+        // A page can need several requests, so fewer requests may be left than there were failures.
         let failed = min(report.usage.failures, max(others, 0))
         let parts = [
             (report.pagesFetched, "page fetched", "pages fetched"),

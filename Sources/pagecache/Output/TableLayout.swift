@@ -2,8 +2,9 @@
 /// Lays out rows of texts for people, within the columns of a terminal. Pure.
 ///
 /// A cut value must not mislead: numbers and ids stay whole, and only texts are cut, down to a minimum length. When the
-/// columns still do not fit, some are left out: columns without news first, then the others by rank. When even the
-/// most important columns do not fit, the table shows all columns uncut. Each value then has its own line or lines.
+/// columns still do not fit, some are left out: first those without a value in any row, then the others by rank. When
+/// even the most important columns do not fit, the table shows all columns uncut. Each value then has its own line or
+/// lines.
 struct TableLayout {
     struct Column: Equatable {
         var heading: String
@@ -19,11 +20,11 @@ struct TableLayout {
         /// last path segment of a text is cut.
         var isCutInside = false
         /// The order in which columns are left out: the largest rank first, and the last of equal ranks. A column with
-        /// rank 0 is never left out while it has news.
+        /// rank 0 is left out only when it has no value in any row.
         var rank = 1
-        /// Whether a zero is no news, as for a number of failures.
+        /// Whether a zero counts as no value, as for a number of failures.
         var isCount = false
-        /// Whether long texts continue on the next lines instead of being cut. Such a column is never left out.
+        /// Whether long texts continue on the next lines instead of being cut. Such a column has rank 0.
         var isWrapped = false
     }
 
@@ -212,8 +213,8 @@ struct TableLayout {
         return start
     }
 
-    /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is near
-    /// its start.
+    /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is
+    /// near its start.
     private static func parts(of word: Substring) -> Substring {
         guard let sign = word.lastIndex(where: { "/?&:=-_".contains($0) }) else { return word }
         let parts = word[...sign]

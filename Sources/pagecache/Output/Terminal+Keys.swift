@@ -71,7 +71,8 @@ extension Terminal {
         return source
     }
 
-    /// Changes the settings of the terminal, and remembers the old ones (termios(3)). Signal keys keep their meaning.
+    /// Makes the terminal send each key at once and without echo, and remembers its old settings (termios(3)). Signal
+    /// keys keep their meaning.
     func takeKeys() {
         var settings = termios()
         // A change of the settings from the background would stop this process (POSIX, 11.1.4).
@@ -81,8 +82,8 @@ extension Terminal {
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
-    /// Takes the keys again where a view has read them, and a shell has used the terminal since. `fg` of a running process
-    /// sends it no signal.
+    /// Calls `takeKeys` again when a view reads keys and a shell has reset the terminal since. The call is needed
+    /// because `fg` sends no signal to a process that was not stopped.
     func keepKeys() {
         guard state.withLock({ !$0.isSuspended && $0.settings != nil }) else { return }
         var settings = termios()

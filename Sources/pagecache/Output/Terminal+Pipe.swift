@@ -17,8 +17,8 @@ extension Terminal {
 
     /// Does work that writes results while a transaction of the store is open. The reader of a pipe delays the work by
     /// two seconds at most (`PipeSpool`). Returns after the reader has taken the results.
-    /// - Throws: the error of the work, without the results that the reader had not taken. `ToolFailure` with status 74
-    ///   when results are lost.
+    /// - Throws: the error of the work; results in the temporary file are then discarded. `ToolFailure` with status 74
+    ///   when that file cannot be read back, so that results are lost.
     func writingInTransaction<Value>(_ work: () async throws -> Value) async throws -> Value {
         guard Terminal.isPipe(STDOUT_FILENO) else { return try await work() }
         flush()

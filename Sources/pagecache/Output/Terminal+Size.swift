@@ -29,11 +29,11 @@ extension Terminal {
         return group.map { $0 == getpgrp() } ?? true
     }
 
-    /// Whether the terminal knows no escapes (terminfo(5), "dumb").
+    /// Whether the terminal supports no escape sequences (terminfo(5), "dumb").
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? false }
 
-    /// Whether the terminal breaks shown lines anew when it becomes narrower. Most terminals do. xterm, rxvt, screen and
-    /// the Linux console cut them.
+    /// Whether the terminal breaks shown lines anew when it becomes narrower. Most terminals do. xterm, rxvt, screen
+    /// and the Linux console cut them.
     static var breaksLines: Bool {
         let kind = getenv("TERM").map { String(cString: $0) } ?? ""
         return getenv("XTERM_VERSION") == nil && getenv("STY") == nil && !kind.hasPrefix("rxvt") && kind != "linux"

@@ -69,7 +69,7 @@ final class Terminal: Sendable {
         }
     }
 
-    /// A text for people whose commands name the store of this run where they need to.
+    /// The text, with `--store` in those of its commands that need the option to find the store of this run.
     func hinted(_ text: String) -> String { StoreHint.adding(state.withLock { $0.storeOption }, to: text) }
 
     /// Whether `detail` prints its lines.
@@ -77,7 +77,8 @@ final class Terminal: Sendable {
     /// Whether a question can be asked: on a terminal, and without `--no-input`.
     var canAsk: Bool { inputIsTerminal && errorIsTerminal && state.withLock { $0.mayAsk } }
 
-    /// Whether lines can be removed again: on a terminal that knows the usual escapes, without `--quiet`.
+    /// Whether a progress line can be shown and removed again: on a terminal that supports escape sequences, without
+    /// `--quiet`.
     var showsProgress: Bool { errorIsTerminal && !Terminal.isDumb && !state.withLock { $0.isQuiet } }
 
     // MARK: Results

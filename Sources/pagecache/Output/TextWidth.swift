@@ -2,9 +2,9 @@
 /// The width of a text in terminal columns. Pure. The text must be `Printable` already.
 ///
 /// Terminals advance by scalar. A scalar that is wide in East Asian typography takes two columns (Unicode Standard
-/// Annex 11). A mark or joiner of the character before it takes none. Every other scalar takes one. A picture of
-/// several scalars takes two columns (Unicode Technical Standard 51). Old terminals that draw its parts one by one are
-/// not supported. A scalar of ambiguous width takes one column, as outside East Asian locales.
+/// Annex 11). A mark or joiner of the character before it takes none. Every other scalar takes one. An emoji of several
+/// scalars takes two columns (Unicode Technical Standard 51). Old terminals that draw its parts one by one are not
+/// supported. A scalar of ambiguous width takes one column, as outside East Asian locales.
 enum TextWidth {
     static func columns(_ text: some StringProtocol) -> Int {
         // Most texts are ASCII.
@@ -57,8 +57,8 @@ enum TextWidth {
         return character.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
-    /// Whether two scalars start a picture. Either the first is one alone, or the second makes it one ("emoji
-    /// presentation sequence", "emoji modifier sequence" in Unicode Technical Standard 51).
+    /// Whether two scalars start an emoji of two columns. Either the first is one alone, or the second makes it one
+    /// ("emoji presentation sequence", "emoji modifier sequence" in Unicode Technical Standard 51).
     private static func isPicture(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         second.value == 0xFE0F || second.properties.isEmojiModifier || columns(first) == 2
     }

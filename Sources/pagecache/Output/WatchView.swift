@@ -59,7 +59,7 @@ struct WatchView {
         return shown.first { $0.record.id == selected } ?? shown.first
     }
 
-    /// Selects the query that is so many places after the current one.
+    /// Selects the query `step` places after the current one, or before it for a negative step. Stops at both ends.
     mutating func select(by step: Int, _ lists: [ListOutline]) {
         let shown = shown(lists)
         guard let now = shown.firstIndex(where: { $0.record.id == current(lists)?.record.id }) else { return }
@@ -209,7 +209,8 @@ struct WatchView {
 
     /// The fewest columns of a key.
     private static let shortestKey = 16
-    /// The most columns that the last path segment of a key is kept whole for, with the ellipsis before it.
+    /// A last path segment of a key is kept whole if it has at most this number of columns, with the ellipsis before
+    /// it.
     private static let longestSegment = 25
 
     /// The parts of a query's line before its key.

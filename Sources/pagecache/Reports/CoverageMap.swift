@@ -4,7 +4,7 @@ import PageModel
 /// The state of every position of a list, from the first to the last. Pure. Its cost depends on the held pages and the
 /// ledger, never on a claimed total (R44).
 struct CoverageMap: Equatable {
-    /// The states by rank. A stretch with several states shows the first of them.
+    /// The states by rank. A cell with several states shows the first of them.
     enum State: String, CaseIterable {
         /// The fetch of the position, or its refresh, fails.
         case failing
@@ -28,9 +28,9 @@ struct CoverageMap: Equatable {
         var state: State
     }
 
-    /// Maximal stretches in ascending order, without holes between them.
+    /// Maximal intervals of one state in ascending order. Together they cover every position.
     let stretches: [Interval]
-    /// Whether the list may continue after the last stretch (R24).
+    /// Whether the list may continue after the last interval (R24).
     let isOpen: Bool
 
     /// The number of positions.

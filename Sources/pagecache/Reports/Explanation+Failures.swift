@@ -4,8 +4,8 @@ import PagedRepository
 
 // Failures, and their consequences.
 extension Explanation {
-    /// Reports failures in groups: failures with the same cause and the same prospects share a sentence. The group with
-    /// the soonest next attempt comes first.
+    /// Reports failures in groups: failures with the same cause and the same kind of next step share a sentence. The
+    /// group with the soonest next attempt comes first.
     mutating func tellFailures(_ failures: [LedgerEntry]) {
         var groups: [[LedgerEntry]] = []
         for entry in failures {

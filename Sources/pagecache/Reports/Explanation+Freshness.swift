@@ -50,7 +50,8 @@ extension Explanation {
             """)
     }
 
-    /// A page one that explains every difference still does not show edits in place farther down (R23).
+    /// Reports the oldest page, if it was validated much earlier than page one. Page one shows no edits in place
+    /// farther down (R23).
     mutating func tellOldestPage(besides validatedAt: Timestamp) {
         guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
             // When the origin calls nothing fresh, pages fetched within a minute still do not count as old.

@@ -205,7 +205,7 @@ struct Explanation: Equatable {
         }
     }
 
-    /// An interrupted sweep. `sync --due` continues it once page one is due (R33).
+    /// Reports an interrupted sweep. `sync --due` continues it once page one is due (R33).
     private mutating func tellSweep() {
         guard let sweep = list.record.sweep else { return }
         let done = """

@@ -4,8 +4,8 @@ import Glibc
 #endif
 
 /// Settings of the memory allocator. By default, glibc gives each of a dozen threads its own arena. It returns free
-/// memory at the end of an arena at 128 KiB (mallopt(3)). Here the process has two arenas, as many as there are threads
-/// at work at a time. Without glibc, the functions do nothing.
+/// memory at the end of an arena to the system once that is more than 128 KiB (mallopt(3)). Here the process has two
+/// arenas, as many as there are threads at work at a time. Without glibc, the functions do nothing.
 enum Arenas {
     /// For commands that read one large page after another. Each page reuses the memory of the page before, instead of
     /// fresh zeroed memory from the system. An export of a million items took twice as long without this setting.

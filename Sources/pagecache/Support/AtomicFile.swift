@@ -10,7 +10,8 @@ import Musl
 import Darwin
 #endif
 
-/// A file that appears complete or not at all. It is written next to its place, synced, and renamed into it.
+/// A file that appears complete or not at all. It is written under a temporary name next to its final path, synced, and
+/// renamed to that path.
 ///
 /// State: the descriptor, and the name of the temporary file. Both end with `commit`, or with the value. A path that is
 /// not a regular file (a device, a pipe) is written directly, because it must not be replaced.
@@ -82,7 +83,8 @@ struct AtomicFile: ~Copyable {
         }
     }
 
-    /// Renames the file into its place.
+    /// Syncs the file, and renames it to its final path.
+    /// - Throws: `ToolFailure` with the status that `write` has for the same error.
     consuming func commit() throws(ToolFailure) {
         guard let name = temporary else { return }
         // The bytes are synced before the rename. After a power loss, either the old file or the complete new one is

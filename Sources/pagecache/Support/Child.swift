@@ -38,7 +38,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Ends the process when the demo ends early.
+    /// Ends the process, if it still runs.
     deinit { running.cancel() }
 
     private static var program: FilePath {

@@ -3,8 +3,8 @@ import PageModel
 
 /// The messages about queries whose records are damaged.
 ///
-/// A command for all queries serves the sound ones first, and then ends with 65. A command for one query serves it with a
-/// warning if its record is sound. Otherwise the name may be that of a damaged record, and the command ends with 65.
+/// A command for all queries serves the sound ones first, and then ends with 65. A command for one query serves it with
+/// a warning if its record is sound. Otherwise the name may be that of a damaged record, and the command ends with 65.
 enum DamagedRecords {
     /// - Parameter count: the number of damaged records, at least 1.
     static func failure(_ count: Int) -> ToolFailure {
@@ -29,7 +29,7 @@ enum DamagedRecords {
         "'pagecache verify --repair' repairs \(count == 1 ? "it" : "them")"
     }
 
-    /// The failure for a list whose description was damaged and removed by a repair. Its name is no URL.
+    /// The failure for a list whose description was damaged and removed by a repair, and whose key is no URL.
     static func lostDescription(of key: QueryKey) -> ToolFailure {
         let scope = key.scope.isEmpty ? "" : " --scope \(key.scope)"
         return ToolFailure(

@@ -12,7 +12,7 @@ import Darwin
 enum DescriptorLimit {
     /// The descriptors of a store, its log and its connections, of the resolver and of the terminal.
     private static let base = 16
-    /// The descriptors of one event loop. There is one loop for each processor.
+    /// The descriptors of one event loop. There is at most one loop for each processor.
     private static let perLoop = 3
 
     /// Raises the soft limit to the hard limit where it is too low.

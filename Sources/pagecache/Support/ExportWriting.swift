@@ -25,8 +25,8 @@ struct ExportWriting {
         self.sink = sink
     }
 
-    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a failure,
-    /// which `finish` throws.
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a
+    /// failure, which `finish` throws.
     /// - Parameter piece: the piece read last. `nil` before the first.
     mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
         do {

@@ -8,7 +8,7 @@ struct ListEvent: Hashable {
         case registered
         /// These positions hold items that are new or different.
         case stored(Range<Int>)
-        /// The origin confirmed the items at these positions (R6).
+        /// The items at these positions were validated: the origin has them unchanged (R6).
         case confirmed(Range<Int>)
         /// These positions are no longer held: a gap.
         case dropped(Range<Int>)
@@ -36,7 +36,7 @@ struct ListEvent: Hashable {
 }
 
 /// Derives the changes of a list from two outlines. Notices from other processes name the list only, and not the change
-/// (R41). A state that comes and goes between two looks is not reported.
+/// (R41). A state that begins and ends between the two outlines is not reported.
 enum ListHistory {
     /// - Parameters:
     ///   - old: `nil` means the list did not exist before.
@@ -94,7 +94,7 @@ enum ListHistory {
             let after = new.coverage
             dropped = old.coverage.segments.flatMap { after.gaps(in: $0) }
         }
-        // A sweep or a 304 confirms page by page. Adjacent pages become one event.
+        // A sweep or a 304 validates page by page. Adjacent pages become one event.
         return stored + Coverage(confirmed).segments.map { .confirmed($0) } + dropped.map { .dropped($0) }
     }
 

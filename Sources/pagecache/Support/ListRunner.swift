@@ -6,7 +6,7 @@ import PagedRepository
 
 /// Runs the due work of stored lists, one list after the other.
 ///
-/// The user has not said which origin a credential is for. It is sent only for lists that were fetched with it (R45).
+/// The options do not say which origin a credential is for. It is sent only for lists that were fetched with it (R45).
 struct ListRunner {
     /// The report of one list.
     struct Result {
@@ -33,7 +33,8 @@ struct ListRunner {
     let timeout: Duration?
     /// The settings of fetching. The work is set for each list.
     let options: SyncOptions
-    /// Whether the caller named the one list. The credential is then meant for it.
+    /// Whether the caller named the one list. A credential is then meant for it, and the list is refused if it was
+    /// fetched without one.
     var isNamed = false
 
     /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a

@@ -10,7 +10,7 @@ import Foundation
 #endif
 
 /// A transport that prints each request with `--verbose`: method, path, status, size, time, and the origin's own error
-/// message. It also warns once about an answer with status 200 that contains an error.
+/// message. It also warns once about an answer with a status of success whose body contains an error.
 struct LoggedTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let terminal: Terminal
@@ -19,7 +19,7 @@ struct LoggedTransport: HTTPTransport {
     private final class Flag: Sendable {
         private let isRaised = Mutex(false)
 
-        /// Returns whether the flag was down.
+        /// Sets the flag. Returns true if it was not set before.
         func raise() -> Bool {
             isRaised.withLock { flag in
                 defer { flag = true }

@@ -2,8 +2,8 @@
 import PageModel
 
 extension FreshnessPolicy {
-    /// The policy by which the tool judges the age of a list. `--stale-after` overrides the origin's word. Without it
-    /// the defaults apply, which honour the origin's word.
+    /// The policy by which the tool judges the age of a list. `--stale-after` overrides the origin's `max-age`. Without
+    /// the option the defaults apply, which follow `max-age` up to an hour.
     init(operatorSays age: DurationArgument?) {
         self = age.map { FreshnessPolicy(staleAfter: $0.duration, originLifetime: .ignored) } ?? FreshnessPolicy()
     }
@@ -28,8 +28,8 @@ extension ListOutline {
         return freshness == .fresh && holdsNothing ? .stale : freshness
     }
 
-    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated or empty list is stale at any age, so its
-    /// age is not shown.
+    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated or empty list is stale at any age, so
+    /// its age is not shown.
     func freshnessText(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> String {
         guard let freshness = judgedFreshness(policy, now: now), let validatedAt = record.validatedAt else {
             return "never fetched"

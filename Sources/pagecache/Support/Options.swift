@@ -72,7 +72,8 @@ struct CommonOptions: ParsableArguments {
         }
     }
 
-    /// The path of the store (XDG Base Directory Specification).
+    /// The path or the address of the store: `--store`, else `PAGECACHE_STORE`, else a file in the user's cache
+    /// directory (XDG Base Directory Specification).
     var storePath: String {
         let environment = ProcessInfo.processInfo.environment
         func given(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -110,7 +111,8 @@ struct CommonOptions: ParsableArguments {
     }
 }
 
-/// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `1w`, `250ms`, or several in a row as in `1h30m`.
+/// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `1w`, `250ms`, `1y` (365 days), or several in a row as in
+/// `1h30m`.
 struct DurationArgument: ExpressibleByArgument, Hashable {
     var duration: Duration
     /// The text as it was written. `--help` shows it for a default.

@@ -19,8 +19,8 @@ extension QueryRecord {
 }
 
 extension ListOutline {
-    /// The number of positions that the origin returns items for, as far as it is known. Held items behind a result window
-    /// disprove it.
+    /// The number of positions that the origin returns items for, as far as it is known. Held items behind a result
+    /// window count, too, because they disprove the window.
     var reachableLength: Int {
         guard record.isCutOff, let window = record.resultWindow else { return length }
         return min(length, max(window, heldPages.last?.range.upperBound ?? 0))

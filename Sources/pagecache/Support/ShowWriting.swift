@@ -53,8 +53,8 @@ struct ShowWriting {
         self.positions = positions
     }
 
-    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a failure,
-    /// which `finish` throws.
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a
+    /// failure, which `finish` throws.
     /// - Parameter piece: the piece read last. `nil` before the first.
     mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
         do {
@@ -97,8 +97,8 @@ struct ShowWriting {
         return written
     }
 
-    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
-    /// number.
+    /// The pieces of the range, without positions where no page is stored. The length alone is no safe bound: it comes
+    /// from an origin, and may be any number.
     private static func pieces(of list: ListOutline, _ range: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).segments.flatMap { segment in
             let segment = segment.clamped(to: range)

@@ -1,5 +1,6 @@
 #if Tool
-/// Adds the store of this run to the commands that messages suggest, so that a copied command finds the same store. Pure.
+/// Adds the store of this run to the commands that messages suggest, so that a copied command finds the same store.
+/// Pure.
 enum StoreHint {
     /// The commands that read no store.
     private static let others: Set<String> = ["completions", "demo", "help", "man", "probe"]

@@ -116,7 +116,7 @@ enum StorePlace {
                 }
             var options = PostgreSQLPageStore.Options()
             options.listensAtOnce = false
-            // A restart or a failover of the server takes longer than the default of a library.
+            // A restart or a failover of the server takes longer than the default budget.
             options.busyBudget = .seconds(30)
             options.schema = StorePlace.schema(in: address) ?? options.schema
             options.localCopy = StorePlace.localCopy(ProcessInfo.processInfo.environment)
@@ -128,7 +128,8 @@ enum StorePlace {
         }
     }
 
-    /// The fault of the place, for a usage error. Returns nil when there is none.
+    /// The reason why the place or the size of its local copy cannot be used, as a usage error. Returns nil when there
+    /// is none.
     func problem(_ environment: [String: String]) -> String? {
         switch self {
         case .refused(let reason): return reason
@@ -139,8 +140,8 @@ enum StorePlace {
         }
     }
 
-    /// The size of the local copy in the environment. Returns nil when the environment asks for no copy of a certain
-    /// size. `bytes` is nil when the text is no valid size.
+    /// The size of the local copy in the environment. Returns nil when the environment names no local copy, or no size
+    /// for it. `bytes` is nil when the text is no valid size.
     private static func localCopySize(_ environment: [String: String]) -> (text: String, bytes: Int?)? {
         guard environment["PAGECACHE_LOCAL_COPY"]?.isEmpty == false,
             let text = environment["PAGECACHE_LOCAL_COPY_BYTES"], !text.isEmpty

@@ -36,7 +36,7 @@ enum TerminalSignals {
     }
 
     /// Stops the process as the default action would, and returns when it continues. In an orphaned process group,
-    /// which nobody could continue, it returns at once (POSIX 2.4.3). SIGSTOP would stop it even there.
+    /// which no shell can continue, it returns at once (POSIX 2.4.3). SIGSTOP would stop it even there.
     private static func stopProcess() {
         var plain = sigaction()
         #if canImport(Darwin)

@@ -13,8 +13,8 @@ import Darwin
 
 /// The process of the tool: its signals and its end.
 enum ToolProcess {
-    /// Makes a reader that ends (`| head`) and a file size limit into write errors. Neither then kills the process by a
-    /// signal.
+    /// Ignores the signals SIGPIPE and SIGXFSZ. A write then fails with an error when the reader of a pipe has ended
+    /// (`| head`) or a file size limit is reached, and no signal kills the process.
     static func outliveReaders() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)

@@ -23,7 +23,7 @@ protocol ToolStore: PageStorage {
     ///   - query: the query of the list.
     ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
     ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction, which keeps the log of
-    ///     the store from being truncated, and uses no store.
+    ///     the store from being truncated, and must not use a store.
     func pieces(
         of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?
     ) async throws(StorageError)
@@ -48,8 +48,8 @@ protocol ToolStore: PageStorage {
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
-    /// Returns the local copy of a store on a server, with its size, and the reason why it is not used. Returns nil for a
-    /// store without a copy.
+    /// Returns the local copy of a store on a server, with its size, and the reason why it is not used. Returns nil for
+    /// a store without a copy.
     func localCopy() async -> (path: String, bytes: Int, problem: String?)?
     /// Copies that earlier repairs have left next to the store.
     var filesSetAside: [String] { get }

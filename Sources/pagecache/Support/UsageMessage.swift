@@ -1,6 +1,6 @@
 #if Tool
-/// An error about arguments, as one line: the option, the value, and the valid values. Pure. The parser's messages leave
-/// some of that out, or spread it over several lines.
+/// An error about arguments, as one line: the option, the value, and the valid values. Pure. The parser's messages
+/// leave some of that out, or spread it over several lines.
 struct UsageMessage: Equatable {
     var message: String
     /// `nil` means that the help of the command is the best hint.

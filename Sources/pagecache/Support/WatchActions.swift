@@ -2,7 +2,7 @@
 import PageModel
 import PageStore
 
-/// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
+/// The actions of the keys of `watch`. State: the running commands. Only the task of `Watching.run` uses it.
 struct WatchActions {
     let store: any ToolStore
     /// The place of the store as the user wrote it, for the commands. The commands take it from their environment,

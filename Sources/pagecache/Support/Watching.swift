@@ -5,8 +5,10 @@ import PageStore
 import PagedRepository
 import Synchronization
 
-/// State: the last outline of each list, and the view. Only the task that looks uses both. The other tasks add queries
-/// to look at, behind the mutex.
+/// Runs `pagecache watch`: reads each list that a notice names, and prints or draws its changes.
+///
+/// State: the last outline of each list, and the view. Only the task of `run` uses both. The other tasks add the
+/// queries to read and the pressed keys, behind mutexes (`Todo`).
 final class Watching {
     /// The delay that people still perceive as immediate. A busy store is read no more often than that.
     private static let pause = Duration.milliseconds(100)
@@ -22,11 +24,12 @@ final class Watching {
     private let todo = Todo()
     private var actions: WatchActions
 
-    /// Queries that may have changed since the last look, and the signal that starts a look.
+    /// The queries that may have changed since the last reading, the pressed keys, and the signal that starts a
+    /// reading.
     private final class Todo: Sendable {
         let bell: AsyncStream<Void>
         private let ring: AsyncStream<Void>.Continuation
-        // `nil` means no notice has arrived since the last look.
+        // `nil` means no notice has arrived since the last reading.
         private let queries = Mutex<Set<QueryID>?>(nil)
         private let keys = Mutex<[Key]>([])
 
@@ -101,7 +104,7 @@ final class Watching {
         }
         todo.tick()
         for await _ in todo.bell {
-            // No notice tells of a removed file, and its last state can still be read.
+            // No notice reports a removed file, and a file that is still open can be read.
             guard store.isInPlace else {
                 throw StorageError(.moved, "\(store.name) was renamed, replaced or removed while it was watched")
             }
@@ -132,7 +135,7 @@ final class Watching {
         }
     }
 
-    /// Starts a look once a second: the displayed ages grow, and the store may be gone.
+    /// Starts a reading once a second: the displayed ages grow, and the store may have been removed.
     private func tick(_ todo: Todo) -> Task<Void, Never> {
         Task {
             while !Task.isCancelled {
@@ -179,7 +182,7 @@ final class Watching {
         while true {
             switch try await store.changes(of: id, since: reached, limit: 1_000) {
             case .entries(let entries, let version, let hasMore)?:
-                // Commits after the read belong to the next look.
+                // Commits after the outline was read belong to the next reading.
                 let count = entries.prefix { $0.version.counter <= new.record.contentVersion.counter }.count
                 changes.add(Array(entries.prefix(count)))
                 changes.follow(Array(entries.dropFirst(count)))
