@@ -59,7 +59,9 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Returns the answer to a request, as the plan describes it.
     /// - Precondition: `access` allows the request. Offsets are allowed only for origins with offsets, and only on the
     ///   grid if there is one. Any other request is a defect of the caller, and traps.
-    /// - Throws: the `FetchFailure` that the plan has for this request.
+    /// - Throws: the `FetchFailure` that the plan has for this request. Also a failure with status 400 for a cursor
+    ///   that the origin never returned, with status 422 behind a window that refuses requests, and the error of
+    ///   `clock` when the task is cancelled during the latency.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let number = state.withLock { state in
             state.requests.append(request)

@@ -84,8 +84,8 @@ public struct HTTPSourceConfiguration: Sendable {
     public var firstPage: Int?
     /// The parameter for the token, or for the key of the last item. Defaults to nil: detected.
     public var cursorParameter: String?
-    /// The place of a keyset's key below each item. Defaults to nil: a member that the URL sorts by, else the item's
-    /// id.
+    /// The place of a keyset's key below each item. Defaults to nil: a sort value or a cursor that every item has, else
+    /// a member that the URL sorts by, else the item's id.
     public var key: JSONPointer?
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false

@@ -1,7 +1,10 @@
 /// Sends single requests. Redirects are returned as answers: the source decides whether to follow one (R45).
 public protocol HTTPTransport: Sendable {
     /// Sends the request once, and returns the answer with its complete body.
-    /// - Throws: `FetchFailure` with class `transport`, `timeout` or `limitExceeded`; `CancellationError`.
+    /// - Throws: `FetchFailure` with class `transport` when the connection fails, `timeout` after a limit of time,
+    ///   `limitExceeded` past a limit of size or without a trusted connection, `undecodable` for a body that cannot be
+    ///   decompressed, `rejected` for a request that cannot be sent, and `forbidden` when a proxy requires
+    ///   authentication. `CancellationError` when the task is cancelled.
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse
 }
 
