@@ -1,8 +1,8 @@
 import Synchronization
 
 extension HTTPSource {
-    /// Every decision about how the origin pages, with its reason, in the order of the findings. Failed attempts are
-    /// included. Empty before the first answer, unless a stored paging profile was restored.
+    /// Every decision about how the origin pages, with its reason, in the order in which the source made them. Failed
+    /// attempts are included. Empty before the first answer, unless a stored paging profile was restored.
     public var explanation: [PagingDecision] {
         state.withLock { ($0.description ?? $0.earlier)?.reasons ?? [] }
     }

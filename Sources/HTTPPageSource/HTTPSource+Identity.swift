@@ -123,8 +123,8 @@ extension HTTPSource {
         return other.canonicalText(without: names) == url.canonicalText(without: names)
     }
 
-    /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
-    /// examined again. A provisional description is kept as `earlier` only.
+    /// Uses a stored paging profile, unless the configuration or the URL has changed since, or the origin is to be
+    /// examined again. A provisional profile is kept as `earlier` only.
     func use(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {

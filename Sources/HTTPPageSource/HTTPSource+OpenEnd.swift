@@ -71,8 +71,9 @@ extension HTTPSource {
         return Set(inURL + [size].compactMap(\.self) + draft.evidence.sizes)
     }
 
-    /// Requests a larger page when page one is as long as the size in the URL. The same items again show that the list
-    /// ends with them, unless the size is one that origins use as a cap, or another position has other items.
+    /// Returns whether a larger page has the same items, when page one is as long as the size in the URL. The list then
+    /// ends with page one, if no other position has other items. Sizes that origins use as a cap are not tested: the
+    /// same items would show nothing.
     func isWholeByLargerSize(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
         let count = draft.evidence.count, evidence = draft.evidence
         guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,
@@ -90,8 +91,8 @@ extension HTTPSource {
         return content.identities == contact.content.identities
     }
 
-    /// Refuses settings that contradict the stored description while the answer does not confirm them. A refused
-    /// setting stores nothing (R47).
+    /// Refuses settings that contradict the stored paging profile, unless the answer confirms them. Nothing is stored
+    /// after a refusal (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
         let lacksItems = contact.content.isEmpty && stored.style != .none

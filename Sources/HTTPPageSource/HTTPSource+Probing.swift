@@ -181,10 +181,10 @@ extension HTTPSource {
         return try await confirmed(verdict, second, trial, &draft, contact)
     }
 
-    /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
-    /// list that has grown by one item meanwhile gives the same answer, and so does a page one that lacks an item. A
-    /// second request for page one tells the first two apart, and one for offset 1 the third: only an origin that
-    /// counts from 1 answers it with page one.
+    /// Requests the offset of page one's last item. An answer that begins with two items of page one has one of three
+    /// reasons: the origin counts from 1, the list has grown by one item meanwhile, or page one lacks an item. A second
+    /// request for page one shows whether the list has grown. A request for offset 1 shows whether the origin counts
+    /// from 1: only then it returns page one.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {

@@ -9,24 +9,25 @@ import Foundation
 #endif
 
 /// A source for paginated JSON APIs over HTTP. It detects how the origin pages from the first answer and a few probes.
-/// Settings of the configuration and stored findings take the place of detection: see Documentation/Detection.md.
+/// Settings of the configuration and a stored paging profile take the place of detection: see
+/// Documentation/Detection.md.
 public final class HTTPSource: PageSource, PromptSource {
     // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
     struct State {
         var description: PagingProfile?
-        /// A stored description that is too uncertain to use. It records the attempts that failed.
+        /// A stored paging profile that is too uncertain to use. It records the attempts that failed.
         var earlier: PagingProfile?
         /// The stored check of the credential.
         var check: String?
         var usage = SourceUsage()
-        /// A stored description that the caller's settings contradict.
+        /// A stored paging profile that the caller's settings contradict.
         var contradicted: PagingProfile?
-        /// The end of the stored list, for settings that contradict its description.
+        /// The end of the stored list, for settings that contradict its paging profile.
         var heldEnd: Int?
         /// Whether the last page one calls its list a part, or its total a lower bound.
         var isPart = false
         var isLowerBound = false
-        /// The time that this first contact may still wait for an origin that asks for it.
+        /// The time that this first contact may still wait for `Retry-After`.
         var retryWaitLeft = Duration.seconds(5)
         /// The message about an answer to a probe that could not be read.
         var unreadable: String?
@@ -191,8 +192,8 @@ public final class HTTPSource: PageSource, PromptSource {
         let description = state.withLock { $0.description }
         var conditions: [HTTPField] = []
         // A validator is sent only with the request that it belongs to (R1). It is not sent before the layout of the
-        // answer is known, nor while HEAD has to be repeated. A 304 would teach nothing then, and the total of HEAD
-        // would be lost.
+        // answer is known, because a 304 has no items to examine. It is not sent while HEAD has to be repeated, because
+        // the total of HEAD would be lost.
         let isKnown =
             description != nil && body == nil && !(description?.awaitsHead ?? false && request.target == .first)
         let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }

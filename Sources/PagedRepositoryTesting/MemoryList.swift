@@ -207,7 +207,7 @@ struct MemoryList: Sendable {
             if !quietly { draft.loaded(new.range) }
             return .stored(new.range)
         }
-        // Older items give way at the page's positions only; the rest stays readable (R19).
+        // Older items are removed at the page's positions only; the others stay readable (R19).
         cut(at: place.lowerBound)
         cut(at: place.upperBound)
         pages.removeAll { $0.meets(place) }

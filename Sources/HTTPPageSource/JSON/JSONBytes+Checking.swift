@@ -44,7 +44,7 @@ extension JSONBytes {
         return found < ByteBlock.size ? position : skipPlainBlocks(position)
     }
 
-    /// The same for long strings, two blocks at a time.
+    /// `skipPlain` for long strings, two blocks at a time.
     @inline(never)
     private func skipPlainBlocks(_ start: Int) -> Int {
         var position = start
@@ -61,7 +61,7 @@ extension JSONBytes {
         return skipPlainTail(position)
     }
 
-    /// The same in the last bytes of the text.
+    /// `skipPlain` in the last bytes of the text, where no whole block is left.
     @inline(never)
     private func skipPlainTail(_ start: Int) -> Int {
         var position = start

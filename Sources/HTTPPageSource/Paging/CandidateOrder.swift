@@ -108,7 +108,7 @@ enum CandidateOrder {
         return own + ParameterNames.keyset.filter { !own.contains($0) }
     }
 
-    /// The parameters of the description, then `between`, then the hints of the answer.
+    /// The parameters of the paging profile, then `between`, then the hints of the answer.
     private static func own(_ draft: DetectionDraft, with between: [Candidate] = []) -> [Candidate] {
         var candidates: [Candidate] = []
         if let name = draft.description.offsetParameter {

@@ -39,7 +39,7 @@ struct DetectionDraft {
 struct Evidence {
     /// The number of items in page one.
     var count = 0
-    /// Whether an id tells the items apart.
+    /// Whether a member identifies the items of page one.
     var hasIDs = false
     /// The next URL that the answer contains.
     var next: OriginURL?

@@ -8,11 +8,13 @@ extension Detector {
         "docs", "documents", "members", "member", "content", "entry",
     ]
 
-    /// The place of the items, an equally plausible place, and the id where the place shows it.
+    /// The place of the items, another plausible place, and the place of the id if the members of an object are the
+    /// items.
     struct ItemsPlace {
         var pointer: JSONPointer
         var rival: JSONPointer?
-        /// Whether nothing but their lengths tells the two apart.
+        /// Whether `rival` is as plausible as `pointer`. Detection then refuses the answer, unless a total equals the
+        /// length of the list at `pointer`.
         var isTied = false
         var key: JSONPointer?
     }

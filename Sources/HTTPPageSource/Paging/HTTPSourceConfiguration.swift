@@ -126,7 +126,7 @@ public struct HTTPSourceConfiguration: Sendable {
         [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self)
     }
 
-    /// All settings that a stored description may contradict, in one text. `nil` when there are none.
+    /// All settings that can contradict a stored paging profile, in one text. `nil` when there are none.
     var saying: String? {
         var parts: [String] = []
         if paging != .auto { parts.append("paging=\(paging.rawValue)") }

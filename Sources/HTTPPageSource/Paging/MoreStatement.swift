@@ -51,8 +51,7 @@ enum MoreStatement {
         return ["hasmore", "hasnext", "havemore"].contains { plain.hasPrefix($0) } ? .more : nil
     }
 
-    /// Whether a name speaks of the list and of nothing else. `truncated: false` or `done: true` may speak of a text or
-    /// of a task.
+    /// Whether a name can only refer to the list. `truncated: false` or `done: true` may refer to a text or to a task.
     static func isPlain(_ plain: String) -> Bool {
         guard !plain.contains("truncated") else { return false }
         return ["has", "have", "is", "nomore", "next", "lastpage", "endof"].contains { plain.hasPrefix($0) }

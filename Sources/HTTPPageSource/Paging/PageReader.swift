@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// Reads a page from an answer, as the description says.
+/// Reads a page from an answer, by the paging profile in `description`.
 struct PageReader {
     let answer: Answer
     let description: PagingProfile

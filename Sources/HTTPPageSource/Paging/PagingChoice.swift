@@ -200,7 +200,7 @@ enum PagingChoice {
         draft.description.isProvisional = true
     }
 
-    /// Completes the description with the values that its style needs besides the parameters.
+    /// Completes the paging profile with the values that its style needs besides the parameters.
     static func complete(_ draft: inout DetectionDraft) {
         // A token that the last page may have as well shows nothing where pages are requested by number.
         if !draft.description.isChain, draft.description.style != .none, draft.evidence.token?.isWeak == true {

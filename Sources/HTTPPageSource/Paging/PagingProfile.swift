@@ -121,7 +121,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     /// time of a whole request.
     var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
 
-    /// Whether the stored description fits the caller's settings. A caller without settings accepts every description.
+    /// Whether the stored profile fits the caller's settings. A caller without settings accepts every profile.
     func fits(_ saying: String?) -> Bool { saying == nil || saying == said }
 
     /// Whether each page holds the way to the next one.

@@ -65,7 +65,7 @@ final class RequestDeadlines: Sendable {
             nextLook = min(moment, nextLook ?? moment)
         }
         return state.withLock { state in
-            // A request that was entered meanwhile gets its look at the time that was due anyway.
+            // A request that was entered during this look is checked at the next one, which is early enough.
             state.nextLook = state.underWay.isEmpty ? nil : nextLook ?? .now
             return state.nextLook
         }

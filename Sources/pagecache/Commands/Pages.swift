@@ -30,7 +30,7 @@ struct Pages: AsyncParsableCommand {
         ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)
     }
 
-    /// Draws cells that fit the terminal for people, and the plain stretches for programs.
+    /// Draws cells that fit the terminal, or writes the exact intervals in the formats for programs.
     private func draw(_ map: CoverageMap) {
         let terminal = Terminal.standard
         switch common.outputFormat {

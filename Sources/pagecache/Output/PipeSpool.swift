@@ -51,7 +51,7 @@ final class PipeSpool: Sendable {
 
     deinit { state.withLock { if let file = $0.file { close(file) } } }
 
-    /// Writes bytes behind all earlier ones.
+    /// Writes bytes after all earlier ones: into the pipe, or into the file when the reader is late.
     /// - Parameter send: writes into the pipe, and waits for the reader.
     func write(_ bytes: UnsafeRawBufferPointer, _ send: Send) {
         state.withLock { state in

@@ -89,7 +89,7 @@ struct HTMLReport {
             """
     }
 
-    /// The section about requests: the pages that runs fetched, confirmed, or kept without a request.
+    /// The section about requests: the pages that runs fetched, found unchanged, or kept without a request.
     private var spared: String {
         let counted = queries.filter { $0.tally.runs > 0 }.sorted {
             ($1.tally.pages, $0.name) < ($0.tally.pages, $1.name)

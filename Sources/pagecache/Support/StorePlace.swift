@@ -150,7 +150,7 @@ enum StorePlace {
     }
 
     #if PostgreSQL
-    /// The local copy that the environment asks for.
+    /// The local copy that the environment names. Returns nil when it names none.
     private static func localCopy(_ environment: [String: String]) -> PostgreSQLPageStore.LocalCopy? {
         guard let path = environment["PAGECACHE_LOCAL_COPY"], !path.isEmpty else { return nil }
         guard let bytes = localCopySize(environment)?.bytes else { return PostgreSQLPageStore.LocalCopy(path: path) }
