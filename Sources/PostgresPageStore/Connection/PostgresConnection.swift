@@ -151,7 +151,8 @@ final class PostgresConnection {
 
     private func receive(at now: Duration) {
         guard let connection = handle?.pointer else { return }
-        // libpq returns nil once between the results of two statements. More often means that it expects none.
+        // libpq returns nil once between the results of two statements. More often means that it expects none: after the
+        // end of the connection, which discards the statements that it has sent, or against the protocol.
         var absences = 0
         while handle != nil, PQisBusy(connection) == 0, machine.head != nil {
             if let result = PQgetResult(connection) {
@@ -159,7 +160,10 @@ final class PostgresConnection {
                 received(ResultHandle(result), at: now)
             } else {
                 absences += 1
-                guard absences < 4 else { return lose(.protocolViolation, at: now) }
+                guard absences >= 4 else { continue }
+                // The caller ends the session.
+                if PQstatus(connection) != CONNECTION_OK { break }
+                return lose(.protocolViolation, at: now)
             }
         }
         guard handle != nil else { return }

@@ -101,6 +101,34 @@ extension ServerTests {
         }
     }
 
+    @Test("A message that the session ends, read together with the end of the connection, repeats its group")
+    func endWithMessage() async throws {
+        var options = PostgresPool.Options()
+        options.connections = 1
+        let proxy = try SilentProxy(port: UInt16(OwnServer.port) ?? 0)
+        // libpq reads on to the end of the connection only over TLS, and after more than 32 KB.
+        let address = "host=127.0.0.1 port=\(proxy.port) user=pagecache dbname=pagecache sslmode=require"
+        try await withPool { killer in
+            try await withPool(address, options) { pool in
+                try await pool.run("SELECT 1")
+                proxy.collectAnswers()
+                let reading = Task {
+                    await postgresError {
+                        try await pool.run(
+                            [Statement("SELECT repeat('x', 100000)"), Statement("SELECT pg_sleep(1) /* ended */")],
+                            until: .now + .seconds(300))
+                    }
+                }
+                let session = "FROM pg_stat_activity WHERE query LIKE '%ended */' AND pid != pg_backend_pid()"
+                try await killer.wait(for: "SELECT count(*) = 1 \(session)")
+                try await killer.run("SELECT pg_terminate_backend(pid) \(session)")
+                let error = await reading.value
+                #expect(error == nil)
+            }
+        }
+        proxy.close()
+    }
+
     @Test("A group with an unknown outcome says so")
     func unknownOutcome() async throws {
         // The commit is under way in a session that a crash of its process ends: no message says what became of it.

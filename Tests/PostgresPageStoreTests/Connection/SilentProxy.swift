@@ -2,13 +2,14 @@
 import Glibc
 import Synchronization
 
-/// A TCP proxy on loopback that can hold connections back, drop the bytes of the server, cut a connection, or reset. One
-/// thread per direction.
+/// A TCP proxy on loopback that can hold connections back, drop or collect the bytes of the server, or cut a connection.
+/// One thread per direction.
 final class SilentProxy: Sendable {
     private struct State {
         var descriptors: [Int32] = []
         var isDropping = false
         var isHolding = false
+        var isCollecting = false
         /// The messages of clients until a connection is cut; `nil` means that none is.
         var messagesUntilCut: Int?
         /// The clients whose connections are held back.
@@ -69,6 +70,11 @@ final class SilentProxy: Sendable {
     /// Reads the answers of the server, and delivers no more of them.
     func dropAnswers() { state.withLock { $0.isDropping = true } }
 
+    /// Delivers the answers of the next connection that the server ends, at once and with that end.
+    func collectAnswers() { state.withLock { $0.isCollecting = true } }
+
+    private func endCollecting() { state.withLock { $0.isCollecting = false } }
+
     /// Ends all connections and accepts no more.
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
@@ -79,21 +85,32 @@ final class SilentProxy: Sendable {
 
     private func copy(_ source: Int32, _ target: Int32, isAnswer: Bool) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var collected: [UInt8] = []
         while true {
             let count = read(source, &buffer, buffer.count)
             guard count > 0 else { break }
             if isAnswer, state.withLock({ $0.isDropping }) { continue }
-            var sent = 0
-            while sent < count {
-                let written = buffer.withUnsafeBytes {
-                    send(target, $0.baseAddress.map { $0 + sent }, count - sent, Int32(MSG_NOSIGNAL))
-                }
-                guard written > 0 else { break }
-                sent += written
+            if isAnswer, state.withLock({ $0.isCollecting }) {
+                collected += buffer[..<count]
+                continue
             }
+            SilentProxy.send(buffer[..<count], to: target)
             if !isAnswer, isCut() { break }
         }
+        if !collected.isEmpty {
+            SilentProxy.send(collected[...], to: target)
+            endCollecting()
+        }
         shutdown(target, Int32(SHUT_RDWR))
+    }
+
+    private static func send(_ bytes: ArraySlice<UInt8>, to target: Int32) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { Glibc.send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard written > 0 else { return }
+            rest = rest.dropFirst(written)
+        }
     }
 
     private static func connect(_ port: UInt16) -> Int32? {
