@@ -53,8 +53,8 @@ extension ChangeSet {
         case validated
         /// The fetch records at these offsets changed.
         case ledger([Int])
-        /// The record of the query changed: its paging, source, freshness, result window, sweep progress, pin,
-        /// invalidation, or whether its ids may repeat.
+        /// The record of the query changed: its paging, source, freshness, result window, sweep progress, last
+        /// audit, pin, invalidation, or whether its ids may repeat.
         case described
         /// The query was purged, with everything that it held.
         case purged

@@ -133,6 +133,9 @@ public enum ListEdit: Hashable, Sendable {
     case setAllowsDuplicates(Bool)
     /// Sets the progress of the running sweep. `nil` means that the sweep is over (R31).
     case setSweep(SweepProgress?)
+    /// Notes that every page of the list has been requested: a sweep or a round of the recheck has ended now (R54). See
+    /// `QueryRecord.lastAuditAt`.
+    case audited
     /// Stores the origin's paging style, and the source's instructions for further requests.
     case describe(paging: String, source: String)
 }

@@ -143,6 +143,9 @@ public struct QueryRecord: Hashable, Sendable {
     /// The end of the origin's result window: it returns no items from this position on, although it counts more. `nil`
     /// means that no window is known.
     public var resultWindow: Int?
+    /// The time when the last sweep of the list ended, or the last round of the recheck (R54): every page was requested
+    /// between the beginning of that sweep or round and this time. `nil` means that none has ended yet.
+    public var lastAuditAt: Timestamp?
     /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
 
@@ -151,7 +154,7 @@ public struct QueryRecord: Hashable, Sendable {
         id: QueryID, key: QueryKey, version: ListVersion, total: ListTotal, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
-        resultWindow: Int? = nil, contentVersion: ContentVersion = .none
+        resultWindow: Int? = nil, lastAuditAt: Timestamp? = nil, contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -168,6 +171,7 @@ public struct QueryRecord: Hashable, Sendable {
         self.sweep = sweep
         self.isPinned = isPinned
         self.resultWindow = resultWindow
+        self.lastAuditAt = lastAuditAt
         self.contentVersion = contentVersion
     }
 

@@ -177,6 +177,10 @@ struct CommitTransaction {
             guard record.sweep != progress else { break }
             record.sweep = progress
             changes.append(.described)
+        case .audited:
+            guard record.lastAuditAt != now else { break }
+            record.lastAuditAt = now
+            changes.append(.described)
         case .setAllowsDuplicates(let allows):
             guard record.allowsDuplicates != allows else { break }
             if !allows, let repeated = try firstRepeat() { return repeated }

@@ -148,6 +148,8 @@ struct MemoryList: Sendable {
         case .setSweep(let sweep):
             try check(sweep?.position)
             return described { $0.sweep = sweep }
+        case .audited:
+            return described { $0.lastAuditAt = now }
         case .describe(let paging, let source):
             return described {
                 $0.paging = paging

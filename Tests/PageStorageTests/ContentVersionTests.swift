@@ -25,7 +25,7 @@ struct ContentVersionTests {
             [.invalidated],
             [.setFreshFor(.seconds(9))], [.splice(0..<1, nil)], [.markStale(30..<39)], [.truncate(at: 25)],
             [.describe(paging: "p", source: "s")], [.setSweep(SweepProgress(position: 3, startedAt: noon))],
-            [.setAllowsDuplicates(true)],
+            [.audited], [.setAllowsDuplicates(true)],
             [.startGeneration], [.dropOlderGenerations],
             [.insertPage(page(0..<3)), .setTotal(.exact(3)), .setEnd(3), .validated],
         ]

@@ -308,6 +308,7 @@ struct RandomPlans {
         case 27:
             return .setFreshFor(
                 [nil, .seconds(number(-2...90)), .seconds(Int64.max)].randomElement(using: &random) ?? nil)
+        case 28: return .audited
         default: return .insertPage(page(end + number(0...1) * number(0...30), held))
         }
     }

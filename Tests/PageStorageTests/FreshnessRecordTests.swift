@@ -37,6 +37,22 @@ struct FreshnessRecordTests {
         #expect(try await bench.list.freshness(FreshnessPolicy(), now: noon + .seconds(8)) == .fresh)
     }
 
+    @Test("The end of an audit is kept at the storage's time, until the next one", arguments: StorageKind.allCases)
+    func audited(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<3))
+        #expect(try await bench.list.record.lastAuditAt == nil)
+        try await bench.commit([.audited], at: noon + .seconds(5))
+        try await bench.commit([.setEnd(3), .validated], at: noon + .seconds(6))
+        let record = try await bench.list.record
+        #expect(record.lastAuditAt == noon + .seconds(5))
+        #expect(try await bench.store.records() == [record])
+        #expect(try await bench.store.query(record.key) == record)
+        #expect(try await bench.store.state(of: record.key)?.record == record)
+        try await bench.commit([.audited], at: noon + .seconds(7))
+        #expect(try await bench.list.record.lastAuditAt == noon + .seconds(7))
+    }
+
     @Test(
         "An answer clears an invalidation only if its request came after the invalidation",
         arguments: StorageKind.allCases)

@@ -68,7 +68,7 @@ struct DamageTests {
             ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true),
             ("paging = 'x'", true),
             ("invalidated_at = 1", true), ("fresh_for = 1", true), ("origin_window = 0", true),
-            ("origin_window = 9007199254740992", true),
+            ("origin_window = 9007199254740992", true), ("last_audit_at = 1", true),
             ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
             ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
         ])
@@ -88,7 +88,7 @@ struct DamageTests {
         // A damaged value may be any of the record, so that none is kept that the pages do not prove.
         #expect(record.key == QueryKey("https://example.com/list"))
         #expect((record.total, record.end, record.resultWindow) == (.unknown, nil, nil))
-        #expect((record.freshFor, record.sweep) == (nil, nil))
+        #expect((record.freshFor, record.sweep, record.lastAuditAt) == (nil, nil, nil))
         #expect(record.isInvalidated)
         #expect(!record.allowsDuplicates && !record.isPinned)
         #expect(record.source == "")

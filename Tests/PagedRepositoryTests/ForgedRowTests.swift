@@ -48,7 +48,7 @@ struct ForgedRowTests {
                 query: query, version: version,
                 edits: pages + [
                     .setTotal(.exact(30)), .setEnd(30), .validated, .setFreshFor(.seconds(60)),
-                    .setSweep(SweepProgress(position: 10, startedAt: noon)), .invalidated,
+                    .setSweep(SweepProgress(position: 10, startedAt: noon)), .invalidated, .audited,
                 ],
                 ledger: [
                     .succeeded(offset: 0),

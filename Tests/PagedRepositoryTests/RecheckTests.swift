@@ -108,6 +108,93 @@ struct RecheckTests {
         #expect(list.heldPages.allSatisfy { clock.now() - $0.validatedAt < .seconds(60) })
     }
 
+    @Test(
+        "A sweep notes its end; a load and a refresh note none, and an interrupted sweep none until it is finished",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    func sweepEnds(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: access)
+        for _ in 0..<2 {
+            _ = try await sync(bench, origin, every: week)
+            clock.advance(by: .seconds(60))
+        }
+        #expect(try await bench.list?.record.lastAuditAt == nil)
+        let broken = origin.requests.count + 3
+        origin.before { number, _ in
+            guard number < broken else { throw FetchFailure(.server, "down", isRetryable: false, httpStatus: 500) }
+        }
+        #expect(try await sync(bench, origin, every: week, .sweep).reconciliation != .swept)
+        #expect(try await bench.list?.record.lastAuditAt == nil)
+        origin.before(nil)
+        clock.advance(by: .seconds(60))
+        #expect(try await sync(bench, origin, every: week, .sweep).reconciliation == .swept)
+        let ended = clock.now()
+        #expect(try await bench.list?.record.lastAuditAt == ended)
+        clock.advance(by: .seconds(60))
+        _ = try await sync(bench, origin, every: week)
+        #expect(try await bench.list?.record.lastAuditAt == ended)
+    }
+
+    @Test(
+        "A round of the recheck notes its end once every page was checked since it began, within a period",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    func rounds(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<200), access: access)
+        _ = try await sync(bench, origin, every: week)
+        let step: Duration = .seconds(6 * 3_600)
+        let registered = clock.now()
+        var ends: [Timestamp] = []
+        for _ in 0..<4 * 7 * 4 {
+            clock.advance(by: step)
+            _ = try await sync(bench, origin, every: week)
+            let list = try #require(try await bench.list)
+            guard let end = list.record.lastAuditAt, end != ends.last else { continue }
+            let began = ends.last ?? registered + week / 4
+            #expect(end == clock.now() && end - began >= week / 4 * 3 && end - began <= week + step * 2)
+            #expect(list.heldPages.allSatisfy { $0.validatedAt >= began && $0.validatedAt <= end })
+            ends.append(end)
+        }
+        #expect(ends.count >= 3)
+    }
+
+    @Test("A list of one page is checked by each refresh, so its rounds end without further requests")
+    func onePage() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<5))
+        _ = try await sync(bench, origin, every: week)
+        let before = origin.requests.count
+        for _ in 0..<8 {
+            #expect(try await bench.list?.record.lastAuditAt == nil)
+            clock.advance(by: .seconds(21 * 3_600 + 1))
+            _ = try await sync(bench, origin, every: week)
+        }
+        #expect(try await bench.list?.record.lastAuditAt == clock.now())
+        #expect(origin.requests.count == before + 8)
+    }
+
+    @Test("A round ends when the pointer has passed each position, and every page with items was checked since")
+    func roundEnds() {
+        let start = Timestamp(milliseconds: 1_800_000_000_000)
+        func began(_ last: Timestamp?, hours: Int) -> Timestamp? {
+            RecheckPlan.round(after: last, registered: start, now: start + .seconds(hours * 3_600), period: week)
+        }
+        #expect(began(nil, hours: 167) == nil && began(nil, hours: 168) == start + week / 4)
+        let last = start + week
+        #expect(began(last, hours: 168 + 125) == nil && began(last, hours: 168 + 126) == last)
+        #expect(began(start + week * 9, hours: 168) == start + week / 4, "a clock that was set back")
+        for hour in [0, 60, 125] {
+            let now = Timestamp(milliseconds: 453_600_000 * 4_000 + Int64(hour) * 3_600_000)
+            let next = RecheckPlan.ahead(end: 500, now: now, period: week, count: 30)
+            #expect(next.lowerBound == 500 * hour / 126 && next.count == min(30, 500 - next.lowerBound))
+        }
+        #expect(RecheckPlan.ahead(end: 0, now: start, period: week, count: 30).isEmpty)
+        let pages = held([0..<20], total: .exact(20)).heldPages
+        let checked = pages.map(\.validatedAt).min() ?? start
+        #expect(RecheckPlan.isChecked(pages, since: checked))
+        #expect(!RecheckPlan.isChecked(pages, since: checked + .milliseconds(1)))
+    }
+
     @Test("A page that was requested for a change and failed keeps its list incomplete until it arrives")
     func failedPage() async throws {
         let bench = try await SyncBench(clock)

@@ -129,11 +129,16 @@ struct ExplanationTests {
 
     @Test("A fresh page one with old pages after it is explained (R23)")
     func oldPages() {
-        let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
+        var list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
         #expect(sentences(list, .freshness).count == 2)
         #expect(
             sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last validated 3 d ago")
                 == true)
+        let none = "No sweep and no recheck of every page has ended yet."
+        #expect(sentences(list, .freshness).last?.contains(none) == true)
+        list.record.lastAuditAt = Sample.ago(.seconds(86_400 * 2))
+        let last = "The last sweep or recheck of every page ended 2 d ago."
+        #expect(sentences(list, .freshness).last?.contains(last) == true)
     }
 
     @Test("Failures with one cause share a sentence, with the time of the next attempt")

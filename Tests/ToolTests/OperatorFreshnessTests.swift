@@ -92,6 +92,26 @@ struct OperatorFreshnessTests {
         #expect(sync["oldest_check_at"] as? String == checkedAt)
     }
 
+    @Test("last_audit_at is null until a sweep has ended, and stays at its end after further syncs")
+    func lastAudit() async throws {
+        let origin = DemoOrigin(count: 300)
+        try await withOrigin(origin) { root in
+            func audit(_ arguments: [String]) async throws -> String? {
+                let ended = try await tool(["sync", "\(root)/items"] + arguments + ["--json"])
+                #expect(ended.status == 0 && ended.json["last_audit_at"] != nil, "the member is always present")
+                let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
+                let id = try #require(list["query"] as? String)
+                let shown = ended.json["last_audit_at"] as? String
+                #expect(list["last_audit_at"] as? String == shown)
+                #expect(try await tool(["info", id, "--json"]).json["last_audit_at"] as? String == shown)
+                return shown
+            }
+            #expect(try await audit([]) == nil)
+            let ended = try #require(try await audit(["--sweep"]))
+            #expect(try await audit([]) == ended)
+        }
+    }
+
     @Test("sync with --stale-after skips page one of a young list, and fetches its missing pages (R13)")
     func staleAfter() async throws {
         let origin = DemoOrigin(count: 1_000)

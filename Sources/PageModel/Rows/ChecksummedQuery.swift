@@ -14,9 +14,9 @@ package struct ChecksummedQuery {
                 StoredBounds.positions.contains($0 ?? 0)
             }
             && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
-            && [record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt].allSatisfy {
-                StoredBounds.contains($0)
-            }
+            && [
+                record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt, record.lastAuditAt,
+            ].allSatisfy { StoredBounds.contains($0) }
             && record.freshFor == record.freshFor?.keptFreshness
     }
 
@@ -87,6 +87,8 @@ package struct ChecksummedQuery {
         seal.mix(record.invalidatedAt)
         seal.mix(freshFor)
         seal.mix(record.resultWindow)
+        // A row from before this column has the seal that it had then.
+        if let lastAuditAt = record.lastAuditAt { seal.mix(lastAuditAt.milliseconds) }
         return seal.value
     }
 }

@@ -62,6 +62,33 @@ enum RecheckPlan {
         }
     }
 
+    /// Returns the beginning of the round that can end now. A round begins when the one before ends, and ends when every
+    /// page was checked since. Returns nil while the pointer has not passed each position since.
+    /// - Parameters:
+    ///   - last: the end of the last round or sweep. `nil` means that none has ended. No page is due in the first
+    ///     quarter of a period, so the first round begins after it. A time in the future, of a clock that was set back
+    ///     since, counts as none.
+    ///   - registered: the time when the list was registered.
+    ///   - now: the time of the run.
+    ///   - period: the time in which every page is checked once.
+    static func round(after last: Timestamp?, registered: Timestamp, now: Timestamp, period: Duration) -> Timestamp? {
+        let began = last.flatMap { $0 <= now ? $0 : nil } ?? registered + period / 4
+        return (now - began).wholeMilliseconds >= cycle(period) ? began : nil
+    }
+
+    /// Returns the next positions that the pointer passes, up to the end of the list. Their pages were checked longest
+    /// ago.
+    static func ahead(end: Int, now: Timestamp, period: Duration, count: Int) -> Range<Int> {
+        let cycle = cycle(period)
+        let pointer = cycle > 0 ? min(pointer(now, end, cycle), end) : 0
+        return pointer..<min(pointer + max(count, 1), end)
+    }
+
+    /// Whether every page with items was checked since `began`.
+    static func isChecked(_ pages: [PageSummary], since began: Timestamp) -> Bool {
+        pages.allSatisfy { $0.count == 0 || $0.validatedAt >= began }
+    }
+
     private static func cycle(_ period: Duration) -> Int64 { period.wholeMilliseconds / 4 * 3 }
 
     /// Returns how far the pointer is in its cycle.

@@ -7,6 +7,8 @@ struct RunStart: Equatable {
         var registered: Timestamp
         /// When page one was last validated.
         var confirmed: Timestamp
+        /// The end of the last sweep or round of the recheck. `nil` means that none has ended yet.
+        var audited: Timestamp?
     }
 
     /// The time of this run's clock.

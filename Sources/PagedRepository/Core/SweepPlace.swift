@@ -145,13 +145,13 @@ struct SweepPlace {
         let edits = swept?.edits ?? []
         if let window = list.record.resultWindow, window <= end, list.length > end {
             // The origin returns no items behind its result window, so held items there are kept.
-            return .end(swept, edits: edits + [.setResultWindow(end), .setSweep(nil)], isWindow: true)
+            return .end(swept, edits: edits + [.setResultWindow(end), .setSweep(nil), .audited], isWindow: true)
         }
         let isCounted = page.total.exactCount == end && list.record.total.exactCount == end
         if list.heldEnd > end, !isCounted, !witness.confirms(question.lowerBound, end: end) {
             return .doubtEnd(swept, at: end)
         }
-        var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil)]
+        var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil), .audited]
         if let window = list.record.resultWindow, window < end { ending.append(.setResultWindow(nil)) }
         return .end(swept, edits: edits + ending, isWindow: false)
     }

@@ -94,6 +94,7 @@ extension ListEdit {
         case .setFreshFor: "set the freshness"
         case .setAllowsDuplicates(let allows): allows ? "allow repeated ids" : "forbid repeated ids"
         case .setSweep(let sweep): sweep.map { "continue the sweep at \($0.position)" } ?? "end the sweep"
+        case .audited: "audited"
         case .describe: "describe the paging"
         }
     }

@@ -136,7 +136,7 @@ extension ListEdit {
             .setEnd,
             .setResultWindow,
             .validated,
-            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
+            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .audited, .describe:
             0
         }
     }

@@ -17,6 +17,7 @@ extension SyncRun {
         let ending = try await recheck(failed + due.filter { old in !failed.contains { $0.page == old.page } }, query)
         if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
         try await reopenWindow(query, due.last?.page.range.upperBound)
+        if !pass.mustRestart { try await endRound(query) }
         return .drained
     }
 
@@ -56,6 +57,25 @@ extension SyncRun {
                     .contains(where: { $0.upperBound == end })
         else { return }
         if try await commit([.setResultWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
+    }
+
+    /// Records the end of a round, once every page was checked since its beginning (R54). A run reads the whole outline
+    /// only if the pages that the pointer passes next were checked in this round.
+    private func endRound(_ query: QueryID) async throws(StorageError) {
+        guard let period = options.recheckEvery, let earlier = start.earlier,
+            let began = RecheckPlan.round(
+                after: earlier.audited, registered: earlier.registered, now: storageTime, period: period),
+            let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
+            !record.allowsDuplicates, record.lastAuditAt == earlier.audited
+        else { return }
+        let next = RecheckPlan.ahead(
+            end: end, now: storageTime, period: period, count: SyncRun.pagesToLookBack * belief.sizes.size)
+        guard let part = try await storage.excerpt(of: query, next),
+            RecheckPlan.isChecked(part.heldPages, since: began),
+            let list = try await storage.outline(of: query), list.isComplete || list.isAtResultWindow,
+            RecheckPlan.isChecked(list.heldPages, since: began)
+        else { return }
+        try await apply([.audited], to: list)
     }
 
     /// Returns the held pages whose last request failed, and that were not validated since, with the position of the

@@ -15,6 +15,8 @@ extension SyncRun {
         passes.sweep.isRecorded = list.record.sweep != nil
         switch access {
         case .single:
+            // Page one is the whole list, and was confirmed just now.
+            if list.isComplete { try await apply([.audited], to: list) }
             return .drained
         case .chain:
             return try await sweepChain(list)
@@ -181,7 +183,7 @@ extension SyncRun {
             // A chain is swept only once the walk has reached its end (R23).
             return .drained
         }
-        if try await commit([.setSweep(nil)], [], list) {
+        if try await commit([.setSweep(nil), .audited], [], list) {
             try await takeBackRepeats()
             if let list = try await storage.outline(of: list.record.id) { try await takeBackHiding(list) }
             reconciled(.swept, list)

@@ -67,7 +67,9 @@ final class SyncRun {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
-            start.earlier = record.validatedAt.map { RunStart.Earlier(registered: record.createdAt, confirmed: $0) }
+            start.earlier = record.validatedAt.map {
+                RunStart.Earlier(registered: record.createdAt, confirmed: $0, audited: record.lastAuditAt)
+            }
             if sufficesToBegin(state) {
                 begin(with: state)
                 return try await ended(try await passes())

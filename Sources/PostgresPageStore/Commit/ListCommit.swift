@@ -107,6 +107,7 @@ final class ListCommit {
         case .setSweep(let progress):
             try check(progress?.position)
             describe { $0.sweep = progress }
+        case .audited: describe { $0.lastAuditAt = now }
         case .setAllowsDuplicates(let allows):
             if !allows, list.record.allowsDuplicates, let repeated = try await firstRepeat() { return repeated }
             describe { $0.allowsDuplicates = allows }

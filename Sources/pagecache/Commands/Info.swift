@@ -84,7 +84,7 @@ struct InfoReport {
             ("total", .optional(record.total.count)), ("total_kind", .string(record.total.kindName)),
             ("pages", .int(list.pages.count)), ("bytes", .int(bytes)),
             ("freshness", .optional(freshness?.rawValue)), ("validated_at", .time(record.validatedAt)),
-            ("oldest_check_at", .time(list.oldestCheckAt)),
+            ("oldest_check_at", .time(list.oldestCheckAt)), ("last_audit_at", .time(record.lastAuditAt)),
             ("stale_after_ms", .int(Int(FreshnessPolicy().staleAfter(record).wholeMilliseconds))),
             ("freshness_source", .string(record.freshFor == nil ? "default" : "origin")),
             ("created_at", .time(record.createdAt)), ("version", .string(VersionText.text(record.contentVersion))),

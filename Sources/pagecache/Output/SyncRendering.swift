@@ -219,6 +219,7 @@ struct SyncRendering {
             ),
             ("inferred_seams", .int(list?.inferredSeams ?? 0)),
             ("oldest_check_at", .time(list?.oldestCheckAt)),
+            ("last_audit_at", .time(list?.record.lastAuditAt)),
             ("failures", .array((list?.failures ?? []).map(LedgerOutput.entry))),
             ("warnings", .array(report.warnings.map { .string(SettingNames.options(in: $0)) })),
             ("next_attempt_at", .time(report.nextAttemptAt)),

@@ -39,6 +39,12 @@ extension Explanation {
         return "the origin calls it fresh for \(word)\(rest)"
     }
 
+    /// The end of the last sweep, or of the last round of the recheck (R54).
+    private var lastAudit: String {
+        guard let ended = list.record.lastAuditAt else { return "No sweep and no recheck of every page has ended yet." }
+        return "The last sweep or recheck of every page ended \(TimeText.age(now - ended)) ago."
+    }
+
     /// Reports that a program has invalidated the list, which makes it stale at any age.
     mutating func tellInvalidated() {
         guard let moment = list.record.invalidatedAt else { return }
@@ -61,7 +67,8 @@ extension Explanation {
             .freshness,
             """
             The oldest page, at position \(SizeText.count(oldest.offset)), was last validated \
-            \(TimeText.age(now - oldest.validatedAt)) ago. 'pagecache sync \(id) --sweep' finds later edits in place.
+            \(TimeText.age(now - oldest.validatedAt)) ago. \(lastAudit) 'pagecache sync \(id) --sweep' finds later edits in \
+            place.
             """)
     }
 }

@@ -57,7 +57,7 @@ struct SweepPlaceTests {
     func end() {
         let list = held([0..<40], end: 40)
         #expect(step(answer(0..<0), of: list, known: 0..<40) == .doubtEnd(nil, at: 20))
-        let ending: [ListEdit] = [.truncate(at: 20), .setEnd(20), .setSweep(nil)]
+        let ending: [ListEdit] = [.truncate(at: 20), .setEnd(20), .setSweep(nil), .audited]
         let confirmed = step(answer(0..<0), of: list, known: 0..<40) { place in
             _ = place.witness.ask(for: .sweep(20..<30), end: 20)
             _ = place.witness.take()
@@ -72,7 +72,7 @@ struct SweepPlaceTests {
     func window() {
         let list = held([0..<40], total: .exact(40), window: 20)
         let step = step(answer(0..<0, total: .exact(40)), of: list, known: 0..<40)
-        #expect(step == .end(nil, edits: [.setResultWindow(20), .setSweep(nil)], isWindow: true))
+        #expect(step == .end(nil, edits: [.setResultWindow(20), .setSweep(nil), .audited], isWindow: true))
     }
 
     @Test("The last page again, behind a reached total, is the end (R24)")
