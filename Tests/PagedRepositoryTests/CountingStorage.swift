@@ -10,6 +10,7 @@ final class CountingStorage: RelayedStorage {
     let storage: any PageStorage
     private let countsChanges: Bool
     private let reads = Mutex<[QueryID?: Int]>([:])
+    private let windowReads = Mutex(0)
 
     init(_ storage: any PageStorage, countsChanges: Bool = true) {
         self.storage = storage
@@ -20,6 +21,8 @@ final class CountingStorage: RelayedStorage {
     func reads(of query: QueryID?) -> Int { reads.withLock { $0[query] ?? 0 } }
     /// The reads of all queries, without the reads of records.
     var allReads: Int { reads.withLock { $0.filter { $0.key != nil }.values.reduce(0, +) } }
+    /// The reads of items.
+    var windows: Int { windowReads.withLock { $0 } }
     private func count(_ query: QueryID?) { reads.withLock { $0[query, default: 0] += 1 } }
 
     func relay<Value: Sendable>(
@@ -27,7 +30,10 @@ final class CountingStorage: RelayedStorage {
     ) async throws(StorageError) -> Value {
         switch call {
         case .records: count(nil)
-        case .outline(let query), .excerpt(let query), .window(let query), .list(let query): count(query)
+        case .window(let query):
+            count(query)
+            windowReads.withLock { $0 += 1 }
+        case .outline(let query), .excerpt(let query), .list(let query): count(query)
         case .register, .query, .state, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due,
             .purge,
             .setPinned, .evict:

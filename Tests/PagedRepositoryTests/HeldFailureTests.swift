@@ -63,6 +63,50 @@ struct HeldFailureTests {
         #expect(try await bench.list?.failures == [])
     }
 
+    /// Synchronises the whole list, whatever is due.
+    private func sync(
+        _ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        options.retryWaitBudget = .zero
+        change(&options)
+        return try await ListSync(
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
+        ).run()
+    }
+
+    @Test("A sync of the whole list requests the failed page again, and then forgets the failure", arguments: styles)
+    func wholeList(access: PagingAccess) async throws {
+        let (bench, origin) = try await failed(access)
+        // Neither page one nor the total shows the change, so only a request for the page finds it.
+        origin.names[15] = "new"
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A sweep confirms the failed page, and forgets the failure in the same run", arguments: styles)
+    func swept(access: PagingAccess) async throws {
+        let (bench, origin) = try await failed(access)
+        let report = try await sync(bench, origin) { $0.work = .sweep }
+        #expect(report.outcome == .complete && report.reconciliation == .swept)
+        #expect(try await bench.list?.failures == [])
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("Background work leaves the failed page alone before it is due, and the list incomplete", arguments: styles)
+    func notDue(access: PagingAccess) async throws {
+        let (bench, origin) = try await failed(access)
+        let list = try #require(try await bench.list)
+        _ = try await bench.store.record(
+            [.failed(offset: 10, failure: .status(503), nextAttemptIn: .seconds(200))], for: list.record.id)
+        clock.advance(by: .seconds(60))
+        let before = origin.requests.count
+        #expect(try await sync(bench, origin) { $0.honorsLedger = true }.outcome == .incomplete)
+        #expect(origin.requests.count == before + 1)
+        #expect(try await bench.list?.failures.map(\.offset) == [10])
+    }
+
     @Test("A page that fails again keeps its failure, and is due later", arguments: styles)
     func again(access: PagingAccess) async throws {
         let (bench, origin) = try await failed(access)

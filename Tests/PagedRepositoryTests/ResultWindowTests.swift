@@ -27,6 +27,25 @@ struct ResultWindowTests {
     }
 
     @Test(
+        "A window costs fewer requests behind it than it has pages, however many items are counted",
+        arguments: accesses)
+    func requests(_ access: PagingAccess) async throws {
+        let bench = try await SyncBench()
+        let origin = WindowOrigin(ListOrigin(names(0..<3_000), access: access), window: 200)
+        for _ in 0..<2 {
+            let before = origin.list.requests.count
+            let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+            #expect(report.outcome == .limited && report.limit == .resultWindow)
+            #expect(report.warnings.contains { $0.contains("3000") && $0.contains("200") }, "\(report.warnings)")
+            let behind = origin.list.requests.dropFirst(before).count {
+                if case .offset(let offset) = $0.target { offset >= 200 } else { false }
+            }
+            #expect(behind < 20)
+        }
+        #expect(try await bench.held == names(0..<200))
+    }
+
+    @Test(
         "A page that extends past the window is refused as a whole, and its first positions are fetched",
         arguments: [40, 47])
     func refusedAsWhole(total: Int) async throws {

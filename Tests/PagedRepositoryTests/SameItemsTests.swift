@@ -168,6 +168,12 @@ struct SameItemsTests {
         // The stored bytes of page one match the list's state alone. Other bytes require a read of the items.
         #expect(try await reads(isCalm: true) <= 1)
         #expect(try await reads(isCalm: false) <= 12)
+        // The stored page is read once, and not at all where its bytes arrive again.
+        let before = storage.windows
+        #expect(try await reads(isCalm: true) <= 1)
+        #expect(storage.windows == before)
+        for _ in 0..<4 { _ = try await reads(isCalm: false) }
+        #expect((3...4).contains(storage.windows - before), "one answer in four has the first bytes")
     }
 }
 

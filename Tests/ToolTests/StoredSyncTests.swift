@@ -55,6 +55,25 @@ struct StoredSyncTests {
         }
     }
 
+    @Test("A result window ends a sync with 0 as limited, and a warning has both numbers")
+    func resultWindow() async throws {
+        let origin = DemoOrigin(count: 450) { _, target in
+            let offset = target.firstMatch(of: /offset=(\d+)/).flatMap { Int($0.1) } ?? 0
+            return offset >= 200 ? .status(422, retryAfter: nil) : nil
+        }
+        try await withOrigin(origin) { root in
+            for _ in 0..<2 {
+                let ended = try await tool(["sync", "\(root)/items", "--overlap", "0", "--json"])
+                #expect(ended.status == 0, "\(ended.errors)")
+                #expect(ended.json["outcome"] as? String == "limited")
+                #expect(ended.json["limited_by"] as? String == "origin_window")
+                #expect(ended.json["items"] as? Int == 200)
+                let warnings = try #require(ended.json["warnings"] as? [String])
+                #expect(warnings.contains { $0.contains("450") && $0.contains("200") }, "\(warnings)")
+            }
+        }
+    }
+
     @Test("SIGINT in a sweep reports the verified pages and how to continue, not a changing list")
     func interruptedSweep() async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 40 ? .hold : nil }

@@ -69,6 +69,10 @@ extension SyncRun {
                 if options.work == .sweep {
                     guard sweepOutstanding else { return ending }
                     ending = try await sweep()
+                    // The sweep has confirmed held pages whose last request had failed.
+                    if !sweepOutstanding, let swept = try await storage.outline(of: query) {
+                        try await forgetWhatIsMoot(in: 0..<Int.max, swept)
+                    }
                 } else {
                     ending = try await recheck()
                 }

@@ -131,6 +131,19 @@ struct ChainPlaceTests {
         #expect(stored.receive(answer(0..<10, next: "c30")) == .walkAgain, "a stored cursor may be of an earlier list")
     }
 
+    @Test("A page of which nine in ten items were received before is stored, and counts as a repetition (R24)")
+    func repetition() {
+        for (known, isRepetition) in [(9, true), (8, false)] {
+            var walk = Walk()
+            let items = named(names(0..<known) + names(20..<30 - known))
+            guard case .store(let page) = walk.receive(FetchedPage(content: items, next: PageCursor("c30"))) else {
+                Issue.record("the page was not stored")
+                continue
+            }
+            #expect(page.isRepetition == isRepetition)
+        }
+    }
+
     @Test("Where an earlier run found a loop, one page of known items shows that it is still there (R24)")
     func knownLoop() {
         let failure = FetchFailure(.loop, "loop", isRetryable: false)

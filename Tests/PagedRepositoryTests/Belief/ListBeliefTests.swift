@@ -87,6 +87,24 @@ struct ListBeliefTests {
         #expect(repeats.provesDeafness)
     }
 
+    @Test("Nine in ten known items make a page a repetition, and a page with fewer begins the count again (R24)")
+    func repetitions() {
+        var repeats = RepeatBelief()
+        repeats.observe(known: 9, of: 10)
+        repeats.observe(known: 45, of: 50)
+        #expect(repeats.repetitions == 2)
+        repeats.observe(known: 8, of: 10)
+        #expect(repeats.repetitions == 0)
+        #expect(SyncOptions().loopGuard == 20 && SyncOptions().emptyPageLimit == 1_000)
+    }
+
+    @Test("A sweep begins again after two failures at one position, and the count then begins anew (R31)")
+    func sweepFailures() {
+        var sweep = SweepHistory()
+        let results = [20, 30, 20, 20, 30, 30].map { sweep.failed(at: $0) }
+        #expect(results == [false, false, true, false, false, true])
+    }
+
     @Test("An answer is short in the middle if the total counts items behind it, and items are known there (R53)")
     func short() {
         var belief = ListBelief()
