@@ -135,6 +135,17 @@ struct RecheckTests {
         #expect(try await bench.list?.record.lastAuditAt == ended)
     }
 
+    @Test("A sweep of a list in one answer notes its end, because page one is the list")
+    func singlePage() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<5), access: .single)
+        _ = try await sync(bench, origin, every: week)
+        #expect(try await bench.list?.record.lastAuditAt == nil)
+        clock.advance(by: .seconds(60))
+        _ = try await sync(bench, origin, every: week, .sweep)
+        #expect(try await bench.list?.record.lastAuditAt == clock.now())
+    }
+
     @Test(
         "A round of the recheck notes its end once every page was checked since it began, within a period",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
