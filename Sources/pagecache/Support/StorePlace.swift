@@ -105,7 +105,17 @@ enum StorePlace {
                 case .writing: .mustExist
                 case .reading: .readOnly
                 }
-            return try await SQLitePageStore.open(at: path, mode: mode)
+            do throws(StorageError) {
+                return try await SQLitePageStore.open(at: path, mode: mode)
+            } catch {
+                // After an update, the first command migrates the store, although it may only read (R8). A store that
+                // this user cannot write stays as it is.
+                guard mode == .readOnly, error.code == .permission,
+                    let writer = try? await SQLitePageStore.open(at: path, mode: .mustExist)
+                else { throw error }
+                await writer.close()
+                return try await SQLitePageStore.open(at: path, mode: mode)
+            }
         case .server(let address):
             #if PostgreSQL
             let mode: PostgreSQLPageStore.Mode =

@@ -103,7 +103,7 @@ enum StoreAccess {
     case creating
     /// Throws `notFound` when there is no store.
     case writing
-    /// Changes nothing, and needs no permission to write.
+    /// Changes nothing but an older schema, and needs no permission to write.
     case reading
 }
 
