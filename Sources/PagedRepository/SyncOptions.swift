@@ -248,7 +248,7 @@ public struct SyncReport: Hashable, Sendable {
     var originAnswered = false
     /// Whether the run gave up because the list changed with each pass.
     var keptChanging = false
-    /// Why requests of a sweep failed, by their positions. The ledger has no entries for them.
+    /// Why the sweep of the run stopped: the failures of its requests, by the position of their ledger entries.
     package var unverified: [Int: FetchFailure] = [:]
     /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
     var lostOrigin = false

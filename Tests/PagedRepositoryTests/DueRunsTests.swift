@@ -50,6 +50,18 @@ struct DueRunsTests {
         #expect(plan.runs(for: list(ledger: entries), now: noon + .seconds(5)) == [.positions(30..<59)])
     }
 
+    @Test("An interrupted sweep is due with the page at which it stopped, and never after a permanent failure (R33)")
+    func sweepFailure() {
+        func runs(_ failure: LedgerEntry, _ later: Duration) -> [SyncOptions.Work] {
+            plan.runs(for: list(validated: .seconds(900), sweep: true, ledger: [failure]), now: noon + later)
+        }
+        let failure = failing(20, noon + .seconds(5))
+        #expect(runs(failure, .zero).isEmpty)
+        #expect(runs(failure, .seconds(5)) == [.sweep])
+        #expect(runs(failing(30, noon + .seconds(5)), .zero) == [.sweep], "the sweep has not come there")
+        #expect(runs(failing(20, nil, isRetryable: false), .seconds(7_200)).isEmpty)
+    }
+
     @Test("A retry further ahead than any back-off allows is due (R29)")
     func clockSetBack() {
         #expect(plan.retries(of: list(ledger: [failing(30, noon + .seconds(301))]), now: noon) == [.positions(30..<39)])

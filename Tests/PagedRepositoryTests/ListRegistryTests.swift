@@ -55,6 +55,20 @@ struct ListRegistryTests {
         #expect(storage.reads(of: nil) == 1)
     }
 
+    @Test("A list that is only being swept is read with the failure of the page at which its sweep stopped (R33)")
+    func sweepFailure() async throws {
+        var roster = ListRegistry()
+        let record = try await memory.register(QueryKey("swept"), at: noon)
+        let sweep = SweepProgress(position: 20, startedAt: noon)
+        _ = try await memory.commit(
+            CommitPlan(query: record.id, version: record.version, edits: [.setSweep(sweep)]), at: noon)
+        _ = try await memory.record(
+            [.failed(offset: 20, failure: .status(503), nextAttemptIn: .seconds(5))], for: record.id)
+        let lists = try await wanted(&roster)
+        #expect(lists.map(\.isSweeping) == [true])
+        #expect(lists.first?.sweepFailure?.offset == 20)
+    }
+
     @Test("Lists that are new, pinned, observed, unpinned or purged are recognized at the next look")
     func comeAndGo() async throws {
         var roster = ListRegistry()

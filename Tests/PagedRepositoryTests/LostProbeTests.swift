@@ -121,7 +121,85 @@ struct LostProbeTests {
         #expect(try await bench.list?.failures == [])
     }
 
-    @Test("A page that could not be checked for its age is a warning, and the list stays as it was")
+    @Test(
+        "A failed step of a sweep is in the ledger until a sweep or another run has verified its page (R26, R31)",
+        arguments: accesses, [SyncOptions.Work.sweep, .everything])
+    func recordedStep(access: PagingAccess, next: SyncOptions.Work) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: access)
+        _ = try await sync(bench, origin)
+        func sweep() async throws -> SyncReport {
+            clock.advance(by: .seconds(100))
+            return try await sync(bench, origin) {
+                $0.work = .sweep
+                $0.concurrency = 1
+                $0.retryWaitBudget = .zero
+            }
+        }
+        let third = origin.requests.count + 3
+        origin.before { number, _ in if number > third { throw FetchFailure.status(503) } }
+        let stopped = try await sweep()
+        #expect(stopped.outcome == .incomplete && stopped.nextAttemptAt.map { $0 > clock.now() } == true)
+        let list = try #require(try await bench.list)
+        let entry = try #require(list.failures.first)
+        #expect(list.failures.count == 1 && entry.offset > 10 && entry.offset == list.record.sweep?.position)
+        #expect(entry.attempts == 1 && entry.failure?.httpStatus == 503)
+        #expect(stopped.unverified.keys.sorted() == [entry.offset])
+        // Page one is answered, and the same step fails again.
+        let fourth = origin.requests.count + 1
+        origin.before { number, _ in if number > fourth { throw FetchFailure.status(503) } }
+        #expect(try await sweep().outcome == .incomplete)
+        #expect(origin.requests.count == fourth + 1)
+        #expect(try await bench.list?.failures.map(\.offset) == [entry.offset])
+        #expect(try await bench.list?.failures.first?.attempts == 2)
+        origin.before(nil)
+        clock.advance(by: .seconds(3_600))
+        #expect(try await sync(bench, origin) { $0.work = next }.outcome == .complete)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A step of a sweep that is answered by a later attempt of the same run leaves no record", arguments: accesses)
+    func answeredStep(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: access)
+        _ = try await sync(bench, origin)
+        clock.advance(by: .seconds(100))
+        let second = origin.requests.count + 2
+        origin.before { number, _ in if number == second { throw FetchFailure.status(503) } }
+        let report = try await sync(bench, origin) { $0.work = .sweep }
+        #expect(report.outcome == .complete && report.reconciliation == .swept && report.unverified.isEmpty)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A background sweep requests no page whose retry is not due (R33)", arguments: accesses)
+    func backgroundStep(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60), access: access)
+        _ = try await sync(bench, origin)
+        let record = try #require(try await bench.list?.record)
+        _ = try await bench.store.commit(
+            CommitPlan(
+                query: record.id, version: record.version,
+                edits: [.setSweep(SweepProgress(position: 20, startedAt: clock.now()))]))
+        _ = try await bench.store.record(
+            [.failed(offset: 20, failure: .status(503), nextAttemptIn: .seconds(200))], for: record.id)
+        clock.advance(by: .seconds(100))
+        func requests() async throws -> Int {
+            let before = origin.requests.count
+            _ = try await sync(bench, origin) {
+                $0 = DueWork.options(for: .sweep, from: $0)
+                $0.retryWaitBudget = .zero
+            }
+            return origin.requests.count - before
+        }
+        #expect(try await requests() == 1)
+        clock.advance(by: .seconds(100))
+        #expect(try await requests() > 1)
+        #expect(try #require(try await bench.list).record.sweep == nil)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("A page that could not be checked for its age is in the ledger, and the list stays as it was (R54)")
     func recheck() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<60))
@@ -133,8 +211,15 @@ struct LostProbeTests {
         }
         let report = try await sync(bench, origin) { $0.retryWaitBudget = .seconds(2) }
         #expect(report.outcome == .incomplete && report.headFailure == nil)
-        #expect(report.warnings.contains { $0.contains("could not be checked") })
+        #expect(report.unverified.isEmpty, "the run was no sweep")
         #expect(try await bench.held == names(0..<60))
+        let list = try #require(try await bench.list)
+        #expect(list.failures.map(\.offset) == [list.heldPages[1].offset])
+        #expect(list.failures.first?.nextAttemptAt == clock.now() + .seconds(3_600))
+        origin.before(nil)
+        clock.advance(by: .seconds(7_200))
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.list?.failures == [])
     }
 }
 

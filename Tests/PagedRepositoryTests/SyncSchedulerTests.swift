@@ -52,6 +52,21 @@ struct SyncSchedulerTests {
         #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
     }
 
+    @Test("A sweep waits for the retry of the page at which it stopped, and the list is refreshed meanwhile (R33)")
+    func sweepFailure() {
+        var sweeping = list(validated: .seconds(61), isSweeping: true)
+        sweeping.sweepFailure = failing(now + .seconds(7))
+        #expect(agenda.job(for: sweeping, now: now)?.work == .refresh)
+        #expect(agenda.jobs(for: sweeping, now: now).map(\.work) == [.refresh, .sweep])
+        #expect(agenda.jobs(for: sweeping, now: now).last?.dueAt == now + .seconds(7))
+        #expect(agenda.job(for: sweeping, now: now + .seconds(7))?.work == .sweep)
+        sweeping.sweepFailure = failing(nil)
+        #expect(agenda.jobs(for: sweeping, now: now + .seconds(7_200)).map(\.work) == [.refresh], "permanent")
+        sweeping.sweepFailure = LedgerEntry(offset: 50, state: .failedRetryable, lastAttemptAt: now)
+        #expect(agenda.job(for: sweeping, now: now + .seconds(299))?.work == .refresh)
+        #expect(agenda.job(for: sweeping, now: now + .seconds(300))?.work == .sweep, "all attempts were used up")
+    }
+
     @Test("A failed page one is due at its retry time, and a permanent failure is never due (R33)")
     func failures() {
         let waiting = agenda.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)

@@ -177,10 +177,18 @@ struct FailureCommandTests {
             #expect(stopped.errors.contains("incomplete: the sweep stopped at position 19"), "\(stopped.errors)")
             #expect(stopped.errors.contains(": the origin answered 503"), "\(stopped.errors)")
             #expect(stopped.errors.contains("'pagecache sync \(id) --sweep"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("; next attempt "), "\(stopped.errors)")
+            #expect(!stopped.errors.contains("page failing"), "the failure is named once: \(stopped.errors)")
+            let errors = try await tool(["errors", "--json"]).jsonArray
+            #expect(errors.count == 1 && errors.first?["http_status"] as? Int == 503)
+            #expect(errors.first?["offset"] as? Int == 199)
+            #expect(try await tool(["list", "--json"]).jsonArray.first?["failing_pages"] as? Int == 1)
+            #expect(try await tool(["why", id]).output.contains("The page at position 199 fails"))
             faults.mend()
             let swept = try await tool(["sync", id, "--sweep", "--json"])
             #expect(swept.status == 0, "\(swept.errors)")
             #expect(swept.json["reconciliation"] as? String == "swept")
+            #expect(try await tool(["errors", "--json"]).output == "[]\n")
         }
     }
 

@@ -10,8 +10,8 @@ struct DueRuns {
     /// pinned list, and an interrupted sweep.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
-        guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
         let state = SyncScheduler.List(list)
+        guard record.isPinned || scheduler.continuesSweep(state, now: now) else { return retries(of: list, now: now) }
         if let job = scheduler.job(for: state, now: now), job.dueAt <= now {
             // A sweep and `everything` also fetch the pages that the ledger has due.
             return [job.work]

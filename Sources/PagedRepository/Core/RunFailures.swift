@@ -6,7 +6,7 @@ struct RunFailures: Equatable {
     var head: FetchFailure?
     /// Positions that this run does not request again, because they failed permanently.
     var abandoned: Set<Int> = []
-    /// Failures of the requests of a sweep, by position, that were not answered since. The ledger has none of them.
+    /// Failures of the present sweep, by the first position that the request was to verify.
     var unverified: [Int: FetchFailure] = [:]
     /// Failed attempts in this run.
     private var attempts: [Int: Int] = [:]
@@ -18,9 +18,11 @@ struct RunFailures: Equatable {
 
     mutating func answered(_ place: Int) {
         attempts[place] = nil
-        unverified[place] = nil
         earlier.remove(place)
     }
+
+    /// Records that a sweep has verified these positions.
+    mutating func verified(_ range: Range<Int>) { unverified = unverified.filter { !range.contains($0.key) } }
 
     /// Counts a failed attempt, and returns the number of attempts.
     /// - Parameter known: the number of attempts that the ledger names, with this one.

@@ -24,6 +24,9 @@ struct SweepGrid: Equatable {
         return max(0, position - overlap)..<position + step
     }
 
+    /// Returns the first position that a request verifies.
+    func position(of question: Range<Int>) -> Int { question.upperBound - step }
+
     /// Returns the next requests, which can be in flight together. While `position` is not behind the total, no further
     /// request begins behind the total.
     /// - Parameters:

@@ -32,6 +32,8 @@ struct SyncScheduler {
         var isSweeping: Bool
         /// The ledger entry of page one, when it is failing.
         var headFailure: LedgerEntry?
+        /// The ledger entry of the page at which the sweep stopped, when it is failing.
+        var sweepFailure: LedgerEntry?
     }
 
     struct Job: Equatable {
@@ -42,9 +44,10 @@ struct SyncScheduler {
 
     let rules: Rules
 
-    /// Returns the jobs for a wanted list: fetching its missing pages, and keeping it fresh.
+    /// Returns the jobs for a wanted list: fetching its missing pages, keeping it fresh, and going on with a sweep that
+    /// waits for a retry.
     func jobs(for list: List, now: Timestamp) -> [Job] {
-        [completion(of: list), job(for: list, now: now)].compactMap { $0 }
+        [completion(of: list), job(for: list, now: now), postponedSweep(of: list, now: now)].compactMap { $0 }
     }
 
     /// Returns the job that keeps a wanted list fresh, and its due time. Returns nil when only an explicit call may
@@ -59,14 +62,31 @@ struct SyncScheduler {
             dueAt = max(now, validatedAt + max(age, rules.shortestAge))
         }
         if let failure = list.headFailure {
-            // A permanent failure is left to explicit calls (R33).
-            let abandoned =
-                failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.abandonedPause : nil
-            guard let next = failure.nextAttemptAt ?? abandoned else { return nil }
-            dueAt = max(dueAt, sanitized(next, of: failure, now))
+            guard let next = nextAttempt(after: failure, now) else { return nil }
+            dueAt = max(dueAt, next)
         }
-        if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
+        if continuesSweep(list, now: now) { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
         return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
+    }
+
+    /// Whether the interrupted sweep of a list may go on. While the page at which it stopped waits for its retry, the
+    /// list is treated like one without a sweep (R33).
+    func continuesSweep(_ list: List, now: Timestamp) -> Bool {
+        guard list.isSweeping, let failure = list.sweepFailure else { return list.isSweeping }
+        return nextAttempt(after: failure, now).map { $0 <= now } ?? false
+    }
+
+    private func postponedSweep(of list: List, now: Timestamp) -> Job? {
+        guard let failure = list.sweepFailure, !continuesSweep(list, now: now) else { return nil }
+        return nextAttempt(after: failure, now).map { Job(query: list.query, work: .sweep, dueAt: $0) }
+    }
+
+    /// Returns the time of the next automatic attempt. Returns nil after a permanent failure, which is left to explicit
+    /// calls (R33).
+    private func nextAttempt(after failure: LedgerEntry, _ now: Timestamp) -> Timestamp? {
+        let abandoned =
+            failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.abandonedPause : nil
+        return (failure.nextAttemptAt ?? abandoned).map { sanitized($0, of: failure, now) }
     }
 
     /// Returns the job that fetches the missing pages of a pinned list. It does not wait for the age of page one.
@@ -121,6 +141,7 @@ extension SyncScheduler.List {
             query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
             isInvalidated: record.isInvalidated, isComplete: list.isComplete || list.isAtResultWindow,
             isSweeping: record.sweep != nil,
-            headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
+            headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure },
+            sweepFailure: list.ledger.first { $0.offset == record.sweep?.position && $0.state.isFailure })
     }
 }

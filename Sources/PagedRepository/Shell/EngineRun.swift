@@ -84,7 +84,7 @@ final class EngineRun {
         let (due, now) = (reading.fetches, reading.readAt)
         skew = now - engine.clock.now()
         let retries = due.compactMap { agenda.job(for: $0, now: now) }
-        let jobs = wanted.flatMap { agenda.jobs(for: $0, now: now) } + retries
+        let jobs = wanted.flatMap { self.jobs(for: $0, now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
         // A job that is still due since the same moment after two runs is skipped for a while, so that other jobs of
         // the list get their turn (R33).
@@ -103,13 +103,19 @@ final class EngineRun {
         }
     }
 
+    /// Returns the jobs of a wanted list. A list that is neither pinned nor observed is wanted for its sweep only.
+    private func jobs(for list: SyncScheduler.List, _ now: Timestamp) -> [SyncScheduler.Job] {
+        let isKeptFresh = list.isPinned || engine.storage.observedQueries.contains(list.query)
+        return agenda.jobs(for: list, now: now).filter { isKeptFresh || $0.work == .sweep }
+    }
+
     /// Returns whether the job is still due after its list was read again. Another process may have done the job, and
     /// its notice may not have arrived yet.
     private func stands(_ job: SyncScheduler.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
         guard let list = try await roster.read(job.query, in: engine.storage), let record = roster.records[job.query],
             ListRegistry.isWanted(record, engine.storage.observedQueries)
         else { return false }
-        let jobs = agenda.jobs(for: list, now: now)
+        let jobs = self.jobs(for: list, now)
         if jobs.contains(job) { return true }
         for other in jobs { nextLook.noLater(than: other.dueAt) }
         return false

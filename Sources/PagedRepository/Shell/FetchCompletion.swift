@@ -135,9 +135,9 @@ extension SyncRun {
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
         if !failure.isTransport { counts.originAnswered = true }
         if try await isBehindWindow(failure, target) { return }
-        // A probe has no ledger entry, and a checked page has that of its failure. While the run holds the lease of
-        // page one, a probe without an answer is recorded as a failure of page one.
-        let checked = target.isPage || leases.keepsHead ? nil : phase.recheck?.failure
+        // A probe has no ledger entry. While the run holds the lease of page one, a probe without an answer is recorded
+        // as a failure of page one.
+        let checked = try await leasedPlace(ofCheck: target)
         let place: Int? = target.isPage ? target.offset : leases.keepsHead ? 0 : checked
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
@@ -147,7 +147,9 @@ extension SyncRun {
         queue.failed(target, failure, nextAttemptAt: due, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { failures.abandoned.insert(target.offset) }
         if target == .firstPage { failures.head = failure }
-        if case .sweep = target { failures.unverified[target.offset] = failure }
+        if case .sweep(let range) = target, phase.recheck == nil {
+            failures.unverified[placeInSweep(of: range)] = failure
+        }
         if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))

@@ -53,16 +53,16 @@ struct ListRegistry {
         record.isPinned || observed.contains(record.id) || record.sweep != nil
     }
 
-    /// Reads the list. Returns nil when it no longer exists. Only a pinned list is read as a whole; page one suffices
-    /// for the others.
+    /// Reads the list. Returns nil when it no longer exists. Only a list that is pinned or being swept is read as a
+    /// whole; page one suffices for the others.
     mutating func read(_ query: QueryID, in storage: any PageStorage) async throws(StorageError) -> SyncScheduler.List?
     {
         unread.remove(query)
         var list: ListOutline?
         do throws(StorageError) {
-            let isPinned = records[query]?.isPinned ?? false
-            list = isPinned ? try await storage.outline(of: query) : try await storage.excerpt(of: query, 0..<1)
-            if !isPinned, list?.record.isPinned ?? false { list = try await storage.outline(of: query) }
+            let isWhole = ListRegistry.isReadWhole(records[query])
+            list = isWhole ? try await storage.outline(of: query) : try await storage.excerpt(of: query, 0..<1)
+            if !isWhole, ListRegistry.isReadWhole(list?.record) { list = try await storage.outline(of: query) }
         } catch {
             // A damaged record is left to the repair of the storage. `records` skips it too.
             guard error.code == .damaged else { throw error }
@@ -70,6 +70,10 @@ struct ListRegistry {
         records[query] = list?.record
         lists[query] = list.map(SyncScheduler.List.init)
         return lists[query]
+    }
+
+    private static func isReadWhole(_ record: QueryRecord?) -> Bool {
+        record.map { $0.isPinned || $0.sweep != nil } ?? false
     }
 
     /// Reads all records. Notices do not name the lists that other processes have purged.

@@ -152,8 +152,24 @@ extension SyncRun {
         return .drained
     }
 
-    /// Takes the lease of a failed page before its request, so that the ledger counts the attempt (R30). Returns false
-    /// when another owner has the page in flight.
+    /// Returns the position of the ledger entry for a failed request that was to verify held items, under a lease that
+    /// counts the attempt (R26). Returns nil for other requests, and when another owner has the page in flight.
+    func leasedPlace(ofCheck target: FetchTarget) async throws(StorageError) -> Int? {
+        guard case .sweep(let range) = target, !leases.keepsHead, let query else { return nil }
+        let place = phase.recheck?.failure ?? placeInSweep(of: range)
+        if leases[place] != nil { return place }
+        return try await takesLease(of: place, query) ? place : nil
+    }
+
+    /// Returns the edits that remove the failures at positions that an answer has verified. The record of page one is
+    /// kept.
+    func failuresAnswered(in range: Range<Int>, of list: ListOutline) -> [LedgerEdit] {
+        list.ledger.filter { $0.awaitsRetry && $0.offset > 0 && range.contains($0.offset) }
+            .map { leases.deleted($0.offset) }
+    }
+
+    /// Takes the lease of a failed page, so that the ledger counts the attempt (R30). Returns false when another owner
+    /// has the page in flight.
     private func takesLease(of place: Int, _ query: QueryID) async throws(StorageError) -> Bool {
         let request = LeaseRequest([place], for: options.lease, by: leases.owner)
         let grant = try await storage.claim(request, of: query)

@@ -208,14 +208,10 @@ extension SyncRun {
             failures.head = head.failure
             return try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
         }
-        let offset = open.target.offset
-        guard let recheck = phase.recheck, !leases.keepsHead else {
-            return try await questionFailed(
-                open.failure, at: offset, nextAttemptIn: max(open.due - clock.now(), .zero))
-        }
-        // The page keeps its age, so it is due in the next run. A page that has failed before has its record.
-        guard recheck.failure == nil else { return }
-        warn("the page at position \(offset) could not be checked: \(open.failure.message)")
+        // The ledger has the failure of a page that could not be checked.
+        guard phase.recheck == nil || leases.keepsHead else { return }
+        try await questionFailed(
+            open.failure, at: open.target.offset, nextAttemptIn: max(open.due - clock.now(), .zero))
     }
 
     /// Returns the answer with the positions of its items in the cached list. Items that equal stored ones as JSON get

@@ -13,6 +13,7 @@ extension SyncRun {
         guard list.record.sweep != nil || passes.sweep.isBegun || !options.onlyFinishesSweeps else { return .drained }
         passes.sweep.isBegun = true
         passes.sweep.isRecorded = list.record.sweep != nil
+        failures.unverified = [:]
         switch access {
         case .single:
             // Page one is the whole list, and was confirmed just now.
@@ -28,10 +29,14 @@ extension SyncRun {
             PositionSweep(
                 position: max(begun.position, grid.aligned(belief.pageOne.count)), version: list.record.version))
         defer { phase = .loading }
+        let suppressed = suppressedPlaces(of: list)
         while !phase.sweep.isDone, !pass.mustRestart {
             // The doubted position is not requested again before page one is answered.
             let questions = grid.questions(
-                from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount)
+                from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount
+            ).prefix { !suppressed.contains(placeInSweep(of: $0)) }
+            // A background run leaves the sweep at a page whose retry is not due (R33).
+            guard pass.witness.isAwaited || !questions.isEmpty else { return .drained }
             queue.add(pass.witness.isAwaited ? [.firstPage] : questions.map { .sweep($0) })
             let ending = try await drive()
             phase.sweep.answers.removeAll()
@@ -47,6 +52,10 @@ extension SyncRun {
 
     /// The request that verifies the next positions.
     var nextSweepRequest: Range<Int> { grid.question(phase.sweep.position) }
+
+    /// Returns the position of the ledger entry for a request that verifies held items: the first position that is not
+    /// verified yet.
+    func placeInSweep(of question: Range<Int>) -> Int { max(grid.position(of: question), phase.sweep.position) }
 
     /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
@@ -108,7 +117,9 @@ extension SyncRun {
         case .end(let swept, let edits, let isWindow):
             if let swept { counts.count(isSame: swept.isSame) }
             queue.clear()
-            guard try await commit(edits, [], list) else { return }
+            let answered = place.position..<max(place.question.upperBound, swept?.range.upperBound ?? 0)
+            guard try await commit(edits, failuresAnswered(in: answered, of: list), list) else { return }
+            failures.verified(answered)
             phase.sweep.isDone = true
             if !isWindow { try await takeBackRepeats() }
             reconciled(.swept, list)
@@ -125,7 +136,8 @@ extension SyncRun {
         let (list, after) = (place.list, swept.range.upperBound)
         let isAligned = !list.record.allowsDuplicates
         if isAligned, let recheck = phase.recheck { return try await laid(swept, page, of: recheck, list) }
-        guard try await commit(swept.edits, [], list) else { return }
+        guard try await commit(swept.edits, failuresAnswered(in: swept.range, of: list), list) else { return }
+        failures.verified(swept.range)
         passes.sweep.isRecorded = true
         if isAligned { announce(swept.range, news: 0) }
         phase.sweep.position = after

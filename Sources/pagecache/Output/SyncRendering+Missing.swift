@@ -6,7 +6,8 @@ extension SyncRendering {
     /// The missing positions, the failed requests and the next step of an incomplete list.
     var missing: String {
         let gaps = report.list?.gaps ?? []
-        let failing = report.list?.failures ?? []
+        let failures = report.list?.failures ?? []
+        let failing = failures.filter { report.unverified[$0.offset] == nil }
         var parts: [String] = []
         if !gaps.isEmpty {
             let positions = gaps.reduce(0) { $0 + $1.count }
@@ -19,7 +20,6 @@ extension SyncRendering {
             parts.append(
                 "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
         }
-        // The ledger has no entry for a step of a sweep.
         if let first = report.unverified.min(by: { $0.key < $1.key }) {
             parts.append(
                 "the sweep stopped at position \(SizeText.count(first.key)): \(first.value.shownMessage); 'pagecache sync \(key.shortID) --sweep' continues it"
@@ -29,7 +29,7 @@ extension SyncRendering {
         }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt {
-            let reason = failing.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
+            let reason = failures.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
             parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
         }
         if parts.isEmpty, report.list?.isComplete == true {

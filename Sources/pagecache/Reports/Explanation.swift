@@ -205,7 +205,7 @@ struct Explanation: Equatable {
         }
     }
 
-    /// Reports an interrupted sweep. `sync --due` continues it once page one is due (R33).
+    /// Reports an interrupted sweep. `sync --due` continues it once page one and the page where it stopped are due (R33).
     private mutating func tellSweep() {
         guard let sweep = list.record.sweep else { return }
         let done = """
@@ -216,8 +216,8 @@ struct Explanation: Equatable {
         if let validatedAt = list.record.validatedAt, policy.freshness(of: list.record, now: now) == .fresh {
             moments.append(validatedAt + policy.staleAfter(list.record))
         }
-        if let head = list.failures.first(where: { $0.offset == 0 }) {
-            guard let next = head.nextAttemptAt else {
+        for failure in list.failures where failure.offset == 0 || failure.offset == sweep.position {
+            guard let next = failure.nextAttemptAt else {
                 return say(.next, "\(done) 'pagecache sync \(id) --sweep' continues from there.")
             }
             moments.append(next)
