@@ -165,6 +165,25 @@ struct FailureCommandTests {
         #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
     }
 
+    @Test(
+        "A refused page one of a list with cached items names the command that shows them",
+        arguments: [(404, 65), (410, 65), (401, 77), (403, 77)] as [(Int, Int32)])
+    func refusedList(status: Int, exit: Int32) async throws {
+        let faults = Faults([:])
+        try await withOrigin(DemoOrigin(count: 300) { _, target in faults.fault(target) }) { root in
+            let id = try #require(try await tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
+            faults.fail([0: status])
+            let refused = try await tool(["sync", id])
+            #expect(refused.status == exit && refused.output.isEmpty)
+            #expect(refused.errors.contains("the origin answered \(status) ("), "\(refused.errors)")
+            #expect(refused.errors.contains("; 'pagecache show \(id)"), "\(refused.errors)")
+            #expect(refused.errors.split(separator: "\n").count == 1, "\(refused.errors)")
+            #expect(try await tool(["show", id]).status == 0)
+            let unknown = try await tool(["sync", "\(root)/items?kind=other"])
+            #expect(unknown.status == exit && !unknown.errors.contains("pagecache show"), "\(unknown.errors)")
+        }
+    }
+
     @Test("A sweep that a failing page stops names the failure, and the next sweep continues it")
     func stoppedSweep() async throws {
         let faults = Faults([:])

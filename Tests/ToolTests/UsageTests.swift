@@ -67,6 +67,14 @@ struct UsageTests {
             ),
             (["export", "x", "--fields", "n=/name,n=/v"], "--fields has the name 'n' twice"),
             (["show", "x", "--fields", "/id,/id"], "--fields has the name '/id' twice"),
+            (
+                ["show", "x", "--fields", "/id,x"],
+                "'x' in --fields is neither /pointer nor name=/pointer; did you mean '/x'?"
+            ),
+            (["export", "x", "--fields", "n=v,/id"], "'n=v' in --fields is neither /pointer nor name=/pointer; did"),
+            (["show", "x", "--fields", "/id,n=v"], "; did you mean 'n=/v'?"),
+            (["show", "x", "--fields", "/a~,/b"], "'/a~' in --fields is neither /pointer nor name=/pointer; a '~'"),
+            (["show", "x", "--fields", "=/n"], "'=/n' in --fields is neither /pointer nor name=/pointer; as in"),
             (["sync", "http://h/", "--bearer-env", "NOPE"], "the variable NOPE of --bearer-env is not set (export it"),
             (["show", "x", "--offset", "-3"], "--offset must not be negative, and is -3"),
             (["sync", "http://h/", "--paging", "foo"], "auto, offset, page, cursor, keyset, link, next-url or none"),

@@ -42,7 +42,7 @@ struct Probe: AsyncParsableCommand {
             let origin = try HTTPSource(configuration, transport: transport)
             result = .success(try await origin.survey(size: source.pageSize))
         } catch let failure as FetchFailure {
-            result = .failure(ToolFailure(fetching: Printable.text(shownURL), failure, cached: false))
+            result = .failure(ToolFailure(fetching: Printable.text(shownURL), failure, cached: nil))
         } catch {
             result = .failure(error)
         }

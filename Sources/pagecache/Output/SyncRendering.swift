@@ -46,7 +46,8 @@ struct SyncRendering {
                     .rejected, "the origin forbids storing its answers (no-store)", isRetryable: false)
             }
             if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
-            return ToolFailure(fetching: Printable.text(shownURL), failure, cached: isCached)
+            return ToolFailure(
+                fetching: Printable.text(shownURL), failure, cached: isCached && held > 0 ? key.shortID : nil)
         }
     }
 

@@ -20,16 +20,31 @@ struct FieldPointer: Hashable {
 
     /// Parses several pointers separated by commas: `/id,/owner/name`. Returns nil when one is invalid.
     static func list(_ text: String) -> [FieldPointer]? {
-        let pointers = text.split(separator: ",", omittingEmptySubsequences: false).map { FieldPointer(String($0)) }
+        let pointers = elements(text).map { FieldPointer($0) }
         return pointers.contains(nil) ? nil : pointers.compactMap { $0 }
+    }
+
+    private static func elements(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+    }
+
+    /// Returns what an invalid element may have been meant to be: most lack the slash.
+    private static func correction(of element: String) -> String {
+        let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let guess = parts.count == 2 ? "\(parts[0])=/\(parts[1])" : "/\(element)"
+        if FieldPointer(guess) != nil { return "did you mean '\(guess)'?" }
+        return element.contains("~")
+            ? "a '~' in a name is written ~0, and a '/' is written ~1" : "as in /id or owner=/owner/name"
     }
 
     /// Checks the argument of `--fields`.
     static func validate(_ text: String?) throws {
         guard let text else { return }
-        guard let fields = list(text) else {
-            throw ValidationError("--fields takes JSON Pointers as in /id,owner=/owner/name, not '\(text)'")
+        if let wrong = elements(text).first(where: { FieldPointer($0) == nil }) {
+            throw ValidationError(
+                "'\(wrong)' in --fields is neither /pointer nor name=/pointer; \(correction(of: wrong))")
         }
+        let fields = list(text) ?? []
         // Readers of objects and of CSV find a field by its name.
         let names = fields.map(\.text)
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {

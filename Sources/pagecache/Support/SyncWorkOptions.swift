@@ -35,7 +35,10 @@ struct SyncWorkOptions: ParsableArguments {
     var all = false
     @Flag(help: "Sync every query that is stale or was never fetched, pinned or not.")
     var stale = false
-    @Flag(help: "Bind the list of --key to this URL. Page one decides which cached items stay.")
+    @Flag(
+        help:
+            "Bind the stored list to this URL: the list of --key if it has another URL, or a list whose credential check was lost in a repair. Page one decides which cached items stay."
+    )
     var rebind = false
 
     /// Whether the options select queries, so that no target is named.

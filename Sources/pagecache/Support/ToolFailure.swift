@@ -71,23 +71,21 @@ struct ToolFailure: Error {
 
     static let credentialHint = "give a credential with --bearer-env or --header-env"
 
-    /// The failure of a fetch. The status of a retryable one depends on whether the list is cached.
-    init(fetching url: String, _ failure: FetchFailure, cached: Bool) {
+    /// The failure of a fetch. The status of a retryable one depends on whether items of the list are cached.
+    /// - Parameter cached: the id of the list. `nil` when none of its items are cached.
+    init(fetching url: String, _ failure: FetchFailure, cached: String?) {
         let status: ExitStatus =
             if failure.failureClass == .forbidden {
                 .permission
             } else if failure.isRetryable {
-                cached ? .incomplete : .unreachable
+                cached == nil ? .unreachable : .incomplete
             } else {
                 .unusableData
             }
         let hint: String? =
             switch failure.failureClass {
             case .forbidden: ToolFailure.credentialHint
-            case .transport:
-                cached
-                    ? "'pagecache show' reads the stored items without the network"
-                    : "check the host and the port of the URL, and the network"
+            case .transport: "check the host and the port of the URL, and the network"
             case .timeout: "try again later, or with a longer --timeout"
             case .rejected where failure.httpStatus == 406: "name a media type of the origin with --header 'Accept: …'"
             case .rejected where failure.httpStatus ?? 0 >= 400: "check the URL"
@@ -100,7 +98,11 @@ struct ToolFailure: Error {
             case .throttled, .server: "try again later"
             default: nil
             }
-        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.shownMessage)", hint: hint)
+        let show = cached.map { "'pagecache show \($0)' shows the cached items" }
+        let hints = [hint, show].compactMap(\.self)
+        self.init(
+            status, failure.failureClass.rawValue, "\(url): \(failure.shownMessage)",
+            hint: hints.isEmpty ? nil : hints.joined(separator: "; "))
     }
 }
 #endif
