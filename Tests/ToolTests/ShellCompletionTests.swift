@@ -31,6 +31,12 @@ struct ShellCompletionTests {
         return try TerminalProgram(shell, arguments, environment: environment, columns: 120, rows: 50)
     }
 
+    /// Checks that the shell can parse the script, without running it.
+    private func expectParses(_ shell: String, _ script: String) async throws {
+        let read = try await Program.run(shell, ["-n", script], environment: ["PATH": "/usr/bin:/bin"])
+        #expect(read.status == 0, "\(read.errors)")
+    }
+
     /// Types words and Tab, and waits until the shell shows the expected texts after them. The line is removed again.
     private func complete(_ shell: TerminalProgram, _ words: String, _ expected: [String]) async throws {
         let before = shell.shown.count
@@ -45,6 +51,7 @@ struct ShellCompletionTests {
 
     private func expectCompletions(_ shell: TerminalProgram) async throws {
         let ids = ["http://127.0.0.1:8732/users", "orders"].map { QueryKey($0).shortID }
+        try await complete(shell, "pagecache p", ["pages", "probe", "purge"])
         try await complete(shell, "pagecache show ", ["127.0.0.1:8732/users", "orders"] + ids)
         try await complete(shell, "pagecache show or", ["orders"])
         try await complete(shell, "pagecache help ", ["exit-codes", "doctor"])
@@ -55,10 +62,12 @@ struct ShellCompletionTests {
     }
 
     @Test(
-        "zsh completes keys with their ids, commands after help, and options after ls",
+        "zsh parses its script, and completes commands, keys with their ids, and options after ls",
         .enabled(if: ShellCompletionTests.exists(ShellCompletionTests.zsh), "zsh is not installed"))
     func zshCompletes() async throws {
-        folder.createFile("\(folder.path)/_pagecache", try await Tool.run(["completions", "zsh"]).output)
+        let script = "\(folder.path)/_pagecache"
+        folder.createFile(script, try await Tool.run(["completions", "zsh"]).output)
+        try await expectParses(Self.zsh, script)
         let shell = try await start(Self.zsh, ["-f", "-i"])
         shell.type("fpath=('\(folder.path)' $fpath); autoload -Uz compinit; compinit -u -D; echo do''ne\r")
         try await eventually("zsh is ready") { shell.shown.contains("done\r\n") }
@@ -66,11 +75,12 @@ struct ShellCompletionTests {
     }
 
     @Test(
-        "fish completes keys with their ids, commands after help, and options after ls",
+        "fish parses its script, and completes commands, keys with their ids, and options after ls",
         .enabled(if: ShellCompletionTests.exists(ShellCompletionTests.fish), "fish is not installed"))
     func fishCompletes() async throws {
         let script = "\(folder.path)/pagecache.fish"
         folder.createFile(script, try await Tool.run(["completions", "fish"]).output)
+        try await expectParses(Self.fish, script)
         let shell = try await start(Self.fish, ["--no-config", "-i"])
         shell.type("source '\(script)'; echo do''ne\r")
         try await eventually("fish is ready") { shell.shown.contains("done\r\n") }
