@@ -54,7 +54,7 @@ struct Export: AsyncParsableCommand {
         let encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
         let written = try await Terminal.standard.writingInTransaction {
             var writing = ExportWriting(encoder, to: sink)
-            try await store.pieces(of: record.id) { writing.next($0, after: $1) }
+            try await store.eachPiece(of: record.id) { try writing.next($0, after: $1) }
             guard let written = try writing.finish() else {
                 throw ToolFailure(.incomplete, "list_moved", "the list was removed before it was exported")
             }

@@ -85,7 +85,7 @@ struct Show: AsyncParsableCommand {
     {
         try await Terminal.standard.writingInTransaction {
             var writing = ShowWriting(try writer(.standard), positions)
-            try await store.pieces(of: record.id) { writing.next($0, after: $1) }
+            try await store.eachPiece(of: record.id) { try writing.next($0, after: $1) }
             guard let written = try writing.finish() else { throw gone }
             return written
         }

@@ -18,30 +18,22 @@ struct ExportWriting {
     private let sink: ByteSink
     private var plan: ExportPlan?
     private var written: Written?
-    private var failure: (any Error)?
 
     init(_ encoder: ItemEncoder, to sink: ByteSink) {
         self.encoder = encoder
         self.sink = sink
     }
 
-    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a
-    /// failure, which `finish` throws.
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece.
     /// - Parameter piece: the piece read last. `nil` before the first.
-    mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
-        do {
-            try Task.checkCancellation()
-            if written == nil {
-                written = Written(list: list, damaged: list.damaged)
-                plan = ExportPlan(list.pages)
-                try encoder.begin(sink)
-            }
-            if let piece { try write(piece) }
-            return plan?.nextPiece(after: piece?.parts.reduce(0) { $0 + $1.content.bytes.count })
-        } catch {
-            failure = error
-            return nil
+    mutating func next(_ list: ListOutline, after piece: ListWindow?) throws -> Range<Int>? {
+        if written == nil {
+            written = Written(list: list, damaged: list.damaged)
+            plan = ExportPlan(list.pages)
+            try encoder.begin(sink)
         }
+        if let piece { try write(piece) }
+        return plan?.nextPiece(after: piece?.parts.reduce(0) { $0 + $1.content.bytes.count })
     }
 
     private mutating func write(_ piece: ListWindow) throws {
@@ -56,7 +48,6 @@ struct ExportWriting {
 
     /// Ends the output. Returns nil when no list was read.
     func finish() throws -> Written? {
-        if let failure { throw failure }
         guard var result = written else { return nil }
         try encoder.end(sink)
         (result.items, result.itemsCutShort) = (encoder.count, encoder.itemsCutShort)

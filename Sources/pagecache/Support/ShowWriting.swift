@@ -46,32 +46,24 @@ struct ShowWriting {
     private let positions: ShownPositions
     private var pieces: ArraySlice<Range<Int>> = []
     private var written: Written?
-    private var failure: (any Error)?
 
     init(_ writer: ItemWriter, _ positions: ShownPositions) {
         self.writer = writer
         self.positions = positions
     }
 
-    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece, and after a
-    /// failure, which `finish` throws.
+    /// Writes a piece, and returns the positions of the next one. Returns nil after the last piece.
     /// - Parameter piece: the piece read last. `nil` before the first.
-    mutating func next(_ list: ListOutline, after piece: ListWindow?) -> Range<Int>? {
-        do {
-            try Task.checkCancellation()
-            if written == nil {
-                let range = positions.range(of: list)
-                written = Written(list: list, range: range)
-                note(list.damaged)
-                pieces = ShowWriting.pieces(of: list, range)[...]
-                try writer.begin()
-            }
-            if let piece { try write(piece) }
-            return pieces.popFirst()
-        } catch {
-            failure = error
-            return nil
+    mutating func next(_ list: ListOutline, after piece: ListWindow?) throws -> Range<Int>? {
+        if written == nil {
+            let range = positions.range(of: list)
+            written = Written(list: list, range: range)
+            note(list.damaged)
+            pieces = ShowWriting.pieces(of: list, range)[...]
+            try writer.begin()
         }
+        if let piece { try write(piece) }
+        return pieces.popFirst()
     }
 
     private mutating func write(_ piece: ListWindow) throws(ToolFailure) {
@@ -91,14 +83,13 @@ struct ShowWriting {
 
     /// Ends the output. Returns nil when no list was read.
     func finish() throws -> Written? {
-        if let failure { throw failure }
         guard let written else { return nil }
         try writer.end()
         return written
     }
 
-    /// The pieces of the range, without positions where no page is stored. The length alone is no safe bound: it comes
-    /// from an origin, and may be any number.
+    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
+    /// number.
     private static func pieces(of list: ListOutline, _ range: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).segments.flatMap { segment in
             let segment = segment.clamped(to: range)

@@ -108,6 +108,24 @@ enum StoreAccess {
 }
 
 extension ToolStore {
+    /// Reads a stored list in pieces, as `pieces(of:next:)` does. Throws the first error of `next`, and
+    /// `CancellationError` in a cancelled task.
+    func eachPiece(
+        of query: QueryID, next: (ListOutline, ListWindow?) throws -> Range<Int>?
+    ) async throws {
+        var failure: (any Error)?
+        try await pieces(of: query) { list, piece in
+            do {
+                try Task.checkCancellation()
+                return try next(list, piece)
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        if let failure { throw failure }
+    }
+
     /// Does this work, and closes the store in every case.
     func closed<Value>(after work: (any ToolStore) async throws -> Value) async throws -> Value {
         do {
