@@ -64,18 +64,13 @@ struct FullDiskTests {
         await anew.close()
     }
 
-    private func open(_ faulty: FaultyFolder) async throws -> SQLitePageStore {
-        try await SQLitePageStore.openForTest(
-            at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
-    }
-
     /// Only merges sync the files, so that commits succeed.
     private static let noRoomToMerge = Fault(name: "no room to merge", kind: FAULT_SYNC, code: 13, isForEver: true)
 
     @Test("A merge that found no room is tried again, and purging everything afterwards keeps the store open")
     func roomAgain() async throws {
         let faulty = FaultyFolder()
-        let store = try await open(faulty)
+        let store = try await faulty.open()
         _ = try await store.register(QueryKey("list"), at: noon)
         faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
         let refusal = try await store.withWriter { session throws(StorageError) -> StorageError.Code? in
@@ -94,7 +89,7 @@ struct FullDiskTests {
         _ = try await store.register(QueryKey("next"), at: noon)
         #expect(try await store.records().map(\.key) == [QueryKey("next")])
         await store.close()
-        let again = try await open(faulty)
+        let again = try await faulty.open()
         #expect(try await again.records().map(\.key) == [QueryKey("next")])
         #expect(try await again.verify().isSound)
         await again.close()
@@ -117,7 +112,7 @@ struct FullDiskTests {
     @Test("Purging everything on a full disk keeps a list that another process registers after the deletion")
     func registeredMeanwhile() async throws {
         let faulty = FaultyFolder()
-        let store = try await open(faulty)
+        let store = try await faulty.open()
         _ = try await store.register(QueryKey("list"), at: noon)
         let path = store.path
         try await store.withWriter { session throws(StorageError) in
@@ -146,8 +141,8 @@ struct FullDiskTests {
     @Test("Purging everything on a full disk throws when another store has the file open, and closes this store")
     func openElsewhere() async throws {
         let faulty = FaultyFolder()
-        let store = try await open(faulty)
-        let other = try await open(faulty)
+        let store = try await faulty.open()
+        let other = try await faulty.open()
         _ = try await store.register(QueryKey("list"), at: noon)
         faulty.arm(Self.noRoomToMerge, at: 1)
         #expect(await code { try await store.purgeAll(at: noon) } == .full)

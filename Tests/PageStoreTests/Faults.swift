@@ -26,6 +26,12 @@ final class FaultyFolder: @unchecked Sendable {
         return options
     }
 
+    /// Opens a store in the directory, and creates it if it is missing.
+    func open() async throws -> SQLitePageStore {
+        try await SQLitePageStore.openForTest(
+            at: "\(folder.realPath)/store.sqlite", mode: .createIfMissing, options: options)
+    }
+
     func arm(_ fault: Fault, at call: Int) {
         fault_arm(control, fault.kind, call, fault.isForEver, fault.code, fault.partial)
     }

@@ -8,11 +8,6 @@ import Testing
 
 @Suite("A purge on a failing file system")
 struct FaultyPurgeTests {
-    private func open(_ faulty: FaultyFolder) async throws -> SQLitePageStore {
-        try await SQLitePageStore.openForTest(
-            at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
-    }
-
     /// Commits a list of one large item, whose bytes are all "x".
     private func commitLarge(to store: SQLitePageStore) async throws -> QueryID {
         let query = try await store.register(QueryKey("list"), at: noon).id
@@ -27,7 +22,7 @@ struct FaultyPurgeTests {
     @Test("The next commit finishes a purge that found no room for returning its space")
     func finishedByNextCommit() async throws {
         let faulty = FaultyFolder()
-        let store = try await open(faulty)
+        let store = try await faulty.open()
         let query = try await commitLarge(to: store)
         try await store.withWriter { session throws(StorageError) in
             let merging = session.connection.logObserver
@@ -50,7 +45,7 @@ struct FaultyPurgeTests {
     @Test("A purge does not count a log as empty that could not be cut")
     func uncutLog() async throws {
         let faulty = FaultyFolder()
-        let store = try await open(faulty)
+        let store = try await faulty.open()
         let query = try await commitLarge(to: store)
         // The merge truncates the file first. The commit that begins the log anew truncates the log.
         faulty.arm(Fault(name: "uncut", kind: FAULT_TRUNCATE, code: 1_546, isForEver: false), at: 2)

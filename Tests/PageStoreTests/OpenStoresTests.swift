@@ -67,20 +67,12 @@ struct OpenStoresTests {
     @Test("A file counts as closed once its last connection is gone")
     func closed() async throws {
         let inUse = StorageError(.busy, "in use")
-        func code() -> StorageError.Code? {
-            do throws(StorageError) {
-                try OpenStores.whileClosed(folder.store, otherwise: inUse) {}
-                return nil
-            } catch {
-                return error.code
-            }
-        }
         let first = try await store()
         var reader: Connection? = try connection(.reader, first.identity)
         await first.close()
-        #expect(code() == .busy)
+        #expect(await code { try OpenStores.whileClosed(folder.store, otherwise: inUse) {} } == .busy)
         withExtendedLifetime(reader) {}
         reader = nil
-        #expect(code() == nil)
+        #expect(await code { try OpenStores.whileClosed(folder.store, otherwise: inUse) {} } == nil)
     }
 }

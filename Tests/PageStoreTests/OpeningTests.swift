@@ -15,15 +15,6 @@ struct OpeningTests {
         try await SQLitePageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
-    private func code(_ body: () async throws -> Void) async -> StorageError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? StorageError)?.code
-        }
-    }
-
     private func permissions(_ path: String) throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }

@@ -169,7 +169,7 @@ struct BadClockTests {
         await #expect(throws: ListFailure.self) { try await list.loadNext() }
         clock.advance(by: jump)
         let began = clock.now()
-        try await bench.run(bench.engine(origin)) {
+        try await bench.engine(origin).run {
             if clock.now() - began > .seconds(600) { return true }
             return try await bench.outline?.coverage.headEnd == 20
         }
@@ -199,7 +199,7 @@ struct BadClockTests {
         moments.withLock { $0 = [] }
         let began = clock.now()
         let engine = bench.engine(source) { $0.spread = .seconds(80) }
-        try await bench.run(engine) {
+        try await engine.run {
             if clock.now() - began > .seconds(3_600) { return true }
             return try await bench.storage.due(before: clock.now() + .seconds(3_600), limit: 9).isEmpty
         }

@@ -3,13 +3,6 @@ import Testing
 
 @testable import PagedRepository
 
-/// Compares two steps. `#expect` does not accept a call that mutates its receiver.
-private func equal(
-    _ step: EphemeralPages.Step, _ expected: EphemeralPages.Step, sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(step == expected, sourceLocation: sourceLocation)
-}
-
 @Suite("Pages in memory only")
 struct EphemeralPagesTests {
     private func page(_ names: [String], next: String? = nil, total: ListTotal = .unknown) -> FetchedPage {

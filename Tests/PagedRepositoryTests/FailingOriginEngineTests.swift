@@ -27,14 +27,6 @@ extension BadInputBench {
             }, origin: { _ in .init("origin", source) })
     }
 
-    /// Runs an engine until `condition` holds, and then stops it.
-    func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
-        let running = Task { try await engine.run() }
-        while try await !condition() { await Task.yield() }
-        running.cancel()
-        try await running.value
-    }
-
     /// Pins a list, so that background work keeps it complete.
     func pin(_ key: QueryKey? = nil) async throws {
         let record = try await storage.register(key ?? self.key)
@@ -54,7 +46,7 @@ struct FailingOriginEngineTests {
         try await bench.pin()
         let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
         let began = bench.clock.now()
-        try await bench.run(bench.engine(source)) {
+        try await bench.engine(source).run {
             source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600)
         }
         #expect(source.usage.requests <= 100)
@@ -87,7 +79,7 @@ struct FailingOriginEngineTests {
             return ItemPage(items: Row.list(0..<size), total: 20)
         }
         let began = bench.clock.now()
-        try await bench.run(bench.engine(source)) { elapsed(since: began) > .seconds(600) }
+        try await bench.engine(source).run { elapsed(since: began) > .seconds(600) }
         // The engine stops some time after the condition holds, and the clock goes on until then.
         let refreshes = Int(elapsed(since: began) / .seconds(60))
         #expect(refused.withLock { $0 } == 1)
@@ -111,7 +103,7 @@ struct FailingOriginEngineTests {
             [bench] record in
             record.key == bench.key ? .init("deaf", deaf) : .init("well", well)
         }
-        try await bench.run(engine) {
+        try await engine.run {
             guard deaf.requests.count > 0, let record = try await bench.storage.query(other) else { return false }
             return try await bench.storage.outline(of: record.id)?.isComplete == true
         }
@@ -133,7 +125,7 @@ struct FailingOriginEngineTests {
             }
             return ItemPage(items: Row.list(0..<10), total: 20)
         }
-        try await bench.run(bench.engine(source)) { try await bench.outline?.failures.isEmpty == false }
+        try await bench.engine(source).run { try await bench.outline?.failures.isEmpty == false }
         let entry = try #require(try await bench.outline?.failures.first)
         #expect(
             entry.failure?.failureClass == failureClass && entry.state == .failedPermanent && entry.nextAttemptAt == nil

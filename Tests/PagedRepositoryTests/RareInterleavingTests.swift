@@ -101,10 +101,10 @@ struct RareInterleavingTests {
             let count = isBad ? 47 : 48
             return ItemPage(items: Row.list(min(offset, count)..<min(offset + size, count)), total: count)
         }
-        try await bench.run(bench.engine(source)) { try await bench.outline?.isComplete == true }
+        try await bench.engine(source).run { try await bench.outline?.isComplete == true }
         isBad.withLock { $0 = true }
         let (began, asked) = (bench.clock.now(), source.usage.requests)
-        try await bench.run(bench.engine(source)) {
+        try await bench.engine(source).run {
             source.usage.requests - asked > 300 || bench.clock.now() - began > .seconds(3_600)
         }
         #expect(source.usage.requests - asked <= 300)
@@ -125,7 +125,7 @@ struct RareInterleavingTests {
         try await bench.pin()
         let source = Foreign()
         let began = bench.clock.now()
-        try await bench.run(bench.engine(source)) { source.asked > 100 || bench.clock.now() - began > .seconds(600) }
+        try await bench.engine(source).run { source.asked > 100 || bench.clock.now() - began > .seconds(600) }
         #expect(source.asked <= 100)
     }
 

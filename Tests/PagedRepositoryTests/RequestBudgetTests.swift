@@ -4,13 +4,6 @@ import Testing
 
 @testable import PagedRepository
 
-/// Compares two values. `#expect` does not accept a call that mutates its receiver.
-private func equal<Value: Equatable>(
-    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(value == expected, sourceLocation: sourceLocation)
-}
-
 private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
 private func after(_ milliseconds: Int64) -> Timestamp { start + .milliseconds(milliseconds) }

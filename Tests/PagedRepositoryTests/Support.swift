@@ -3,6 +3,24 @@ import PageModel
 import PageStore
 import PagedRepository
 import Synchronization
+import Testing
+
+/// Compares two values. `#expect` does not accept a call that mutates its receiver.
+func equal<Value: Equatable>(
+    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(value == expected, sourceLocation: sourceLocation)
+}
+
+extension SyncEngine {
+    /// Runs the engine until `condition` holds, and then stops it.
+    func run(until condition: () async throws -> Bool) async throws {
+        let running = Task { try await run() }
+        while try await !condition() { await Task.yield() }
+        running.cancel()
+        try await running.value
+    }
+}
 
 func named(_ names: some Sequence<String>) -> PageContent {
     PageContent(names.map { RawItem(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })

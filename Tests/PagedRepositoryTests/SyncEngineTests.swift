@@ -20,14 +20,6 @@ struct SyncEngineTests {
             origin: { _ in .init("origin", origin) })
     }
 
-    /// Runs an engine until `condition` holds, and then stops it.
-    private func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
-        let running = Task { try await engine.run() }
-        while try await !condition() { await Task.yield() }
-        running.cancel()
-        try await running.value
-    }
-
     private func list(_ origin: StagedOrigin, _ name: String = "list") -> PagedList<Row> {
         ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, jitter: { 0.5 }, source: { _ in origin }
@@ -46,12 +38,12 @@ struct SyncEngineTests {
         let record = try await storage.register(QueryKey("list"), at: clock.now())
         try await storage.setPinned(true, record.id)
         let engine = engine(origin)
-        try await run(engine) { try await outline().isComplete }
+        try await engine.run { try await outline().isComplete }
         let before = origin.requests.count
         #expect(before >= 5)
         clock.advance(by: .seconds(61))
         origin.rows.insert(StagedOrigin.row(99), at: 0)
-        try await run(engine) { try await outline().coverage.count == 49 }
+        try await engine.run { try await outline().coverage.count == 49 }
         #expect(origin.requests.count == before + 1)
     }
 
@@ -78,7 +70,7 @@ struct SyncEngineTests {
         while storage.observedQueries.isEmpty { await Task.yield() }
         let engine = engine(origin)
         origin.rows.insert(StagedOrigin.row(99), at: 0)
-        try await run(engine) { list.current.items.first?.number == 99 }
+        try await engine.run { list.current.items.first?.number == 99 }
         #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "the list was stale")
         #expect(origin.requests.count == 2)
     }
@@ -91,7 +83,7 @@ struct SyncEngineTests {
         origin.fail(.status(503))
         await #expect(throws: ListFailure.self) { try await list.loadNext() }
         let failing = try #require(try await outline().failures.first)
-        try await run(engine(origin)) { try await outline().coverage.headEnd >= 19 }
+        try await engine(origin).run { try await outline().coverage.headEnd >= 19 }
         #expect(clock.now() >= (try #require(failing.nextAttemptAt)))
         #expect(try await outline().failures.isEmpty)
         #expect(origin.requests.count == 3)
@@ -106,7 +98,7 @@ struct SyncEngineTests {
         }
         let failure = FetchFailure(.transport, "not heard", isRetryable: true)
         for _ in 0..<12 { origin.fail(failure) }
-        try await run(engine(origin)) {
+        try await engine(origin).run {
             for number in 0..<8 where try await !outline("list\(number)").isComplete { return false }
             return true
         }
@@ -123,10 +115,10 @@ struct SyncEngineTests {
         let record = try await storage.register(QueryKey("list"), at: clock.now())
         try await storage.setPinned(true, record.id)
         origin.hold()
-        try await run(engine(origin)) { origin.requests.count >= 1 }
+        try await engine(origin).run { origin.requests.count >= 1 }
         #expect(try await outline().ledger.allSatisfy { $0.state != .inFlight })
         origin.release()
-        try await run(engine(origin)) { try await outline().isComplete }
+        try await engine(origin).run { try await outline().isComplete }
     }
 
     @Test("The engine limits the lists that it works on at one origin")

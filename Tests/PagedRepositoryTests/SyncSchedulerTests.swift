@@ -3,13 +3,6 @@ import Testing
 
 @testable import PagedRepository
 
-/// Compares two values. `#expect` does not accept a call that mutates its receiver.
-private func equal<Value: Equatable>(
-    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
-) {
-    #expect(value == expected, sourceLocation: sourceLocation)
-}
-
 @Suite("SyncScheduler of background work")
 struct SyncSchedulerTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)

@@ -1,4 +1,5 @@
 #if Tool
+import Foundation
 public import PageModel
 import PageStore
 public import ProgramSupport
@@ -8,6 +9,14 @@ extension Folder {
     /// Runs the built tool on the store in this folder, as `Tool.run` does.
     public func tool(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
         try await Tool.run(arguments + ["--store", store], environment: environment)
+    }
+
+    /// Overwrites bytes of the store's file.
+    public func overwrite(at offset: Int, _ bytes: [UInt8]) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: store))
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
     }
 
     /// Writes a list into the store in this folder: page one, validated at noon.

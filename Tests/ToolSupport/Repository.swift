@@ -11,6 +11,14 @@ public enum Repository {
     }
 }
 
+extension JSONSchema {
+    /// The schema of the package's documentation for the output of a command.
+    public static func documented(_ name: String) throws -> JSONSchema {
+        try JSONSchema(
+            try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
+    }
+}
+
 /// Repeats an attempt until it succeeds. The deadline only ends a test that would hang.
 public func eventuallyAwaiting(_ what: String, _ attempt: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(300)

@@ -12,20 +12,13 @@ struct DamagedHeaderTests {
 
     private func tool(_ arguments: [String]) async throws -> Program.Ended { try await folder.tool(arguments) }
 
-    private func overwrite(at offset: Int, _ bytes: [UInt8]) throws {
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-        try file.seek(toOffset: UInt64(offset))
-        try file.write(contentsOf: Data(bytes))
-        try file.close()
-    }
-
     @Test(
         "verify finds a damaged number in the header, no command writes, and verify --repair restores the number",
         arguments: [(18, 3), (18, 130), (19, 3), (60, 128), (62, 4), (63, 0), (63, 3), (63, 5), (68, 0x71), (71, 0)])
     func header(offset: Int, value: UInt8) async throws {
         try await folder.writeListWithGap()
         let sound = try Data(contentsOf: URL(fileURLWithPath: folder.store))
-        try overwrite(at: offset, [value])
+        try folder.overwrite(at: offset, [value])
         let verify = try await tool(["verify"])
         #expect(verify.status == 65, "\(verify.output)\(verify.errors)")
         #expect((verify.output + verify.errors).contains("header"), "\(verify.output)\(verify.errors)")

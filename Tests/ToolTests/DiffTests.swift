@@ -15,11 +15,6 @@ struct DiffTests {
 
     private func tool(_ arguments: [String]) async throws -> Program.Ended { try await folder.tool(arguments) }
 
-    private func schema(_ name: String) throws -> JSONSchema {
-        try JSONSchema(
-            try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
-    }
-
     @Test("diff shows the inserts and deletes of the last sync that changed something, and ends with 1")
     func last() async throws {
         let origin = DemoOrigin(count: 250)
@@ -45,7 +40,7 @@ struct DiffTests {
 
             let json = try await tool(["diff", url, "--json"])
             #expect(json.status == 1)
-            #expect(try schema("diff").problems(with: try JSONValue(json.output)) == [])
+            #expect(try JSONSchema.documented("diff").problems(with: try JSONValue(json.output)) == [])
             let changes = try #require(json.json["changes"] as? [[String: Any]])
             #expect(changes.compactMap { $0["change"] as? String }.sorted() == ["deleted", "inserted"])
             let gone = try #require(changes.first { $0["change"] as? String == "deleted" })
@@ -123,7 +118,7 @@ struct DiffTests {
             try await eventually("a change is printed") { text().contains("\"inserted\"") }
             watch.signal(SIGINT)
             try await eventually("it has ended") { watch.ended != nil }
-            let schema = try schema("watch")
+            let schema = try JSONSchema.documented("watch")
             for line in text().split(separator: "\n") {
                 #expect(schema.problems(with: try JSONValue(String(line))) == [], "\(line)")
             }

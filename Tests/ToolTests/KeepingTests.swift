@@ -64,9 +64,7 @@ struct KeepingTests {
             try await tool(["gc", "--max-age", "36500d", "--format", "csv"]).output.hasPrefix(
                 "dry_run,pages,bytes,queries,bytes_left\nfalse,0,0,0,"))
         #expect(try await tool(["verify", "--format", "csv"]).output == "kind,query,offset,count,message\n")
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-        try file.write(contentsOf: Data("no header".utf8))
-        try file.close()
+        try folder.overwrite(at: 0, Array("no header".utf8))
         let aside = try await tool(["verify", "--set-aside", "--dry-run", "--format", "csv"])
         #expect(aside.output == "dry_run,set_aside\ntrue,\(folder.store).corrupt-<time>\n")
         #expect(folder.contents.contains("store.sqlite"))

@@ -14,15 +14,10 @@ struct SchemaTests {
     /// Commands without JSON output.
     private static let withoutJSON: Set<String> = ["demo", "completions", "man"]
 
-    private func schema(_ name: String) throws -> JSONSchema {
-        try JSONSchema(
-            try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
-    }
-
     private func check(_ ended: Program.Ended, _ name: String, status: Int32 = 0) throws {
         #expect(ended.status == status, "\(name): \(ended.errors)")
         let value = try #require(try? JSONValue(ended.output), "\(name): no JSON: \(ended.output.prefix(200))")
-        #expect(try schema(name).problems(with: value) == [], "\(name)")
+        #expect(try JSONSchema.documented(name).problems(with: value) == [], "\(name)")
     }
 
     @Test("Every command has a schema in a supported form, and every schema a command")
@@ -32,7 +27,7 @@ struct SchemaTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Documentation/schemas"))
         let names = Set(files.map { $0.replacing(".json", with: "") })
         #expect(names == commands.union(["error", "notice"]))
-        for name in names { #expect(throws: Never.self, "\(name)") { try schema(name) } }
+        for name in names { #expect(throws: Never.self, "\(name)") { try JSONSchema.documented(name) } }
         let page = try String(contentsOfFile: Repository.path("Documentation/JSON.md"), encoding: .utf8)
         for name in names { #expect(page.contains("schemas/\(name).json"), "\(name) is not in Documentation/JSON.md") }
     }
@@ -93,9 +88,7 @@ struct SchemaTests {
             try check(try await run(["purge", query, "--dry-run"]), "purge")
             try check(try await run(["purge", "--all", "--yes"]), "purge")
             // Only a damaged store is set aside.
-            let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-            try file.write(contentsOf: Data("no header".utf8))
-            try file.close()
+            try folder.overwrite(at: 0, Array("no header".utf8))
             try check(try await run(["verify", "--set-aside", "--dry-run"]), "verify")
             try check(try await run(["verify", "--set-aside", "--yes"]), "verify")
         }
@@ -112,7 +105,7 @@ struct SchemaTests {
         let ended = try await Tool.run(arguments + ["--store", folder.store, "--json", "--quiet"])
         #expect(ended.status == status, "\(ended.errors)")
         #expect(ended.output.isEmpty)
-        #expect(try schema("error").problems(with: try JSONValue(ended.errors)) == [])
+        #expect(try JSONSchema.documented("error").problems(with: try JSONValue(ended.errors)) == [])
     }
 
     @Test("With --json every line on standard error is an error or a notice, at every level")
@@ -129,7 +122,7 @@ struct SchemaTests {
                 let ended = try await Tool.run(arguments + ["--store", folder.store, "--json"])
                 for line in ended.errors.split(separator: "\n") {
                     let value = try #require(try? JSONValue(String(line)), "\(arguments): \(line)")
-                    let form = try schema(line.hasPrefix(#"{"error":"#) ? "error" : "notice")
+                    let form = try JSONSchema.documented(line.hasPrefix(#"{"error":"#) ? "error" : "notice")
                     #expect(form.problems(with: value) == [], "\(arguments): \(line)")
                     if let level = line.firstMatch(of: /"level":"([a-z]+)"/) { levels.insert(String(level.1)) }
                 }

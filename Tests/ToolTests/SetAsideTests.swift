@@ -18,14 +18,6 @@ struct SetAsideTests {
         #expect(ended.status == 0, "\(ended.errors)")
     }
 
-    /// Overwrites bytes of the store's file.
-    private func overwrite(at offset: Int, _ bytes: [UInt8]) throws {
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
-        try file.seek(toOffset: UInt64(offset))
-        try file.write(contentsOf: Data(bytes))
-        try file.close()
-    }
-
     /// Expects the same refusal from the dry run and from the real one, and an unchanged folder.
     private func expectRefusal(_ status: Int32, _ words: String) async throws {
         // SQLite may create the log and its shared memory for a reader.
@@ -72,7 +64,7 @@ struct SetAsideTests {
         ])
     func damaged(offset: Int, bytes: [UInt8]) async throws {
         try await folder.writeListWithGap()
-        try overwrite(at: offset, bytes)
+        try folder.overwrite(at: offset, bytes)
         let list = try await tool(["list"])
         #expect(list.status == 65)
         #expect(list.errors.contains("'pagecache verify"), "\(list.errors)")
