@@ -149,6 +149,39 @@ struct FailureCommandTests {
         }
     }
 
+    @Test("An incomplete list without a scheduled retry names the command that tries again")
+    func noRetry() throws {
+        func complaint(_ failures: [LedgerEntry]) throws -> String {
+            let list = Sample.list([Sample.page(0..<100)], total: .exact(2_000), ledger: failures)
+            var report = SyncReport(stored: list)
+            report.outcome = .incomplete
+            let common = try CommonOptions.parse([])
+            return SyncRendering(report: report, key: list.record.key, url: "http://h/", common: common).complaint ?? ""
+        }
+        let id = Sample.list([]).record.key.shortID
+        let abandoned = Sample.failing(100, next: nil)
+        let refused = Sample.failing(200, next: nil, isRetryable: false)
+        #expect(try complaint([abandoned, refused]).hasSuffix("and 'pagecache retry \(id)' tries again"))
+        #expect(try complaint([refused]).hasSuffix("and 'pagecache retry \(id) --permanent' tries again"))
+        #expect(try !complaint([refused, Sample.failing(300)]).contains("pagecache retry"))
+    }
+
+    @Test("sync --due without due work names the time of the next retry")
+    func nextRetry() async throws {
+        let isBusy = Mutex(false)
+        let origin = DemoOrigin(count: 300) { _, _ in
+            isBusy.withLock { $0 } ? .status(503, retryAfter: 900) : nil
+        }
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items"]).status == 0)
+            isBusy.withLock { $0 = true }
+            #expect(try await tool(["sync", "\(root)/items", "--wait", "0s"]).status == 75)
+            let nothing = try await tool(["sync", "--due", "--stale-after", "1h"])
+            #expect(nothing.status == 0)
+            #expect(nothing.errors.hasPrefix("nothing is due; the next retry is due at 20"), "\(nothing.errors)")
+        }
+    }
+
     @Test("The first failing page is the one at the lowest position, and a refused page gets the hint of page one")
     func firstFailure() async throws {
         let failures = [

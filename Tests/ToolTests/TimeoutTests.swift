@@ -28,6 +28,8 @@ struct TimeoutTests {
             #expect(ended.output.contains(": incomplete · "), "\(ended.output)")
             #expect(ended.errors.contains("2 pages failing, the first at position 199: "), "\(ended.errors)")
             #expect(!(ended.output + ended.errors).contains("offline"))
+            // Both pages have used up their attempts.
+            #expect(ended.errors.contains("; no retry is scheduled, and 'pagecache retry "), "\(ended.errors)")
             let json = try await folder.tool(form + ["--json"])
             #expect(json.status == 75)
             #expect(json.json["outcome"] as? String == "incomplete")

@@ -56,10 +56,13 @@ extension Sync {
         if work.stale { return "no query is stale" }
         let policy = FreshnessPolicy(operatorSays: work.staleAfter)
         let stale = try await stale(in: store, policy).count { !$0.isPinned }
-        guard stale > 0 else { return "nothing is due" }
+        let due = try await store.due(within: .seconds(Int64.max), limit: 1)
+        let retry = due.fetches.first?.entry.nextAttemptAt.flatMap { $0 > due.readAt ? $0 : nil }
+        let next = retry.map { "; the next retry is due at \(TimeText.rfc3339($0))" } ?? ""
+        guard stale > 0 else { return "nothing is due\(next)" }
         let queries = stale == 1 ? "1 stale query is" : "\(SizeText.count(stale)) stale queries are"
         return
-            "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes \(stale == 1 ? "it" : "them"), 'pagecache pin' keeps a query fresh)"
+            "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes \(stale == 1 ? "it" : "them"), 'pagecache pin' keeps a query fresh)\(next)"
     }
 
     /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when

@@ -31,6 +31,9 @@ extension SyncRendering {
         if let next = report.nextAttemptAt {
             let reason = failures.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
             parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
+        } else if !failing.isEmpty {
+            let option = failing.allSatisfy { $0.state == .failedPermanent } ? " --permanent" : ""
+            parts.append("no retry is scheduled, and 'pagecache retry \(key.shortID)\(option)' tries again")
         }
         if parts.isEmpty, report.list?.isComplete == true {
             guard let total = report.list?.record.total.exactCount, total != held else {
