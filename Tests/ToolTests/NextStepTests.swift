@@ -78,8 +78,8 @@ struct NextStepTests {
             next(.seconds(90), [Sample.failing(50)]).hasSuffix(
                 "'pagecache sync --due' from 2027-01-15T08:00:30.000Z on."))
         #expect(
-            next(.seconds(90), [Sample.failing(70)]).hasSuffix("; the next 'pagecache sync --due' continues from there.")
-        )
+            next(.seconds(90), [Sample.failing(70)])
+                .hasSuffix("; the next 'pagecache sync --due' continues from there."))
         for place in [0, 50] {
             #expect(
                 next(.seconds(90), [Sample.failing(place, next: nil, isRetryable: false)]).hasSuffix(
