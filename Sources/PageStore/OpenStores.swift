@@ -125,10 +125,11 @@ struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// Returns `nil` when the path leads to no file.
+    /// Returns `nil` when there is no file at the path. A symbolic link at a resolved path is another file: the log of
+    /// the file to which it leads has another path.
     init?(_ path: String) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
@@ -147,7 +148,9 @@ extension Connection {
     /// logs.
     /// - Throws: `moved` when one of the files was renamed, replaced or removed.
     func checkPlace() throws(StorageError) {
-        guard !hasMoved, companions.allSatisfy({ FileIdentity($0.path) == $0.identity }) else { throw .moved(path) }
+        guard !hasMoved, place.map({ FileIdentity(path) == $0.identity }) ?? true,
+            companions.allSatisfy({ FileIdentity($0.path) == $0.identity })
+        else { throw .moved(path) }
     }
 
     /// Remembers the identities of the log and the shared memory. Call after the first read of the connection: from

@@ -111,85 +111,8 @@ extension SQLitePageStore {
         return PurgeReport(queries: report.queries, pages: 0, bytes: bytes)
     }
 
-    /// Removes pages until the budget is kept (R40).
-    ///
-    /// On a full disk smaller portions are removed, and the log is merged in between. Where not even one page can be
-    /// deleted, the remaining rows are held in memory while the file is recreated. That closes this store, and no other
-    /// process may have it open. A process that is killed at that moment leaves a sound store that may be empty.
-    /// - Throws: `StorageError`, as every write does. Throws `full` when the disk is full and another process has the
-    ///   store open, or more than 256 MiB of items would remain.
-    public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
-        let exempt = exempt.union(announcer.hub.observedQueries)
-        var eviction = try await withWriter { session throws(StorageError) in
-            do throws(StorageError) {
-                try session.noteReads(force: true)
-            } catch {
-                // On a full disk the order of eviction is slightly outdated, but room is made all the same.
-                guard error.code == .full || error.isUnreadableRow else { throw error }
-            }
-            return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
-        }
-        // Each portion is one transaction, so other writers wait for one portion at most.
-        while let portion = eviction.next() {
-            do throws(StorageError) {
-                let removed = try await withWriter { session throws(StorageError) in
-                    try Eviction.remove(portion, in: session)
-                }
-                eviction.removed(removed)
-            } catch {
-                guard error.code == .full else { throw error }
-                guard eviction.makeSmaller(portion) else {
-                    return try await evictAnew(eviction, portion, because: error)
-                }
-                // Merging the log makes room for the next portion. The merge may fail on a full disk, too.
-                _ = try? await withWriter { session throws(StorageError) in
-                    try Purge.returnSpace(in: session, isUrgent: true)
-                }
-            }
-            if eviction.isShortOfSpace {
-                _ = try? await withWriter { session throws(StorageError) in
-                    try Purge.returnSpace(in: session, isUrgent: true)
-                }
-            }
-        }
-        do throws(StorageError) {
-            _ = try await withWriter { session throws(StorageError) in
-                try Purge.returnSpace(in: session, isUrgent: false)
-            }
-        } catch {
-            // The pages are removed. Their space is returned once the disk has room to merge the log.
-            guard error.code == .full else { throw error }
-        }
-        return eviction.report
-    }
-
-    private func evictAnew(
-        _ eviction: Eviction, _ failed: [Eviction.Candidate], because cause: StorageError
-    ) async throws(StorageError) -> EvictionReport {
-        var eviction = eviction
-        eviction.requeue(failed)
-        guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
-        await leaveFile()
-        let (doomed, path, options, now) = (eviction.remaining, path, options, now)
-        let removed = try await upkeep.run { () throws(StorageError) in
-            try Recreation.empty(
-                path, options, because: cause,
-                after: { connection throws(StorageError) -> MemoryCopy? in
-                    try MemoryCopy(of: connection, without: doomed, at: now)
-                },
-                then: { rows throws(StorageError) in
-                    guard let identity = FileIdentity(path) else { throw .moved(path) }
-                    try rows.write(
-                        to: try StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false))
-                }
-            )?.value.removed
-        }
-        eviction.removed(removed ?? [])
-        return eviction.report
-    }
-
     /// Closes the connections, so that the file can be emptied.
-    private func leaveFile() async {
+    func leaveFile() async {
         pool.close()
         await writer.close()
         place.withLock { $0 = nil }

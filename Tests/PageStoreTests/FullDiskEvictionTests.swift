@@ -45,10 +45,13 @@ struct FullDiskEvictionTests {
             changed.usedAt = noon + .seconds(-1)
             let copy = try MemoryCopy(of: connection, without: eviction.remaining + [changed], at: noon)
             #expect(copy.removed == eviction.remaining)
-            try StoreFile.make(other.store)
-            let identity = try #require(FileIdentity(other.store))
-            try copy.write(
-                to: try StoreOpening.openWriter(other.store, identity, options: SQLitePageStore.Options(), now: noon))
+            // The image uses the blocks of the file. They are too few at first.
+            try Data(count: 4_096).write(to: URL(fileURLWithPath: other.store))
+            let error = #expect(throws: StorageError.self) { try copy.image().write(over: other.store, because: full) }
+            #expect(error?.code == .full)
+            #expect(StoreFile.size(other.store) == 4_096)
+            try Data(repeating: 7, count: 1 << 20).write(to: URL(fileURLWithPath: other.store))
+            try copy.image().write(over: other.store, because: full)
         }
         let store = try await SQLitePageStore.openForTest(at: other.store, mode: .mustExist)
         #expect(try await store.verify().isSound)

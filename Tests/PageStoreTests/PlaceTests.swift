@@ -36,7 +36,7 @@ struct PlaceTests {
         return path
     }
 
-    enum Accident: CaseIterable { case renamed, removed, replaced }
+    enum Accident: CaseIterable { case renamed, removed, replaced, linked }
 
     @Test(
         "The next write and a first read notice that an open store was renamed, removed or replaced",
@@ -48,7 +48,12 @@ struct PlaceTests {
         case .renamed: #expect(rename(folder.store, folder.store + ".old") == 0)
         case .removed: #expect(unlink(folder.store) == 0)
         case .replaced: #expect(rename(try await other(), folder.store) == 0)
+        // A process that opens the link uses another log for the same file.
+        case .linked:
+            #expect(rename(folder.store, folder.store + ".old") == 0)
+            #expect(symlink(folder.store + ".old", folder.store) == 0)
         }
+        #expect(!store.isInPlace)
         #expect(await codeOfWrites(store) == .moved)
         let reader = try await open("\(folder.path)/second.sqlite")
         #expect(unlink(reader.path) == 0)

@@ -2,6 +2,7 @@ import PageModel
 import PageStore
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 /// Sweeps that are interrupted, and sweeps of lists with repeated ids (R23, R25, R31).

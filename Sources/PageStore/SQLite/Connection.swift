@@ -22,7 +22,7 @@ final class Connection {
     let path: String
     let handle: OpaquePointer
     /// The entry in `OpenStores`. It lives until the handle is closed. `nil` for a file that is no store.
-    private let place: OpenStore?
+    let place: OpenStore?
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     /// The waiting for locks of other connections, see `Connection+Waiting`.

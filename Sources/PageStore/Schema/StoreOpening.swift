@@ -154,20 +154,25 @@ enum StoreOpening {
             guard stamp == 0, objects == 0 else {
                 throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
             }
-            do throws(StorageError) {
-                // Incremental vacuum works only if it is enabled before anything is written. A pragma cannot enable it
-                // after a write transaction has begun, so it is the first statement of this one.
-                try connection.execute(
-                    """
-                    BEGIN;
-                    PRAGMA auto_vacuum = INCREMENTAL;
-                    PRAGMA application_id = \(StoreFile.applicationID);
-                    COMMIT
-                    """)
-            } catch {
-                try? connection.execute("ROLLBACK")
-                throw error
-            }
+            try stampBlank(connection)
+        }
+    }
+
+    /// Marks a blank database as a store.
+    static func stampBlank(_ connection: Connection) throws(StorageError) {
+        do throws(StorageError) {
+            // Incremental vacuum works only if it is enabled before anything is written. A pragma cannot enable it
+            // after a write transaction has begun, so it is the first statement of this one.
+            try connection.execute(
+                """
+                BEGIN;
+                PRAGMA auto_vacuum = INCREMENTAL;
+                PRAGMA application_id = \(StoreFile.applicationID);
+                COMMIT
+                """)
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
         }
     }
 

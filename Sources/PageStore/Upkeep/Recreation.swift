@@ -37,15 +37,40 @@ enum Recreation {
         try gate?.lockExclusively(budget: options.busyBudget)
         defer { withExtendedLifetime(gate) {} }
         let bytes = size(path)
-        guard let value = try emptied(path, options, because: cause, after: look) else { return nil }
+        let found = try whileExclusive(path, options, because: cause) { connection throws(StorageError) -> Value? in
+            guard let value = try look(connection) else { return nil }
+            try cut(path)
+            return value
+        }
+        guard let value = found else { return nil }
         try fill(value)
         return (value, bytes)
     }
 
-    private static func emptied<Value>(
+    /// Writes the rows that `choose` has chosen over the file, which needs no new block. No process commits or opens the
+    /// store meanwhile. Close the store before.
+    /// - Throws: an error with the code of `cause` when another connection has the store open, and the errors of
+    ///   `StoreImage.write(over:because:)`.
+    static func rewrite(
         _ path: String, _ options: SQLitePageStore.Options, because cause: StorageError,
-        after look: (Connection) throws(StorageError) -> Value?
-    ) throws(StorageError) -> Value? {
+        with choose: (Connection) throws(StorageError) -> MemoryCopy
+    ) throws(StorageError) -> MemoryCopy {
+        let gate = StoreGate(path, makingFile: true)
+        try gate?.lockExclusively(budget: options.busyBudget)
+        defer { withExtendedLifetime(gate) {} }
+        return try whileExclusive(path, options, because: cause) { connection throws(StorageError) in
+            let rows = try choose(connection)
+            try rows.image().write(over: path, because: cause)
+            return rows
+        }
+    }
+
+    /// Runs `body` with a connection that excludes all others. `body` replaces the file, which the connection does not
+    /// write when it closes.
+    private static func whileExclusive<Value>(
+        _ path: String, _ options: SQLitePageStore.Options, because cause: StorageError,
+        _ body: (Connection) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
         guard let identity = FileIdentity(path) else { throw .moved(path) }
         let connection = try Connection(
             path: path, fileSystem: options.fileSystem, place: OpenStore(path, identity))
@@ -62,9 +87,7 @@ enum Recreation {
             guard error.code == .busy else { throw error }
             throw inUse(cause)
         }
-        guard let value = try look(connection) else { return nil }
-        try cut(path)
-        return value
+        return try body(connection)
     }
 
     private static func size(_ path: String) -> Int {

@@ -64,6 +64,10 @@ struct CollectGarbage: AsyncParsableCommand {
             An evicted page leaves a gap in its list, and the next sync fetches it again.
             Pages of pinned queries stay.
 
+            Deleting pages needs about 300 KB of free space for a log. On a disk without it, nothing is removed, and the
+            exit code is 74. With --rewrite the pages that stay are then held in memory and written over the file. A
+            crash during that write loses the store, so free some space by other means where you can.
+
             EXAMPLES
               pagecache gc --max-bytes 500M --dry-run
               pagecache gc --max-bytes 500M
@@ -77,6 +81,8 @@ struct CollectGarbage: AsyncParsableCommand {
     var maxAge: DurationArgument?
     @Flag(name: [.customShort("n"), .long], help: "Show the effect, and change nothing.")
     var dryRun = false
+    @Flag(help: "On a full disk, hold what stays in memory and rewrite the file. A crash meanwhile loses the store.")
+    var rewrite = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -91,11 +97,23 @@ struct CollectGarbage: AsyncParsableCommand {
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
             // An eviction on a full disk closes the store, so the damaged records are counted before it.
             let damaged = try await store.storedQueries().damagedCount
-            write(
-                dryRun
-                    ? try await store.evictionPreview(to: budget, exempt: [])
-                    : try await store.evict(to: budget, exempt: []))
+            write(dryRun ? try await store.evictionPreview(to: budget, exempt: []) : try await evict(store, to: budget))
             try DamagedRecords.end(damaged)
+        }
+    }
+
+    private func evict(_ store: any ToolStore, to budget: EvictionBudget) async throws -> EvictionReport {
+        do throws(StorageError) {
+            return rewrite
+                ? try await store.evictRewritingFile(to: budget, exempt: [])
+                : try await store.evict(to: budget, exempt: [])
+        } catch {
+            guard error.code == .full else { throw error }
+            throw ToolFailure(
+                .inputOutput, error.code.description, error.message,
+                hint: rewrite
+                    ? "end the other programs that use the store, or free 300 KB; stored pages are safe"
+                    : "free 300 KB for the log, or see --rewrite in 'pagecache gc --help'; stored pages are safe")
         }
     }
 

@@ -48,6 +48,11 @@ protocol ToolStore: PageStorage {
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
+    /// Evicts pages on a disk without a free byte, too, by writing the file anew. A crash meanwhile loses the store. At a
+    /// server it is the same as `evict`.
+    func evictRewritingFile(
+        to budget: EvictionBudget, exempt: Set<QueryID>
+    ) async throws(StorageError) -> EvictionReport
     /// Returns the local copy of a store on a server, with its size, and the reason why it is not used. Returns nil for
     /// a store without a copy.
     func localCopy() async -> (path: String, bytes: Int, problem: String?)?
@@ -79,6 +84,12 @@ extension PostgreSQLPageStore: ToolStore {
     func isReadable() async throws(StorageError) -> Bool { true }
     var filesSetAside: [String] { [] }
     func headerProblem() async throws(StorageError) -> String? { nil }
+
+    func evictRewritingFile(
+        to budget: EvictionBudget, exempt: Set<QueryID>
+    ) async throws(StorageError) -> EvictionReport {
+        try await evict(to: budget, exempt: exempt)
+    }
 
     func localCopy() async -> (path: String, bytes: Int, problem: String?)? {
         await localCopyStatus().map { ($0.path, $0.bytes, $0.problem) }

@@ -114,7 +114,7 @@ extension ServerTests {
                 proxy.collectAnswers()
                 let reading = Task {
                     await postgresError {
-                        try await pool.run(
+                        _ = try await pool.run(
                             [Statement("SELECT repeat('x', 100000)"), Statement("SELECT pg_sleep(1) /* ended */")],
                             until: .now + .seconds(300))
                     }

@@ -1,0 +1,92 @@
+public import PageModel
+
+/// Eviction (R40).
+extension SQLitePageStore {
+    /// Removes pages until the budget is kept (R40).
+    ///
+    /// On a full disk smaller portions are removed, and the log is merged in between.
+    /// - Throws: `StorageError`, as every write does. Throws `full` when the disk has no room for the log of the smallest
+    ///   portion, which takes about 300 KB. The remaining pages then stay.
+    public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
+        try await evict(to: budget, exempt: exempt, mayRewrite: false)
+    }
+
+    /// Removes pages as `evict(to:exempt:)` does, on a disk without a free byte, too. Where a deletion has no room for
+    /// its log, the remaining rows are held in memory and written over the file. That closes this store.
+    ///
+    /// **A crash of the process or of the system while the file is written loses the store**, because the disk has no
+    /// room for a second copy.
+    /// - Throws: `StorageError`, as every write does. Throws `full`, and leaves the file as it is, when another process
+    ///   has the store open, when more than 256 MiB of items would remain, or when the remaining rows need more bytes
+    ///   than the file has. Throws `damaged` when the file system refuses to write the file; the store is then lost.
+    public func evictRewritingFile(
+        to budget: EvictionBudget, exempt: Set<QueryID>
+    ) async throws(StorageError) -> EvictionReport {
+        try await evict(to: budget, exempt: exempt, mayRewrite: true)
+    }
+
+    private func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, mayRewrite: Bool
+    ) async throws(StorageError) -> EvictionReport {
+        let exempt = exempt.union(announcer.hub.observedQueries)
+        var eviction = try await withWriter { session throws(StorageError) in
+            do throws(StorageError) {
+                try session.noteReads(force: true)
+            } catch {
+                // On a full disk the order of eviction is slightly outdated, but room is made all the same.
+                guard error.code == .full || error.isUnreadableRow else { throw error }
+            }
+            return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
+        }
+        // Each portion is one transaction, so other writers wait for one portion at most.
+        while let portion = eviction.next() {
+            do throws(StorageError) {
+                let removed = try await withWriter { session throws(StorageError) in
+                    try Eviction.remove(portion, in: session)
+                }
+                eviction.removed(removed)
+            } catch {
+                guard error.code == .full else { throw error }
+                guard eviction.makeSmaller(portion) else {
+                    guard mayRewrite else { throw error }
+                    eviction.requeue(portion)
+                    return try await rewriteFile(eviction, because: error)
+                }
+                // Merging the log makes room for the next portion. The merge may fail on a full disk, too.
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
+            }
+            if eviction.isShortOfSpace {
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
+            }
+        }
+        do throws(StorageError) {
+            _ = try await withWriter { session throws(StorageError) in
+                try Purge.returnSpace(in: session, isUrgent: false)
+            }
+        } catch {
+            // The pages are removed. Their space is returned once the disk has room to merge the log.
+            guard error.code == .full else { throw error }
+        }
+        return eviction.report
+    }
+
+    private func rewriteFile(
+        _ eviction: Eviction, because cause: StorageError
+    ) async throws(StorageError) -> EvictionReport {
+        guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
+        await leaveFile()
+        let (doomed, path, options, now) = (eviction.remaining, path, options, now)
+        let removed = try await upkeep.run { () throws(StorageError) in
+            try Recreation.rewrite(path, options, because: cause) { connection throws(StorageError) in
+                try MemoryCopy(of: connection, without: doomed, at: now)
+            }.removed
+        }
+        var eviction = eviction
+        eviction.removed(removed)
+        return eviction.report
+    }
+}

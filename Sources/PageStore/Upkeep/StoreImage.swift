@@ -1,0 +1,76 @@
+import CSQLite
+import PageModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The bytes of a whole store, which are written over a store's file.
+struct StoreImage: ~Copyable {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    deinit { sqlite3_free(bytes.baseAddress) }
+
+    /// - Throws: `full` when there is no memory for a copy.
+    init(of connection: Connection) throws(StorageError) {
+        var size: sqlite3_int64 = 0
+        guard let start = sqlite3_serialize(connection.handle, "main", &size, 0) else {
+            throw StorageError(.full, "there is no memory for a copy of the store")
+        }
+        bytes = UnsafeMutableRawBufferPointer(start: start, count: Int(size))
+        // The store has a write-ahead log (https://www.sqlite.org/fileformat.html#file_format_version_numbers).
+        bytes[18] = 2
+        bytes[19] = 2
+    }
+
+    /// Writes the image over the file at `path`, in the blocks of the file and of its log, and deletes the log. Call
+    /// while no other connection has the store open.
+    /// - Throws: `cause`, and leaves the file as it is, when the image does not fit into these blocks or exceeds the
+    ///   process's limit for files. Throws `damaged` when the file is partly written.
+    func write(over path: String, because cause: StorageError) throws(StorageError) {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
+        defer { close(descriptor) }
+        guard bytes.count <= StoreImage.room(for: path) else { throw cause }
+        // The log of the old content must not be applied to the new one. SQLite has it open, so that only cutting it
+        // frees its blocks.
+        truncate(path + "-wal", 0)
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
+        FileCopy.syncDirectory(of: path)
+        guard isWritten(to: descriptor), ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0 else {
+            throw StorageError(
+                .damaged, "\(path) could not be rewritten, and its pages are lost: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// The number of bytes that the file can have without more blocks than it and its log have.
+    private static func room(for path: String) -> Int {
+        var limit = rlimit()
+        guard getrlimit(fileSizeLimit, &limit) == 0 else { return 0 }
+        let blocks = [path, path + "-wal"].reduce(0) { blocks, path in
+            var status = stat()
+            return lstat(path, &status) == 0 ? blocks + Int(status.st_blocks) : blocks
+        }
+        return min(blocks * 512, Int(clamping: limit.rlim_cur))
+    }
+
+    #if canImport(Glibc)
+    private static let fileSizeLimit = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    #else
+    private static let fileSizeLimit = RLIMIT_FSIZE
+    #endif
+
+    private func isWritten(to descriptor: Int32) -> Bool {
+        var position = 0
+        while position < bytes.count {
+            let step = pwrite(descriptor, bytes.baseAddress! + position, bytes.count - position, off_t(position))
+            guard step > 0 else { return false }
+            position += step
+        }
+        return true
+    }
+}
