@@ -163,12 +163,13 @@ extension Connection {
         companions = try OpenStores.companions(of: file, at: path, fillingSharedMemory: !isAlone)
     }
 
-    /// Returns `moved` instead of `error` when the open store is no longer at its path.
+    /// Returns `moved` instead of `error` when the open store is no longer at its path, and `damaged` when another
+    /// program changed its schema. Call outside a transaction.
     func explained(_ error: StorageError) -> StorageError {
         switch error.code {
         case .permission, .inputOutput, .cannotCreate, .damaged, .notAStore, .internal:
             do throws(StorageError) { try checkPlace() } catch let moved { return moved }
-            return error
+            return error.code == .internal ? explainedBySchema(error) : error
         default: return error
         }
     }

@@ -3,13 +3,15 @@ import PageModel
 /// The writing connection, and the state that is kept between its transactions.
 ///
 /// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens, the
-/// granted leases, the list of the last commit, the pending change sets, and the file's stamp with the time of its last
-/// check. All of it belongs to the thread that holds the writer's mutex.
+/// granted leases, the list of the last commit, the pending change sets, the file's stamp with the time of its last
+/// check, and the numbers of its schema. All of it belongs to the thread that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
     private var fileStamp: StoreStamp?
     private var fileCheckedAt: UInt64 = 0
+    /// The numbers of the schema at its last check. `nil` before the first write transaction.
+    private var schema: SchemaNumbers?
     private let notesLog: Bool
     private let accesses: AccessLog
     let merger: LogMerger
@@ -97,7 +99,9 @@ final class Session {
             return try connection.transaction(.write) { () throws(StorageError) in
                 try checkFile()
                 let version = connection.dataVersion
-                known = version != nil && version == dataVersion ? left : nil
+                let isUnchanged = version != nil && version == dataVersion
+                if !isUnchanged { try checkSchema() }
+                known = isUnchanged ? left : nil
                 dataVersion = version
                 left = nil
                 return try body()
@@ -142,6 +146,15 @@ final class Session {
         try connection.checkPlace()
         try fileStamp?.check(connection)
         fileCheckedAt = now
+    }
+
+    /// Checks the schema again if its numbers differ from those of the last check. Only a commit of another connection
+    /// changes them.
+    private func checkSchema() throws(StorageError) {
+        let numbers = try SchemaNumbers(of: connection)
+        guard numbers != schema else { return }
+        try numbers.check(connection)
+        schema = numbers
     }
 
     /// Runs a transaction, and retries it each time it meets a row that it could not reach. The retry skips that row.

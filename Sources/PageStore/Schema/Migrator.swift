@@ -79,6 +79,15 @@ enum Migrator {
         let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
             (try Migrator.version(of: connection), try schema(of: connection))
         }
+        try compare(found, version, connection)
+    }
+
+    /// Compares the schema as `checkSchema` does, as of the transaction that is open.
+    static func compareSchema(of connection: Connection) throws(StorageError) {
+        try compare(try schema(of: connection), try Migrator.version(of: connection), connection)
+    }
+
+    private static func compare(_ found: [String], _ version: Int, _ connection: Connection) throws(StorageError) {
         let expected = try expectedSchema(version)
         guard found == expected else {
             if try provenVersion(of: connection) != nil {
