@@ -129,6 +129,26 @@ struct OpeningTests {
         #expect(error.message.contains("ulimit -n"))
     }
 
+    @Test("Of the files of a store that SQLite cannot open, the one without permission is named")
+    func denied() {
+        let path = folder.store
+        func named(_ denied: (path: String, access: Int32)...) -> String? {
+            StoreFile.deniedPath(of: path) { asked, access in
+                denied.contains { $0.path == asked && $0.access == access }
+            }
+        }
+        #expect(named() == nil)
+        #expect(named((path, W_OK), (path + "-wal", R_OK)) == path + "-wal")
+        #expect(named((path, W_OK), (path + "-journal", W_OK)) == path + "-journal")
+        #expect(named((path, W_OK)) == path)
+        // The shared memory would be created in this directory.
+        #expect(named((path, W_OK), (folder.path, W_OK)) == folder.path)
+        folder.createFile(path + "-shm")
+        #expect(named((path, W_OK), (folder.path, W_OK)) == path)
+        #expect(named((path, R_OK), (path + "-shm", R_OK)) == path + "-shm")
+        #expect(!StoreFile.isDenied("\(folder.path)/missing", R_OK))
+    }
+
     @Test(
         "A store with a trigger, a view or a foreign table is refused (R46)",
         arguments: [

@@ -89,7 +89,8 @@ struct PlaceTests {
     @Test(
         "The next write notices that another program changed the schema, the schema number or the application id",
         arguments: [
-            "DROP INDEX ledger_due", "DROP TABLE tally", "CREATE TABLE theirs (a)", "CREATE INDEX theirs ON page (bytes)",
+            "DROP INDEX ledger_due", "DROP TABLE tally", "CREATE TABLE theirs (a)",
+            "CREATE INDEX theirs ON page (bytes)",
             "ALTER TABLE page ADD COLUMN theirs INTEGER", "CREATE VIEW theirs AS SELECT 1",
             "CREATE TRIGGER theirs AFTER INSERT ON page BEGIN DELETE FROM body; END",
             "PRAGMA user_version = 4711", "PRAGMA application_id = 4711",

@@ -122,6 +122,16 @@ struct ProcessTests {
         #expect(seen["writing"] as? String == "permission", "\(seen)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before.0)
         #expect(folder.contents.sorted() == before.1)
+        // The files next to the store have rights of their own.
+        let writer = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
+        _ = try await writer.register(QueryKey("ours"), at: noon)
+        for (suffix, mode) in [("-shm", 0o600), ("-wal", 0o644)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.store + suffix)
+        }
+        let hidden = try #require(try await Program.run("/usr/bin/setpriv", nobody).json["error"] as? String)
+        #expect(
+            hidden.hasPrefix("permission: ") && hidden.hasSuffix("no permission for \(folder.store)-shm"), "\(hidden)")
+        await writer.close()
     }
 }
 #endif
