@@ -6,7 +6,9 @@ extension SQLitePageStore {
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
     /// - Parameters:
-    ///   - path: the path of the store. A symbolic link is followed if it belongs to the user of this process (R9).
+    ///   - path: the path of the store. A symbolic link is followed if it belongs to the user of this process, and a link
+    ///     among the directories also if it belongs to root (R9). The resolved path has at most 504 bytes, and the name
+    ///     247.
     ///   - mode: the action when there is no store. Defaults to creating one.
     ///   - options: the settings. Defaults to `Options()`.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the system's clock.

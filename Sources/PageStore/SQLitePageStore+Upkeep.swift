@@ -61,7 +61,8 @@ extension SQLitePageStore {
     /// the actual number of pages into the header of a truncated file. No process may have the store open.
     /// - Parameter path: the path of the store.
     /// - Returns: the problems that were found and repaired. Empty if nothing was changed.
-    /// - Throws: `StorageError` with `notFound`, `notAStore`, `strayFile`, `busy`, `permission` or `inputOutput`.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `notAStore`, `strayFile`, `busy`, `permission` or
+    ///   `inputOutput`.
     public static func repairHeader(at path: String) throws(StorageError) -> [Finding] {
         let file = try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)

@@ -9,27 +9,63 @@ import PageModel
 
 /// The path of a store: missing directories, and symbolic links (R9).
 extension StoreFile {
-    /// Returns the resolved path of the store at `path`. Throws `notFound` when there is none.
+    /// Returns the resolved path of the store at `path`. Throws `notFound` when there is none, and `cannotCreate` when
+    /// the path is too long for a store.
     static func locate(_ path: String) throws(StorageError) -> String {
+        try checkLinks(of: path)
         let (directory, name) = split(path)
         guard let parent = realPath(directory) else {
-            throw errno == EACCES
+            let reason = errno
+            try checkLength(join(resolvedDirectory(directory), name))
+            throw reason == EACCES
                 ? StorageError(.permission, "\(path): permission denied")
                 : StorageError(.notFound, "there is no store at \(path)")
         }
-        return try checkLink(join(parent, name), asked: path)
+        let file = join(parent, name)
+        if !exists(file) { try checkLength(file) }
+        return try checkLength(try checkLink(file, asked: path))
     }
 
     /// Returns the resolved path for a store at `path`, whether or not there is one. Creates missing directories with
     /// mode 0700 and follows a symbolic link of the same user (R9).
     static func place(_ path: String) throws(StorageError) -> String {
+        try checkLinks(of: path)
         let (directory, name) = split(path)
+        if realPath(directory) == nil { try checkLength(join(resolvedDirectory(directory), name)) }
         try makeDirectories(directory, for: path)
         guard let parent = realPath(directory) else { throw failure(.cannotCreate, "cannot create \(path)") }
         let file = join(parent, name)
-        guard exists(file) else { return file }
-        if let target = try targetOfDanglingLink(file, asked: path) { return target }
-        return try checkLink(file, asked: path)
+        guard exists(file) else { return try checkLength(file) }
+        if let target = try targetOfDanglingLink(file, asked: path) { return try checkLength(target) }
+        return try checkLength(try checkLink(file, asked: path))
+    }
+
+    /// The largest length of a resolved path and of a file name, in bytes. SQLite's limit for a path is 512
+    /// (`MAX_PATHNAME`), and that of the usual file systems for a name is 255 (`NAME_MAX`). Both hold for the longest
+    /// name next to the store, which ends with "-journal".
+    private static let mostPathBytes = 504
+    private static let mostNameBytes = 247
+
+    /// Returns the resolved path. Throws `cannotCreate` when the files next to the store would have too long a path.
+    @discardableResult
+    private static func checkLength(_ file: String) throws(StorageError) -> String {
+        let (path, name) = (file.utf8.count, split(file).name.utf8.count)
+        guard path <= mostPathBytes else {
+            throw StorageError(
+                .cannotCreate, "\(file): the path has \(path) bytes, and that of a store at most \(mostPathBytes)")
+        }
+        guard name <= mostNameBytes else {
+            throw StorageError(
+                .cannotCreate, "\(file): the name has \(name) bytes, and that of a store at most \(mostNameBytes)")
+        }
+        return file
+    }
+
+    /// Returns the resolved path that a directory has once its missing parts exist.
+    private static func resolvedDirectory(_ directory: String) -> String {
+        if let resolved = realPath(directory) { return resolved }
+        let (parent, name) = split(directory)
+        return parent == directory ? directory : join(resolvedDirectory(parent), name)
     }
 
     /// Resolves a symbolic link. Throws `permission` for a link of another user (R9).
@@ -57,14 +93,8 @@ extension StoreFile {
     private static func targetOfDanglingLink(_ file: String, asked path: String) throws(StorageError) -> String? {
         var status = stat()
         guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, status.st_uid == geteuid(),
-            realPath(file) == nil, errno == ENOENT
+            realPath(file) == nil, errno == ENOENT, let text = StoreFile.target(ofLink: file)
         else { return nil }
-        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            buffer.withMemoryRebound(to: CChar.self) { readlink(file, $0.baseAddress!, $0.count) }
-        }
-        guard count > 0 else { return nil }
-        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
         let target = text.hasPrefix("/") ? text : join(split(file).directory, text)
         let (directory, name) = split(target)
         if let parent = realPath(directory), !exists(join(parent, name)) { return join(parent, name) }

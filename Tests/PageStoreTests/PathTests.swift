@@ -1,0 +1,93 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("The path of a store")
+struct PathTests {
+    private let folder = Folder()
+    private static let modes = [SQLitePageStore.Mode.createIfMissing, .mustExist, .readOnly]
+
+    private func open(_ path: String, _ mode: SQLitePageStore.Mode = .createIfMissing) async throws -> SQLitePageStore {
+        try await SQLitePageStore.openForTest(at: path, mode: mode)
+    }
+
+    private func link(_ name: String, to target: String) throws -> String {
+        let path = "\(folder.path)/\(name)"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        return path
+    }
+
+    /// A path of this length in missing directories.
+    private func makePath(bytes: Int) -> String {
+        var path = folder.realPath
+        while path.utf8.count + 102 < bytes { path += "/" + String(repeating: "d", count: 100) }
+        return path + "/" + String(repeating: "n", count: bytes - path.utf8.count - 1)
+    }
+
+    @Test(
+        "A path that is too long for SQLite is refused before anything is created, and the error says the limit",
+        arguments: [504, 505, 512, 700, 5_000])
+    func longPath(bytes: Int) async throws {
+        let path = makePath(bytes: bytes)
+        #expect(path.utf8.count == bytes)
+        guard bytes > 504 else { return await (try await open(path)).close() }
+        for mode in PathTests.modes {
+            let error = await #expect(throws: StorageError.self) { _ = try await open(path, mode) }
+            #expect(error?.code == .cannotCreate)
+            #expect(error?.message.contains("504") == true)
+        }
+        #expect(folder.contents.isEmpty)
+    }
+
+    @Test(
+        "A name that leaves no room for the suffix of a file next to the store is refused, and the error says the limit",
+        arguments: [247, 248, 255, 300])
+    func longName(bytes: Int) async throws {
+        let path = "\(folder.path)/" + String(repeating: "n", count: bytes)
+        guard bytes > 247 else { return await (try await open(path)).close() }
+        for mode in PathTests.modes {
+            let error = await #expect(throws: StorageError.self) { _ = try await open(path, mode) }
+            #expect(error?.code == .cannotCreate)
+            #expect(error?.message.contains("247") == true)
+        }
+        #expect(folder.contents.isEmpty)
+    }
+
+    @Test("A long name of a link leads to a store with a short one")
+    func longLink() async throws {
+        await (try await open(folder.store)).close()
+        let path = try link(String(repeating: "n", count: 250), to: folder.store)
+        for mode in PathTests.modes { await (try await open(path, mode)).close() }
+    }
+
+    @Test("A link among the directories of a path is followed only if it belongs to this user or to root (R9)")
+    func directoryLinks() async throws {
+        let real = "\(folder.path)/real"
+        await (try await open("\(real)/store.sqlite")).close()
+        let directory = try link("directory", to: "real")
+        let file = try link("file", to: "directory/store.sqlite")
+        let paths = ["\(directory)/store.sqlite", "\(directory)/../real/store.sqlite", file]
+        for path in paths { await (try await open(path, .mustExist)).close() }
+        // Only root can change the owner of a link. Other users cannot break the rule in a test.
+        guard geteuid() == 0 else { return }
+        #expect(lchown(directory, 65_534, 65_534) == 0)
+        for path in paths + ["\(directory)/new/store.sqlite"] {
+            for mode in PathTests.modes {
+                #expect(await code { _ = try await open(path, mode) } == .permission, "\(path)")
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(real)/new"))
+    }
+
+    @Test("Links that lead to each other are refused")
+    func circle() async throws {
+        _ = try link("one", to: "two")
+        let two = try link("two", to: "one")
+        for path in [two, "\(two)/store.sqlite"] {
+            for mode in PathTests.modes { #expect(await code { _ = try await open(path, mode) } != nil, "\(path)") }
+        }
+    }
+}
