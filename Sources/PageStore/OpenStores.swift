@@ -164,12 +164,13 @@ extension Connection {
     }
 
     /// Returns `moved` instead of `error` when the open store is no longer at its path, and `damaged` when another
-    /// program changed its schema. Call outside a transaction.
+    /// program changed its schema. The message of `moved` says which file is gone. Call outside a transaction.
     func explained(_ error: StorageError) -> StorageError {
         switch error.code {
         case .permission, .inputOutput, .cannotCreate, .damaged, .notAStore, .internal:
-            do throws(StorageError) { try checkPlace() } catch let moved { return moved }
+            do throws(StorageError) { try checkPlace() } catch let moved { return explainedByFiles(moved) }
             return error.code == .internal ? explainedBySchema(error) : error
+        case .moved: return explainedByFiles(error)
         default: return error
         }
     }

@@ -116,7 +116,11 @@ private final class Reader: Sendable {
             connection = opened
         case .unopened:
             connection = try open()
-            stamp = try StoreStamp(of: connection)
+            do throws(StorageError) {
+                stamp = try StoreStamp(of: connection)
+            } catch {
+                throw connection.explained(error)
+            }
             state = .open(connection)
         case .closed:
             throw StorageError(.closed, "the store is closed")
@@ -128,7 +132,7 @@ private final class Reader: Sendable {
     private func checkPlace(_ connection: Connection) throws(StorageError) {
         let now = Watchdog.now()
         guard now &- checkedAt >= Reader.checkInterval else { return }
-        try connection.checkPlace()
+        do throws(StorageError) { try connection.checkPlace() } catch { throw connection.explained(error) }
         try stamp?.check(connection)
         checkedAt = now
     }

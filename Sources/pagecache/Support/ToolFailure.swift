@@ -56,7 +56,12 @@ struct ToolFailure: Error {
             case .strayFile: (.unusableData, nil)
             case .danglingLink: (.notFound, nil)
             case .tooLarge: (.unusableData, nil)
-            case .moved: (.incomplete, "the store at this path was replaced; run the command again")
+            case .moved where error.message.contains("was replaced by another file"):
+                (.incomplete, "run the command again to use the file that is at this path now")
+            case .moved where error.message.contains("beside the store"):
+                (.incomplete, "end the processes that use the store, and run the command again")
+            case .moved:
+                (.incomplete, "'pagecache sync' creates an empty store where no store is at this path")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")
             case .busy where error.message.contains("waits for its standby"):
                 (.incomplete, "start the standby, or change synchronous_standby_names at the server")

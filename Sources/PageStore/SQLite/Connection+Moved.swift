@@ -1,0 +1,16 @@
+import PageModel
+
+extension Connection {
+    /// Returns the error of a moved store with a message that says which of its files is gone, and whether another file
+    /// is in its place. Returns `moved` unchanged where every file is in its place by now.
+    func explainedByFiles(_ moved: StorageError) -> StorageError {
+        guard let place else { return moved }
+        guard FileIdentity(path) == place.identity else {
+            let end = StoreFile.exists(path) ? "was replaced by another file" : "was renamed or removed"
+            return StorageError(.moved, "\(path) \(end) while it was open; nothing more was stored")
+        }
+        guard let file = companions.first(where: { FileIdentity($0.path) != $0.identity })?.path else { return moved }
+        let end = StoreFile.exists(file) ? "was replaced" : "was removed"
+        return StorageError(.moved, "\(file) beside the store \(end) while the store was open; nothing more was stored")
+    }
+}

@@ -1,0 +1,52 @@
+#if Tool
+import Foundation
+import PageModel
+import PageStore
+import StorageSupport
+import Testing
+
+@testable import pagecache
+
+@Suite("The hint at a moved store")
+struct MovedStoreHintTests {
+    private let folder = Folder()
+
+    /// The failure that the tool reports for a read, after `accident` has happened to the files of a store.
+    private func failureOfReads(_ accident: (String) -> Void) async throws -> ToolFailure {
+        let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .createIfMissing)
+        _ = try await store.records()
+        accident(store.path)
+        // A reader that saw the files in their place within the last 100 ms does not look again.
+        let end = ContinuousClock.now + .seconds(120)
+        var failure: ToolFailure?
+        while failure == nil, ContinuousClock.now < end {
+            do throws(StorageError) { _ = try await store.records() } catch { failure = ToolFailure(error) }
+        }
+        await store.close()
+        return try #require(failure)
+    }
+
+    @Test("Where no store is left, the hint does not advise to run a command that would create an empty one")
+    func removed() async throws {
+        let failure = try await failureOfReads { _ = unlink($0) }
+        #expect(failure.status == .incomplete)
+        #expect(failure.hint == "'pagecache sync' creates an empty store where no store is at this path")
+    }
+
+    @Test("Where another file is at the path, the hint names that file")
+    func replaced() async throws {
+        let failure = try await failureOfReads { path in
+            folder.createFile(path + ".new")
+            _ = rename(path + ".new", path)
+        }
+        #expect(failure.hint == "run the command again to use the file that is at this path now")
+    }
+
+    @Test("Where only the log is gone, the hint is to end the processes with the old one")
+    func log() async throws {
+        let failure = try await failureOfReads { _ = unlink($0 + "-wal") }
+        #expect(failure.message.contains("-wal beside the store was removed"), "\(failure.message)")
+        #expect(failure.hint == "end the processes that use the store, and run the command again")
+    }
+}
+#endif
