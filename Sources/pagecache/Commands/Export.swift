@@ -70,7 +70,7 @@ struct Export: AsyncParsableCommand {
         guard record.validatedAt != nil else {
             throw ToolFailure(
                 .notFound, "never_fetched", "'\(query)' was never fetched",
-                hint: "'pagecache sync \(record.key.shortID)' fetches it")
+                hint: "'\(record.syncCommand)' fetches it")
         }
         return record
     }
@@ -80,7 +80,6 @@ struct Export: AsyncParsableCommand {
     private func finish(_ written: ExportWriting.Written, _ sink: ByteSink) throws {
         let terminal = Terminal.standard
         let list = written.list
-        let id = list.record.key.shortID
         if let output, output != "-" {
             terminal.note(
                 "pagecache: \(SizeText.count(written.items, "item", "items")), \(SizeText.bytes(sink.written)), in \(output)"
@@ -99,18 +98,19 @@ struct Export: AsyncParsableCommand {
                 DamageText.sentence(written.damaged)
                     + (missing == 0
                         ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
-                hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
+                hint: "'pagecache verify --repair' drops them, and '\(list.record.syncCommand)' fetches them again")
         }
         if let first = gaps.first {
             let missing =
                 "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or not up to date"
             terminal.complain(
-                "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them"
+                "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; '\(list.record.syncCommand)' fetches them"
             )
         } else if let window = list.record.windowText {
             return terminal.warn(window)
         } else if !list.isComplete {
-            terminal.complain("incomplete: the end of the list is not known yet; 'pagecache sync \(id)' continues")
+            terminal.complain(
+                "incomplete: the end of the list is not known yet; '\(list.record.syncCommand)' continues")
         } else {
             return
         }

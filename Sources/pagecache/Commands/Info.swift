@@ -79,7 +79,7 @@ struct InfoReport {
         return [
             ("query", .string(record.key.shortID)), ("key", .string(record.key.text)),
             ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
-            ("page_size", .optional(pageSize)), ("credential", .bool(hasCredential)),
+            ("page_size", .optional(pageSize)), ("credential", record.isDescriptionLost ? .null : .bool(hasCredential)),
             ("pinned", .bool(record.isPinned)), ("items", .int(list.coverage.count)),
             ("total", .optional(record.total.count)), ("total_kind", .string(record.total.kindName)),
             ("pages", .int(list.pages.count)), ("bytes", .int(bytes)),
@@ -122,7 +122,10 @@ struct InfoReport {
                 name: "Stale after",
                 text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age, at most 1 h"))"),
             LabelledLine(name: "Pinned", text: record.isPinned ? "yes" : "no"),
-            LabelledLine(name: "Credential", text: hasCredential ? "yes" : "no"),
+            LabelledLine(
+                name: "Credential",
+                text: record.isDescriptionLost
+                    ? "unknown; a repair has removed its check" : hasCredential ? "yes" : "no"),
             LabelledLine(name: "Created", text: TimeText.rfc3339(record.createdAt)),
             LabelledLine(name: "Version", text: VersionText.text(record.contentVersion)),
             LabelledLine(
@@ -132,9 +135,11 @@ struct InfoReport {
             ),
             LabelledLine(
                 name: "Paging",
-                text: record.paging.isEmpty
-                    ? "not known yet"
-                    : record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")),
+                text: record.isDescriptionLost
+                    ? "unknown; a repair has removed it"
+                    : record.paging.isEmpty
+                        ? "not known yet"
+                        : record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")),
         ]
         lines += profile.map { LabelledLine(name: "", text: $0.description) }
         let failures = list.failures.count

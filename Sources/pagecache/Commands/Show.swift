@@ -68,7 +68,7 @@ struct Show: AsyncParsableCommand {
         guard record.validatedAt != nil else {
             throw ToolFailure(
                 .notFound, "never_fetched", "'\(query)' was never fetched",
-                hint: "'pagecache sync \(record.key.shortID)' fetches it")
+                hint: "'\(record.syncCommand)' fetches it")
         }
         if let id { return try await show(ItemSelector(id), of: tail(of: record, in: store), in: store) }
         let terminal = Terminal.standard
@@ -139,12 +139,13 @@ struct Show: AsyncParsableCommand {
             throw ToolFailure(
                 .unusableData, "damaged", DamageText.sentence(written.damaged),
                 hint:
-                    "'pagecache sync \(id)' fetches them again, and 'pagecache verify --repair' repairs the store")
+                    "'\(list.record.syncCommand)' fetches them again, and 'pagecache verify --repair' repairs the store"
+            )
         }
         let isEndMissing = positions.exceeds(list) && gaps.isEmpty && list.record.hasUnknownEnd
         if isEndMissing {
             terminal.complain(
-                "incomplete: the end of the list is not known yet; 'pagecache sync \(id)' continues")
+                "incomplete: the end of the list is not known yet; '\(list.record.syncCommand)' continues")
         }
         if !gaps.isEmpty || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
     }
@@ -206,7 +207,7 @@ struct Show: AsyncParsableCommand {
             : "the end of the list is not known yet"
         return ToolFailure(
             .incomplete, "item_missing", "no stored item has the id '\(id)', and \(reason)",
-            hint: "'pagecache sync \(list.record.key.shortID)' fetches the rest of the list")
+            hint: "'\(list.record.syncCommand)' fetches the rest of the list")
     }
 
     private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {

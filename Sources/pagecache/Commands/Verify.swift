@@ -17,7 +17,9 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every byte of a store; repair it, or set it aside.",
         discussion: """
             The exit code is 65 when verify finds a problem. --repair drops damaged pages,
-            and the next sync fetches them again. Intact pages stay. If rows are
+            and the next sync fetches them again. Intact pages stay. --repair rebuilds the
+            damaged record of a query from its pages. 'pagecache sync ID --rebind' then
+            fetches the list, with the credential that its origin needs. If rows are
             unreadable, --repair copies the readable ones to a new file, and keeps the old
             file as '….corrupt-<time>'. No other process may have the store open then.
             --set-aside renames a damaged store, so that the next sync creates a new one.
@@ -94,7 +96,17 @@ struct Verify: AsyncParsableCommand {
         report.found.findings = header + report.found.findings
         report.repaired += header.count
         write(report.found, names, repaired: report)
+        noteLost((try? await store.records())?.filter(\.isDescriptionLost) ?? [])
         guard report.remaining.isSound else { throw Self.failure(report.remaining, hint: Self.lastResort) }
+    }
+
+    /// Names the next command for the queries whose records were rebuilt.
+    private func noteLost(_ queries: [QueryRecord]) {
+        guard let first = queries.first else { return }
+        let subject = SizeText.count(queries.count, "rebuilt query has", "rebuilt queries have")
+        Terminal.standard.note(
+            "\(subject) no description of the origin, and no check of the credential; '\(first.syncCommand)' fetches \(queries.count == 1 ? "it" : "the first")"
+        )
     }
 
     private static let lastResort = "'pagecache verify --set-aside' makes room for a new store"

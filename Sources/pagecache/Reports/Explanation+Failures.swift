@@ -36,7 +36,7 @@ extension Explanation {
                 say(
                     .fetching,
                     """
-                    \(page(entry)) was being fetched when its process ended. The next 'pagecache sync \(id)' \
+                    \(page(entry)) was being fetched when its process ended. The next '\(sync)' \
                     fetches it.
                     """)
             }
@@ -104,6 +104,7 @@ extension Explanation {
         let entry = group[0]
         let one = group.count == 1
         let what = one ? page(entry) : "These pages"
+        guard !list.record.isDescriptionLost else { return "\(what) \(one ? "is" : "are") not tried before '\(sync)'." }
         if let next = group.compactMap(\.nextAttemptAt).min() {
             guard next > now else {
                 let due =

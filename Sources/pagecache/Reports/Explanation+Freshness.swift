@@ -45,13 +45,17 @@ extension Explanation {
         return "The last sweep or recheck of every page ended \(TimeText.age(now - ended)) ago."
     }
 
-    /// Reports that a program has invalidated the list, which makes it stale at any age.
+    /// Reports that a program or a repair has invalidated the list, which makes it stale at any age.
     mutating func tellInvalidated() {
         guard let moment = list.record.invalidatedAt else { return }
+        let cause =
+            list.record.isDescriptionLost
+            ? "A repair rebuilt the record of the list, and so invalidated it,"
+            : "A program that uses the store invalidated the list"
         say(
             .freshness,
             """
-            A program that uses the store invalidated the list \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)). \
+            \(cause) \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)). \
             Every position counts as stale until page one has been fetched again.
             """)
     }
@@ -67,7 +71,7 @@ extension Explanation {
             .freshness,
             """
             The oldest page, at position \(SizeText.count(oldest.offset)), was last validated \
-            \(TimeText.age(now - oldest.validatedAt)) ago. \(lastAudit) 'pagecache sync \(id) --sweep' finds later edits in \
+            \(TimeText.age(now - oldest.validatedAt)) ago. \(lastAudit) '\(sync) --sweep' finds later edits in \
             place.
             """)
     }

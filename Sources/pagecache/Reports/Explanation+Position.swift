@@ -14,7 +14,8 @@ extension Explanation {
         }
         guard list.record.validatedAt != nil || !list.ledger.isEmpty else {
             say(.holding, "The list was never fetched.")
-            return say(.next, "'pagecache sync \(id)' fetches it.")
+            if list.record.isDescriptionLost { return tellLost() }
+            return say(.next, "'\(sync)' fetches it.")
         }
         // A ledger entry covers the positions up to the next known offset.
         let gap = gap(around: position)
@@ -32,6 +33,7 @@ extension Explanation {
     }
 
     private mutating func tellCause(_ entry: LedgerEntry?) {
+        if list.record.isDescriptionLost { return tellLost() }
         switch entry?.state {
         case .failedRetryable, .failedPermanent:
             if let entry { tellFailures([entry]) }
@@ -41,14 +43,14 @@ extension Explanation {
             say(
                 .next,
                 """
-                The page is queued: the next 'pagecache sync --due', a running service, or 'pagecache sync \(id)' \
+                The page is queued: the next 'pagecache sync --due', a running service, or '\(sync)' \
                 fetches it.
                 """)
         case .pending, .ok, nil:
             say(
                 .next,
                 """
-                The position was not requested yet, was evicted, or was dropped when the list moved. 'pagecache sync \(id)' \
+                The position was not requested yet, was evicted, or was dropped when the list moved. '\(sync)' \
                 fetches it.
                 """)
         }
@@ -99,7 +101,7 @@ extension Explanation {
         }
         return """
             No answer has shown yet that the page follows the page before it; this is assumed since \
-            \(TimeText.rfc3339(page.evidenceAt)). 'pagecache sync \(id) --sweep' checks it.
+            \(TimeText.rfc3339(page.evidenceAt)). '\(sync) --sweep' checks it.
             """
     }
 

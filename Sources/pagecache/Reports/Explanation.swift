@@ -82,6 +82,8 @@ struct Explanation: Equatable {
 
     /// The short id of the list, for use in commands.
     var id: String { list.record.key.shortID }
+    /// The command that fetches the list.
+    var sync: String { list.record.syncCommand }
 
     // MARK: Holdings
 
@@ -155,20 +157,21 @@ struct Explanation: Equatable {
                 .evidence,
                 """
                 Pages by number do not overlap, so no answer shows that two of them follow each other. \
-                'pagecache sync \(id) --sweep' fetches each page again.
+                '\(sync) --sweep' fetches each page again.
                 """)
         }
         say(
             .evidence,
             """
             At \(seams == 1 ? "1 place" : "\(SizeText.count(seams)) places"), no answer has shown yet that two stored pages \
-            follow each other. 'pagecache sync \(id) --sweep' checks \(seams == 1 ? "it" : "them").
+            follow each other. '\(sync) --sweep' checks \(seams == 1 ? "it" : "them").
             """)
     }
 
     // MARK: Next steps
 
     private mutating func tellNext() {
+        if list.record.isDescriptionLost { return tellLost() }
         tellSweep()
         let stale = list.judgedFreshness(policy, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
@@ -182,7 +185,7 @@ struct Explanation: Equatable {
                 "The list is pinned: from \(TimeText.rfc3339(moment)) on, '\(due)' or a running service refreshes it."
             )
         case (false, true) where !headFails:
-            say(.next, "The list is not pinned, so nothing refreshes it automatically; 'pagecache sync \(id)' does.")
+            say(.next, "The list is not pinned, so nothing refreshes it automatically; '\(sync)' does.")
         case (true, true), (false, true):
             // The next attempt for page one was reported with its failure.
             break
@@ -201,8 +204,18 @@ struct Explanation: Equatable {
                 .next,
                 list.record.isPinned
                     ? "The next 'pagecache sync --due', or a running service, fetches the missing pages that are not failing."
-                    : "The next 'pagecache sync \(id)' fetches the missing pages that are not failing.")
+                    : "The next '\(sync)' fetches the missing pages that are not failing.")
         }
+    }
+
+    /// Reports that a repair has rebuilt the record of the list. No run without a person fetches such a list (R45).
+    mutating func tellLost() {
+        say(
+            .next,
+            """
+            A repair has removed the description of the origin and the check of the credential, so neither \
+            'pagecache sync --all' nor a service fetches the list. '\(sync)' does, with the credential if the origin needs one.
+            """)
     }
 
     /// Reports an interrupted sweep. `sync --due` continues it once page one and the page where it stopped are due (R33).
@@ -218,7 +231,7 @@ struct Explanation: Equatable {
         }
         for failure in list.failures where failure.offset == 0 || failure.offset == sweep.position {
             guard let next = failure.nextAttemptAt else {
-                return say(.next, "\(done) 'pagecache sync \(id) --sweep' continues from there.")
+                return say(.next, "\(done) '\(sync) --sweep' continues from there.")
             }
             moments.append(next)
         }
@@ -228,7 +241,7 @@ struct Explanation: Equatable {
         say(
             .next,
             """
-            \(done) 'pagecache sync \(id) --sweep' continues from there, and so does '\(due)' from \
+            \(done) '\(sync) --sweep' continues from there, and so does '\(due)' from \
             \(TimeText.rfc3339(moment)) on.
             """)
     }

@@ -31,10 +31,23 @@ enum DamagedRecords {
 
     /// The failure for a list whose description was damaged and removed by a repair, and whose key is no URL.
     static func lostDescription(of key: QueryKey) -> ToolFailure {
-        let scope = key.scope.isEmpty ? "" : " --scope \(key.scope)"
-        return ToolFailure(
+        ToolFailure(
             .unusableData, "description_lost", "the stored description of '\(key.text)' was damaged",
-            hint: "sync it with its URL and --key \(key.text)\(scope)")
+            hint: "sync it with its URL and \(options(of: key))")
+    }
+
+    fileprivate static func options(of key: QueryKey) -> String {
+        "--key \(key.text)\(key.scope.isEmpty ? "" : " --scope \(key.scope)")"
+    }
+}
+
+extension QueryRecord {
+    /// The command that fetches the list. After a repair that has lost the description of the origin, the command needs
+    /// `--rebind` (R45), or the URL where the key is none.
+    var syncCommand: String {
+        guard isDescriptionLost else { return "pagecache sync \(key.shortID)" }
+        return ListRunner.url(of: self) == nil
+            ? "pagecache sync URL \(DamagedRecords.options(of: key))" : "pagecache sync \(key.shortID) --rebind"
     }
 }
 #endif

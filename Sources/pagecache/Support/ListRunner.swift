@@ -76,6 +76,8 @@ struct ListRunner {
         let origin: HTTPSource
         do {
             origin = try source(of: due.query, url, transport, limits)
+            // A refused run reads nothing of the list, and this caller may read the store.
+            try origin.authorize(due.query)
         } catch {
             return try await refused(error, due.query)
         }

@@ -89,6 +89,9 @@ struct ToolFailure: Error {
             }
         let hint: String? =
             switch failure.failureClass {
+            case .forbidden where failure.message.hasPrefix("a repair removed"):
+                "\(cached.map { "'pagecache sync \($0) --rebind'" } ?? "the same command with --rebind") does so; "
+                    + "add --bearer-env or --header-env if the origin needs a credential"
             case .forbidden: ToolFailure.credentialHint
             case .transport: "check the host and the port of the URL, and the network"
             case .timeout: "try again later, or with a longer --timeout"
