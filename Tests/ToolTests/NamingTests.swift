@@ -15,6 +15,15 @@ import ToolSupport
 struct NamingTests {
     private let folder = Folder()
 
+    @Test("The warning about purged bytes in the log says when a command removes them")
+    func purgedBytes() {
+        let read = Purge.remainder(isDiskFull: false)
+        #expect(read.contains("another process reads the store; "))
+        #expect(read.hasSuffix("writes to the store once that process has ended its read removes these bytes"))
+        let full = Purge.remainder(isDiskFull: true)
+        #expect(full.hasSuffix("writes to the store once the disk has room removes these bytes"))
+    }
+
     private func register(_ keys: [QueryKey], at moment: Timestamp = noon) async throws {
         let store = try await SQLitePageStore.openForTest(at: folder.store)
         for key in keys { _ = try await store.register(key, at: moment) }

@@ -181,6 +181,16 @@ struct Purge: AsyncParsableCommand {
         return "\(names.joined(separator: ", "))\(others): \(sentence(selection.report))"
     }
 
+    /// The warning about bytes in the log. A command that writes while the same reader goes on cannot remove them, either.
+    static func remainder(isDiskFull: Bool) -> String {
+        let (reason, moment) =
+            isDiskFull
+            ? ("the disk is full", "once the disk has room")
+            : ("another process reads the store", "once that process has ended its read")
+        return
+            "the store's files may still hold removed bytes, because \(reason); the first command that writes to the store \(moment) removes these bytes"
+    }
+
     private func write(_ report: PurgeReport, _ keys: [QueryKey], _ setAside: [String]) {
         let terminal = Terminal.standard
         let members: [(String, JSONOutput)] = [
@@ -202,10 +212,7 @@ struct Purge: AsyncParsableCommand {
             )
         }
         if report.mayRemainInLog {
-            let reason = report.isDiskFull ? "the disk is full" : "another process reads the store"
-            terminal.warn(
-                "the store's files may still hold removed bytes, because \(reason); the next command that writes to the store removes these bytes\(report.isDiskFull ? " once the disk has room" : "")"
-            )
+            terminal.warn(Purge.remainder(isDiskFull: report.isDiskFull))
         }
         if report.mayRemainInFile {
             terminal.warn(
