@@ -73,6 +73,9 @@ enum StoreFile {
         guard status.st_nlink <= 1 else {
             throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
         }
+        guard !isMountPoint(path) else {
+            throw StorageError(.notAStore, "\(path) is mounted as a single file; mount the directory of the store")
+        }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw failure(.inputOutput, "cannot read \(path)") }
         defer { close(descriptor) }

@@ -82,6 +82,26 @@ struct PathTests {
         #expect(!FileManager.default.fileExists(atPath: "\(real)/new"))
     }
 
+    @Test("A file that is mounted by itself is found in the list of mounts, and its source and its directory are not")
+    func mounts() {
+        let lines = """
+            22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+            36 22 8:1 /srv/store.sqlite /data/my\\040store.sqlite rw,relatime - ext4 /dev/sda1 rw
+            37 22 0:5 / /data/back\\134slash rw - tmpfs tmpfs rw
+
+            """
+        func isFound(_ path: String) -> Bool { StoreFile.isMountPoint(path, in: Array(lines.utf8)) }
+        #expect(isFound("/data/my store.sqlite"))
+        #expect(isFound("/data/back\\slash"))
+        for path in ["/srv/store.sqlite", "/data", "/data/my", "/data/my\\040store.sqlite", "/data/my store.sqlite2"] {
+            #expect(!isFound(path), "\(path)")
+        }
+        #expect(!StoreFile.isMountPoint(folder.store))
+        #if os(Linux)
+        #expect(StoreFile.isMountPoint("/proc"))
+        #endif
+    }
+
     @Test("Links that lead to each other are refused")
     func circle() async throws {
         _ = try link("one", to: "two")
