@@ -29,7 +29,7 @@ extension StoreFile {
     }
 
     /// Looks for the path in the lines of `mountinfo`: the fifth field of each is the mount point, in which the kernel
-    /// writes some bytes as octal numbers (https://docs.kernel.org/filesystems/proc.html).
+    /// writes some bytes as octal numbers (https://www.kernel.org/doc/html/latest/filesystems/proc.html).
     static func isMountPoint(_ path: String, in mounts: [UInt8]) -> Bool {
         var field: [UInt8] = []
         for byte in path.utf8 {

@@ -72,6 +72,17 @@ struct InfoReport {
         return plain.belongsToAnother(stored: record.source)
     }
 
+    private var credentialText: String {
+        if record.isDescriptionLost { return "unknown; a repair has removed its check" }
+        return hasCredential ? "yes" : "no"
+    }
+
+    private var pagingText: String {
+        if record.isDescriptionLost { return "unknown; a repair has removed it" }
+        if record.paging.isEmpty { return "not known yet" }
+        return record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")
+    }
+
     private var profile: [PagingDecision] { HTTPSource.explanation(inStored: record.source) }
 
     var members: [(String, JSONOutput)] {
@@ -122,10 +133,7 @@ struct InfoReport {
                 name: "Stale after",
                 text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age, at most 1 h"))"),
             LabelledLine(name: "Pinned", text: record.isPinned ? "yes" : "no"),
-            LabelledLine(
-                name: "Credential",
-                text: record.isDescriptionLost
-                    ? "unknown; a repair has removed its check" : hasCredential ? "yes" : "no"),
+            LabelledLine(name: "Credential", text: credentialText),
             LabelledLine(name: "Created", text: TimeText.rfc3339(record.createdAt)),
             LabelledLine(name: "Version", text: VersionText.text(record.contentVersion)),
             LabelledLine(
@@ -133,13 +141,7 @@ struct InfoReport {
                 text:
                     "\(SizeText.count(tally.runs, "run", "runs")), \(SizeText.count(tally.requests, "request", "requests"))"
             ),
-            LabelledLine(
-                name: "Paging",
-                text: record.isDescriptionLost
-                    ? "unknown; a repair has removed it"
-                    : record.paging.isEmpty
-                        ? "not known yet"
-                        : record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")),
+            LabelledLine(name: "Paging", text: pagingText),
         ]
         lines += profile.map { LabelledLine(name: "", text: $0.description) }
         let failures = list.failures.count

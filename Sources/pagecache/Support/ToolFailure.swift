@@ -74,6 +74,13 @@ struct ToolFailure: Error {
         self.init(status, error.code.description, error.message, hint: hint)
     }
 
+    /// The hint at a list whose record a repair has rebuilt.
+    /// - Parameter cached: the id of the list. `nil` when the caller named the list.
+    private static func rebindHint(_ cached: String?) -> String {
+        let command = cached.map { "'pagecache sync \($0) --rebind'" } ?? "the same command with --rebind"
+        return "\(command) does so; add --bearer-env or --header-env if the origin needs a credential"
+    }
+
     static let credentialHint = "give a credential with --bearer-env or --header-env"
 
     /// The failure of a fetch. The status of a retryable one depends on whether items of the list are cached.
@@ -90,8 +97,7 @@ struct ToolFailure: Error {
         let hint: String? =
             switch failure.failureClass {
             case .forbidden where failure.message.hasPrefix("a repair removed"):
-                "\(cached.map { "'pagecache sync \($0) --rebind'" } ?? "the same command with --rebind") does so; "
-                    + "add --bearer-env or --header-env if the origin needs a credential"
+                ToolFailure.rebindHint(cached)
             case .forbidden: ToolFailure.credentialHint
             case .transport: "check the host and the port of the URL, and the network"
             case .timeout: "try again later, or with a longer --timeout"
