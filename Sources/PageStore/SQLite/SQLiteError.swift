@@ -29,10 +29,10 @@ extension StorageError {
         if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
             return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
         }
+        if let error = lockOrDescriptorError(code, reason, "\(what) \(path)", handle, cause) { return error }
         if refusals.contains(code & 0xff), let denied = StoreFile.deniedPath(of: path) {
             return StorageError(.permission, "\(what) \(path): no permission for \(denied)", cause: cause)
         }
-        if let error = lockOrDescriptorError(code, reason, "\(what) \(path)", handle, cause) { return error }
         // SQLite has no code of its own for a header with an unknown schema format.
         if code & 0xff == SQLITE_ERROR, text == "unsupported file format" {
             return StorageError(.damaged, "\(what) \(path): \(text)", cause: cause)
