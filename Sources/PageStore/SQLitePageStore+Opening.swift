@@ -26,7 +26,7 @@ extension SQLitePageStore {
         var options = options
         while true {
             do throws(StorageError) {
-                return try await open(file: file, mode, options, clock, stamps)
+                return try await open(file: file, from: path, mode, options, clock, stamps)
             } catch {
                 if error.code == .full, options.fileSystem == nil {
                     // The disk may have room for everything except the shared memory.
@@ -41,7 +41,7 @@ extension SQLitePageStore {
     }
 
     private static func open(
-        file: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
+        file: String, from path: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable
     ) async throws(StorageError) -> SQLitePageStore {
         // The gate keeps the file from being replaced until SQLite holds its own locks.
@@ -68,7 +68,7 @@ extension SQLitePageStore {
         // A merge needs room for the log and for the growing file at the same time.
         options.checkpointBytes = min(options.checkpointBytes, max(StoreFile.room(beside: file) / 4, 64 << 10))
         let store = SQLitePageStore(
-            path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
+            path: file, from: path, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first read opens a connection, which checks the file.
             try await store.read { _ throws(StorageError) in }

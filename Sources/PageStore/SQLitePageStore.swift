@@ -8,6 +8,8 @@ import Synchronization
 public final class SQLitePageStore: PageStorage {
     /// The resolved path of the store file.
     public let path: String
+    /// The path that the store was opened with.
+    private let askedPath: String
 
     let options: Options
     /// The source of every stored time (R52).
@@ -29,8 +31,12 @@ public final class SQLitePageStore: PageStorage {
     /// The folder of a store from `inMemory`. Removed once the connections are closed.
     let scratch = Mutex<ScratchFolder?>(nil)
 
-    init(path: String, isReadOnly: Bool, options: Options, clock: any StorageClock, place: OpenStore) {
+    init(
+        path: String, from askedPath: String, isReadOnly: Bool, options: Options, clock: any StorageClock,
+        place: OpenStore
+    ) {
         self.path = path
+        self.askedPath = askedPath
         self.clock = clock
         self.place = Mutex(place)
         self.options = options
@@ -67,11 +73,11 @@ public final class SQLitePageStore: PageStorage {
         scratch.withLock { $0 = nil }
     }
 
-    /// Whether the store's path still leads to the file that was opened.
+    /// Whether the path that the store was opened with still leads to the file that was opened.
     ///
     /// Can be read after `close()`, too. Closing merges the log; only then is it certain that all stored data is at
     /// this path.
-    public var isInPlace: Bool { FileIdentity(path) == identity }
+    public var isInPlace: Bool { FileIdentity(path) == identity && (try? StoreFile.locate(askedPath)) == path }
 
     /// Access to the store on the caller's own thread, for callers that may block.
     public var synchronously: SynchronousAccess {

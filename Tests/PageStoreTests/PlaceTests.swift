@@ -62,6 +62,35 @@ struct PlaceTests {
         await reader.close()
     }
 
+    @Test("A store is not in its place once the link that led to it leads to another file")
+    func redirectedLink() async throws {
+        let link = "\(folder.path)/link.sqlite"
+        let theirs = try await other()
+        _ = try await open().close()
+        #expect(symlink(folder.store, link) == 0)
+        let store = try await open(link)
+        #expect(store.isInPlace)
+        #expect(unlink(link) == 0 && symlink(theirs, link) == 0)
+        #expect(!store.isInPlace)
+        await store.close()
+    }
+
+    @Test("A long read of a store that moves meanwhile ends with `moved`, and not with what it has read")
+    func movedDuringRead() async throws {
+        let store = try await open()
+        _ = try await store.register(QueryKey("ours"), at: noon)
+        let (path, moved) = (folder.store, folder.store + ".old")
+        let error = await code {
+            try await store.read { _ throws(StorageError) in
+                #expect(rename(path, moved) == 0)
+                let end = ContinuousClock.now + .milliseconds(20)
+                while ContinuousClock.now < end {}
+            }
+        }
+        #expect(error == .moved)
+        await store.close()
+    }
+
     @Test(
         "The next write notices that a store was overwritten in place",
         arguments: [true, false])

@@ -126,7 +126,22 @@ private final class Reader: Sendable {
             throw StorageError(.closed, "the store is closed")
         }
         try checkPlace(connection)
-        return try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
+        let began = Watchdog.now()
+        do throws(StorageError) {
+            let value = try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
+            try checkPlace(connection, after: began)
+            return value
+        } catch {
+            try checkPlace(connection, after: began)
+            throw error
+        }
+    }
+
+    /// Checks the place once more after a read of a millisecond and more. A process that opens a moved store elsewhere
+    /// does not see this transaction, and overwrites what it reads.
+    private func checkPlace(_ connection: Connection, after began: UInt64) throws(StorageError) {
+        guard Watchdog.now() &- began >= 1_000_000 else { return }
+        do throws(StorageError) { try connection.checkPlace() } catch { throw connection.explained(error) }
     }
 
     private func checkPlace(_ connection: Connection) throws(StorageError) {

@@ -216,7 +216,7 @@ struct Purge: AsyncParsableCommand {
         }
         if report.mayRemainInFile {
             terminal.warn(
-                "unused parts of the store's file may still hold copies of removed bytes, because the file has more than 64 MiB, is damaged or in use, or the disk has too little room; the next purge tries again to rewrite the file"
+                "unused parts of the store's file may still hold copies of removed bytes, because the file has more than 64 MiB, is damaged or in use, or the disk has too little room; a later purge rewrites the file unless it is larger than 64 MiB"
             )
         }
     }
