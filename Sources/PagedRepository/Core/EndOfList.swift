@@ -49,6 +49,26 @@ extension EndOfList {
     }
 }
 
+extension FetchFailure {
+    /// The failure for the refusal of a position that an exact total counts (R24).
+    static func refused(_ place: Int, by answer: PageAnswer) -> FetchFailure {
+        let status = answer == .notFound ? 404 : nil
+        let code = status.map { " (\($0))" } ?? ""
+        let why = "the origin refuses position \(place)\(code), which its total counts"
+        return FetchFailure(.rejected, why, isRetryable: true, httpStatus: status)
+    }
+}
+
+extension PageAnswer {
+    /// Whether the origin refuses the position.
+    var refusesPosition: Bool {
+        switch self {
+        case .pastEnd, .notFound: true
+        case .page, .notModified: false
+        }
+    }
+}
+
 extension FetchedPage {
     /// Whether the origin reports more items: `hasMore`, or without it the presence of a `next` cursor.
     var saysMore: Bool { hasMore ?? (next != nil) }

@@ -26,7 +26,9 @@ final class ServedPages: Sendable {
 extension SnapshotBuilder {
     /// Returns the stored window with pages that must not be stored laid over it. These pages are newer than the stored
     /// items at the same positions.
-    func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>) -> ItemWindow<Value> {
+    /// - Parameter bound: a position that no item of the list is at or behind, as the pages show. It does not count
+    ///   against an exact total or a readable item. `nil` means unknown.
+    func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>, bound: Int?) -> ItemWindow<Value> {
         var window = stored
         window.isStored = false
         for (offset, page) in served.map({ ($0.offset, $0.page) }) {
@@ -42,7 +44,14 @@ extension SnapshotBuilder {
             }
             if offset == 0 { window.freshness = .stale }
         }
-        let end = max(window.range.lowerBound, window.end ?? .max)
+        var end = window.end ?? .max
+        let last = window.segments.last?.range.upperBound ?? 0
+        if let bound, bound >= window.total.exactCount ?? 0, bound >= last {
+            end = min(end, bound)
+            // Behind the end, the pages before it are unknown.
+            if bound == 0 || served.contains(where: { $0.range.contains(bound - 1) }) { window.end = bound }
+        }
+        end = max(window.range.lowerBound, end)
         window.missing = window.missing.map { $0.clamped(to: 0..<end) }.filter { !$0.isEmpty }
         return window
     }

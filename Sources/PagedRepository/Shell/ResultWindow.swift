@@ -93,10 +93,7 @@ extension SyncRun {
             pass.fill.observe(notFound: place)
             if let first = pass.fill.firstMissing { queue.clear(from: first) }
         }
-        let status = answer == .notFound ? 404 : nil
-        let code = status.map { " (\($0))" } ?? ""
-        let why = "the origin refuses position \(place)\(code), which its total counts"
-        return FetchFailure(.rejected, why, isRetryable: true, httpStatus: status)
+        return .refused(place, by: answer)
     }
 }
 
@@ -112,16 +109,6 @@ extension SyncRun {
         let start = range.lowerBound / belief.sizes.size * belief.sizes.size
         guard start != range.lowerBound - overlap, pass.fill.realigns(range.lowerBound) else { return nil }
         return .range(range, overlap: range.lowerBound - start)
-    }
-}
-
-extension PageAnswer {
-    /// Whether the origin refuses the position.
-    var refusesPosition: Bool {
-        switch self {
-        case .pastEnd, .notFound: true
-        case .page, .notModified: false
-        }
     }
 }
 

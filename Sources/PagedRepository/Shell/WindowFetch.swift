@@ -65,10 +65,12 @@ struct WindowFetch<Value: Sendable>: Sendable {
             report = try await sync(.positions(range), served)
         }
         guard let report, report.outcome != .purged else { return .removed }
-        if report.pagesNotStored > 0 { try await fetchUnstored(served) }
+        let bound = report.pagesNotStored > 0 ? try await fetchUnstored(served) : nil
         let window = try await read()
         if !served.all.isEmpty {
-            return .ended(report, window: context.builder.laid(served.all, over: window ?? ItemWindow(range: range)))
+            return .ended(
+                report,
+                window: context.builder.laid(served.all, over: window ?? ItemWindow(range: range), bound: bound))
         }
         let hasFailed = report.headFailure != nil || !report.failures.isEmpty || report.outcome == .offline
         return window == nil && !hasFailed && !Task.isCancelled ? .removed : .ended(report, window: window)
@@ -88,35 +90,56 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// Fetches the positions of the window that the answers have not covered. The requests are sent here and not by a
     /// run, because no other process could use the answers (R30). Pages by position are requested from the first missing
     /// position on. A chain is followed from page one.
-    private func fetchUnstored(_ served: ServedPages) async throws {
+    /// - Returns: a position that no item of the list is at or behind, if the answers show one.
+    private func fetchUnstored(_ served: ServedPages) async throws -> Int? {
+        guard source.access.supportsRandomAccess else { return try await followChain(served) }
+        var requests = 0
+        while let place = firstMissing(served.all), requests < context.options.sync.pagesPerQuery {
+            let end = end(of: served.all)
+            guard place < end ?? total(of: served.all) ?? .max else { return end }
+            requests += 1
+            let offset = start(of: place)
+            switch try await answer(to: .offset(offset), served) {
+            case .page(let page):
+                served.note(.notStored(offset: offset, page))
+                // The same position would have the same answer.
+                if page.content.isEmpty, source.access == .offsets { return self.end(of: served.all) }
+            case .pastEnd, .notFound: return offset > 0 ? offset : nil
+            case .notModified, nil: return nil
+            }
+        }
+        return end(of: served.all)
+    }
+
+    private func followChain(_ served: ServedPages) async throws -> Int? {
+        guard source.access == .chain, let head = served.all.first(where: { $0.offset == 0 }) else {
+            return end(of: served.all)
+        }
         var chain = EphemeralPages(
             behind: 0, access: source.access, loopGuard: context.options.sync.loopGuard,
             emptyPageLimit: context.options.sync.emptyPageLimit, habits: EphemeralHabits(allowsAll: true))
-        if source.access == .chain, let head = served.all.first(where: { $0.offset == 0 }) { _ = chain.take(head.page) }
+        _ = chain.take(head.page)
         var requests = 0
-        while let target = target(behind: served.all) ?? chain.next, firstMissing(served.all) != nil,
-            requests < context.options.sync.pagesPerQuery
-        {
+        while let target = chain.next, firstMissing(served.all) != nil, requests < context.options.sync.pagesPerQuery {
             requests += 1
-            guard let page = try await page(target, served) else { break }
-            if case .offset(let offset) = target {
-                served.note(.notStored(offset: offset, page))
-                if EndOfList.decide(page, at: offset, full: nil, access: source.access) != .more { break }
-            } else {
-                let offset = chain.end
-                guard case .news = chain.take(page) else { break }
-                served.note(.notStored(offset: offset, page))
-            }
+            guard case .page(var page) = try await answer(to: target, served) else { return nil }
+            let offset = chain.end
+            guard case .news(let content) = chain.take(page) else { return nil }
+            page.content = content
+            served.note(.notStored(offset: offset, page))
         }
+        return chain.isAtEnd ? chain.end : nil
     }
 
-    /// Returns a page from the origin, or nil when the origin has no items there.
-    private func page(_ target: PageRequest.Target, _ served: ServedPages) async throws -> FetchedPage? {
+    /// Returns the origin's answer. Returns nil when the request fails and a part of the window was received.
+    private func answer(to target: PageRequest.Target, _ served: ServedPages) async throws -> PageAnswer? {
         try Task.checkCancellation()
         do {
             let answer = try await source.fetch(PageRequest(target, size: context.options.sync.pageSize))
-            guard case .page(let page) = answer, page.content.count > 0 || page.next != nil else { return nil }
-            return page
+            if case .offset(let place) = target, answer.refusesPosition, place < total(of: served.all) ?? 0 {
+                throw FetchFailure.refused(place, by: answer)
+            }
+            return answer
         } catch {
             if Task.isCancelled { throw CancellationError() }
             // The items that were received are a window with missing positions.
@@ -127,23 +150,35 @@ struct WindowFetch<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the request for the first position of the window that these pages do not cover. Returns nil for an origin
-    /// that does not accept positions, and at the end of the list.
-    private func target(behind served: [ServedPages.Served]) -> PageRequest.Target? {
-        let total = served.compactMap(\.page.total.exactCount).last ?? .max
-        guard let missing = firstMissing(served), missing < total else { return nil }
-        switch source.access {
-        case .offsets: return .offset(missing)
-        case .grid(let size): return .offset(missing / max(size, 1) * max(size, 1))
-        case .chain, .single: return nil
-        }
+    private func total(of served: [ServedPages.Served]) -> Int? { served.compactMap(\.page.total.exactCount).last }
+
+    /// Returns the end of the list as the last of these pages shows it (R24). Returns nil when it shows none.
+    private func end(of served: [ServedPages.Served]) -> Int? {
+        guard let last = served.max(by: { $0.offset < $1.offset }) else { return nil }
+        var full: Int?
+        if case .grid(let size) = source.access, last.offset > 0 { full = size }
+        let ending = EndOfList.decide(last.page, at: last.offset, full: full, access: source.access)
+        if case .end(let end) = ending { return end }
+        return nil
+    }
+
+    /// Returns the position at which the origin's page with this position begins.
+    private func start(of place: Int) -> Int {
+        if case .grid(let size) = source.access { place / max(size, 1) * max(size, 1) } else { place }
     }
 
     private func firstMissing(_ served: [ServedPages.Served]) -> Int? {
         var position = range.lowerBound
-        for page in served.map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound }) where page.contains(position) {
+        for page in served.map(requested).sorted(by: { $0.lowerBound < $1.lowerBound }) where page.contains(position) {
             position = page.upperBound
         }
         return position < range.upperBound ? position : nil
+    }
+
+    /// Returns the positions that need no further request after an answer. A short page of an origin with page numbers
+    /// leaves items out, and has no other ones.
+    private func requested(_ page: ServedPages.Served) -> Range<Int> {
+        guard case .grid(let size) = source.access else { return page.range }
+        return page.offset..<max(page.range.upperBound, start(of: page.offset) + max(size, 1))
     }
 }
