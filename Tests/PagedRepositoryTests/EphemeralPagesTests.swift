@@ -101,4 +101,30 @@ struct EphemeralPagesTests {
         equal(pages.take(page(["d", "e"], total: .exact(6))), .news(PageContent()))
         #expect(pages.isAtEnd && pages.total == .estimate(6))
     }
+
+    @Test("A refused position that an exact total counts is a surprise, and fails after a second walk (R24)")
+    func refused() throws {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
+        _ = pages.take(page(["a", "b"], total: .exact(4)))
+        let found = try #require(surprise(pages.refused(.notFound)))
+        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        _ = pages.take(page(["a", "b"], total: .exact(4)))
+        for answer in [PageAnswer.notFound, .pastEnd] {
+            guard case .failed(let failure) = pages.refused(answer) else {
+                Issue.record("\(answer) ends the list")
+                return
+            }
+            #expect(failure.httpStatus == (answer == .notFound ? 404 : nil) && failure.isRetryable)
+        }
+        #expect(!pages.isAtEnd && pages.next == .offset(2))
+    }
+
+    @Test(
+        "A refused position that no exact total counts is the end (R24)", arguments: [ListTotal.unknown, .estimate(9)])
+    func refusedAtEnd(total: ListTotal) {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
+        _ = pages.take(page(["a", "b"], total: total))
+        equal(pages.refused(.pastEnd), .news(PageContent()))
+        #expect(pages.isAtEnd && pages.end == 2)
+    }
 }

@@ -95,13 +95,15 @@ struct EphemeralPages: Equatable {
         return add(page, arrival, isHabit ? nil : surprise)
     }
 
-    /// Records that the origin has no page at the requested position (R24).
-    /// - Returns: a surprise if held items were requested again: they are gone. Otherwise nil, and the list ends.
-    mutating func ended() -> EphemeralSurprise? {
+    /// Adds the refusal of the requested position. The list ends before it, unless the total counts the position (R24).
+    mutating func refused(_ answer: PageAnswer) -> Step {
         let surprise = EphemeralSurprise(place: end, content: 0, total: .unknown)
-        if isRepeating, !habits.contains(surprise) { return surprise }
+        let isCounted = position < total.exactCount ?? 0
+        // The list may have lost items since its total arrived, or those that were requested again.
+        if isRepeating || isCounted && start == 0, !habits.contains(surprise) { return .moved(surprise) }
+        if isCounted { return .failed(.refused(position, by: answer)) }
         next = nil
-        return nil
+        return .news(PageContent())
     }
 
     /// Whether the next request begins with held items.
@@ -249,27 +251,4 @@ extension EphemeralPages {
         /// Whether it differs from the expected answer only by items that inserts have pushed into it.
         var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
     }
-}
-
-/// An answer that does not fit the pages before it.
-struct EphemeralSurprise: Hashable {
-    /// The number of items before it.
-    var place: Int
-    /// The fingerprint of its items.
-    var content: UInt64
-    var total: ListTotal
-}
-
-/// The answers that a walk accepts although they do not fit the pages before them.
-struct EphemeralHabits: Equatable {
-    /// Answers that an earlier walk has received at the same place. They are habits of the origin.
-    var known: Set<EphemeralSurprise> = []
-    /// Whether inserts are accepted. The list keeps growing while it is read.
-    var allowsInserts = false
-    /// Whether every answer is accepted, for a part of a list that is read once.
-    var allowsAll = false
-
-    func contains(_ surprise: EphemeralSurprise) -> Bool { allowsAll || known.contains(surprise) }
-
-    func allows(_ arrival: EphemeralPages.Arrival) -> Bool { allowsInserts && arrival.isPushed }
 }

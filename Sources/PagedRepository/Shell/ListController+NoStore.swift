@@ -71,20 +71,19 @@ extension ListController {
 
     private func askOn(_ target: PageRequest.Target, _ ticket: Int) async throws {
         guard let answer = try await answer(to: target, ticket) else { return }
+        let step: EphemeralPages.Step?
         switch answer {
         case .page(let page):
             unstored?.attempts = 0
-            switch unstored?.pages.take(page) {
-            case nil: return
-            case .failed(let failure): throw failed(failure)
-            case .moved(let surprise): try await readAgain(after: surprise, ticket)
-            case .news(let content): try await rebuild(telling: append(content))
-            }
-        case .pastEnd, .notFound:
-            if let surprise = unstored?.pages.ended() { return try await readAgain(after: surprise, ticket) }
-            try await rebuild()
-        case .notModified:
-            throw failed(.notModifiedUnasked)
+            step = unstored?.pages.take(page)
+        case .pastEnd, .notFound: step = unstored?.pages.refused(answer)
+        case .notModified: throw failed(.notModifiedUnasked)
+        }
+        switch step {
+        case nil: return
+        case .failed(let failure): throw failed(failure)
+        case .moved(let surprise): try await readAgain(after: surprise, ticket)
+        case .news(let content): try await rebuild(telling: append(content))
         }
     }
 
@@ -156,19 +155,20 @@ extension ListController {
         {
             try Task.checkCancellation()
             guard let answer = try await answer(to: target, ticket) else { return .outdated }
+            let step: EphemeralPages.Step
             switch answer {
             case .page(let page):
-                let step = pages.take(page)
+                step = pages.take(page)
                 if list == nil { list = NoStoreList(pages, behind: stored, from: page, at: context.clock.now()) }
-                switch step {
-                case .news(let content): list?.append(context.builder.decode(content))
-                case .moved(let surprise): return .moved(surprise)
-                case .failed(let failure): throw failed(failure)
-                }
             case .pastEnd, .notFound:
                 guard list != nil else { throw failed(.noPageOne) }
-                if let surprise = pages.ended() { return .moved(surprise) }
+                step = pages.refused(answer)
             case .notModified: throw failed(.notModifiedUnasked)
+            }
+            switch step {
+            case .news(let content): list?.append(context.builder.decode(content))
+            case .moved(let surprise): return .moved(surprise)
+            case .failed(let failure): throw failed(failure)
             }
         }
         guard var list else { return .outdated }

@@ -1,0 +1,24 @@
+import PageModel
+
+/// An answer that does not fit the pages before it.
+struct EphemeralSurprise: Hashable {
+    /// The number of items before it.
+    var place: Int
+    /// The fingerprint of its items.
+    var content: UInt64
+    var total: ListTotal
+}
+
+/// The answers that a walk accepts although they do not fit the pages before them.
+struct EphemeralHabits: Equatable {
+    /// Answers that an earlier walk has received at the same place. They are habits of the origin.
+    var known: Set<EphemeralSurprise> = []
+    /// Whether inserts are accepted. The list keeps growing while it is read.
+    var allowsInserts = false
+    /// Whether every answer is accepted, for a part of a list that is read once.
+    var allowsAll = false
+
+    func contains(_ surprise: EphemeralSurprise) -> Bool { allowsAll || known.contains(surprise) }
+
+    func allows(_ arrival: EphemeralPages.Arrival) -> Bool { allowsInserts && arrival.isPushed }
+}

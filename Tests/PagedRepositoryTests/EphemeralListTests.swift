@@ -1,0 +1,51 @@
+import PageModel
+import PagedRepository
+import Synchronization
+import Testing
+
+@Suite("Lists in memory", .timeLimit(.minutes(20)))
+struct EphemeralListTests {
+    private let bench = BadInputBench()
+    private let rows = Row.list(0..<65)
+
+    private func list(_ source: ItemSource<Row>) -> PagedList<Row> { bench.list(source) { $0.isEphemeral = true } }
+
+    @Test(
+        "A list in memory has not ended where its origin refuses a position that the total counts, and a retry goes on",
+        arguments: [400, 404, 416])
+    func refused(status: Int) async throws {
+        let isBroken = Mutex(true)
+        let list = list(
+            .offsets(pageSize: 20) { offset, size in
+                if offset >= 20, isBroken.withLock({ $0 }) { throw FetchFailure.status(status) }
+                return ItemPage(items: Array(rows.dropFirst(offset).prefix(size)), total: 65)
+            })
+        try await list.load()
+        for all in [false, true] {
+            let failure = await #expect(throws: ListFailure.self) {
+                if all { try await list.loadAll() } else { try await list.loadNext() }
+            }
+            #expect(failure?.kind == .next && failure?.failure.failureClass == .rejected)
+            #expect(list.current.failure == failure && list.current.hasMore && list.current.items.count == 20)
+            #expect(list.current.total == .exact(65))
+        }
+        isBroken.withLock { $0 = false }
+        #expect(try await list.retry() == .loaded(20))
+    }
+
+    @Test("A list in memory that loses its last items ends at the new total, and not with a failure (R24)")
+    func shrunk() async throws {
+        let total = Mutex(65)
+        let list = list(
+            .offsets(pageSize: 20) { offset, size in
+                let count = total.withLock { $0 }
+                if offset >= count { throw FetchFailure.status(416) }
+                return ItemPage(items: Array(rows.prefix(count).dropFirst(offset).prefix(size)), total: count)
+            })
+        try await list.load()
+        try await list.loadNext()
+        total.withLock { $0 = 40 }
+        try await list.loadNext()
+        #expect(list.current.items.count == 40 && !list.current.hasMore && list.current.failure == nil)
+    }
+}
