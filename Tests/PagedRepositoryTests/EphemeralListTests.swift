@@ -48,4 +48,38 @@ struct EphemeralListTests {
         try await list.loadNext()
         #expect(list.current.items.count == 40 && !list.current.hasMore && list.current.failure == nil)
     }
+
+    @Test(
+        "A list in memory whose ids do not identify its items shows them all (R25)",
+        arguments: [1, 2, 20, 65], ["offsets", "counted", "pages", "cursors"])
+    func repeatedIDs(different: Int, style: String) async throws {
+        let rows = rows
+        let id: @Sendable (Row) -> String = { "\($0.number % different)" }
+        let source: ItemSource<Row> =
+            switch style {
+            case "offsets":
+                .offsets(pageSize: 20, id: id) { offset, size -> [Row] in Array(rows.dropFirst(offset).prefix(size)) }
+            case "counted":
+                .offsets(pageSize: 20, id: id) { offset, size in
+                    ItemPage(items: Array(rows.dropFirst(offset).prefix(size)), total: 65)
+                }
+            case "pages":
+                .pages(size: 20, id: id) { number, size -> [Row] in
+                    Array(rows.dropFirst((number - 1) * size).prefix(size))
+                }
+            default:
+                .cursors(id: id) { (cursor: Int?, _) in
+                    let offset = cursor ?? 0
+                    let next = offset + 20 < 65 ? offset + 20 : nil
+                    return CursorPage(items: Array(rows.dropFirst(offset).prefix(20)), next: next)
+                }
+            }
+        let list = list(source)
+        try await list.load()
+        try await list.loadNext()
+        #expect(Array(list.current.items) == Array(rows[..<40]))
+        try await list.loadAll()
+        #expect(Array(list.current.items) == rows && !list.current.hasMore && list.current.failure == nil)
+        #expect(list.current.allowsDuplicates == (different < 65))
+    }
 }

@@ -127,4 +127,30 @@ struct EphemeralPagesTests {
         equal(pages.refused(.pastEnd), .news(PageContent()))
         #expect(pages.isAtEnd && pages.end == 2)
     }
+
+    private func alike(_ id: String, _ numbers: Range<Int>) -> FetchedPage {
+        FetchedPage(content: PageContent(numbers.map { RawItem(payload: Array("\($0)".utf8), id: id) }))
+    }
+
+    @Test("Items with one id and other content in one answer are different items, and are compared by content (R25)")
+    func repeatedIDs() {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, overlap: 1)
+        equal(pages.take(alike("a", 0..<3)), .news(alike("a", 0..<3).content))
+        #expect(pages.allowsDuplicates && pages.next == .offset(2))
+        equal(pages.take(alike("a", 2..<5)), .news(alike("a", 3..<5).content))
+        #expect(surprise(pages.take(alike("a", 5..<8))) != nil, "the last item is missing")
+    }
+
+    @Test("A held id with other content is a surprise, and is another item once a second walk receives it again (R25)")
+    func repeatedHeldID() throws {
+        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        let first = FetchedPage(content: alike("a", 0..<1).content, next: PageCursor("1"))
+        _ = pages.take(first)
+        let found = try #require(surprise(pages.take(alike("a", 1..<2))))
+        #expect(!pages.allowsDuplicates)
+        pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        _ = pages.take(first)
+        equal(pages.take(alike("a", 1..<2)), .news(alike("a", 1..<2).content))
+        #expect(pages.allowsDuplicates && pages.isAtEnd && pages.end == 2)
+    }
 }

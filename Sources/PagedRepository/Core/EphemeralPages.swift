@@ -34,10 +34,15 @@ struct EphemeralPages: Equatable {
     private var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
-    // As bytes: two encodings of one letter are two ids (R5). An item that counts as repeated is not shown.
-    private var ids: Set<[UInt8]> = []
-    /// The keys of the held items, in order.
+    /// Whether ids repeat in this list. Its items are then compared by their content (R25).
+    private(set) var allowsDuplicates = false
+    /// The content hash of the held items, by id. An item that counts as repeated is not shown. The ids are bytes: two
+    /// encodings of one letter are two ids (R5). Empty in a list that repeats ids.
+    private var ids: [[UInt8]: UInt64] = [:]
+    /// The keys of the held items, in order. In a list that repeats ids, their content hashes.
     private var keys: [UInt64] = []
+    /// The content hashes of the held items, in order.
+    private var contents: [UInt64] = []
     private var answers = 0
     /// Consecutive answers without a new item.
     private(set) var withoutNews = 0
@@ -85,9 +90,12 @@ struct EphemeralPages: Equatable {
                     FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
             }
         }
-        let arrival = Arrival(page, asked: asked(offset), in: self)
         let surprise = EphemeralSurprise(place: end, content: page.content.fingerprint, total: page.total)
         let isHabit = habits.contains(surprise)
+        if !allowsDuplicates, repeatsIDs(page.content, isConfirmed: habits.known.contains(surprise)) {
+            (allowsDuplicates, ids, keys) = (true, [:], contents)
+        }
+        let arrival = Arrival(page, asked: asked(offset), in: self)
         if answers > 0, arrival.isSurprise(after: total, access), !isHabit, !habits.allows(arrival) {
             return .moved(surprise)
         }
@@ -106,6 +114,33 @@ struct EphemeralPages: Equatable {
         return .news(PageContent())
     }
 
+    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not identify
+    /// the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item may have
+    /// been edited between two answers.
+    private func repeatsIDs(_ content: PageContent, isConfirmed: Bool) -> Bool {
+        var own: [[UInt8]: UInt64] = [:]
+        for (index, identity) in content.identities.enumerated() {
+            guard let id = content.ids.bytes(at: index) else { continue }
+            if let other = own.updateValue(identity.content, forKey: id), other != identity.content { return true }
+        }
+        return isConfirmed && !holdsAlike(content)
+    }
+
+    /// Whether all items of an answer that are held by id have the content of the held ones.
+    private func holdsAlike(_ content: PageContent) -> Bool {
+        content.identities.enumerated().allSatisfy { index, identity in
+            content.ids.bytes(at: index).flatMap { ids[$0] } ?? identity.content == identity.content
+        }
+    }
+
+    /// The values by which the items are compared with the held ones.
+    private func keys(of content: PageContent) -> [UInt64] {
+        content.identities.map { allowsDuplicates ? $0.content : $0.key }
+    }
+
+    /// Whether an item with this id is held.
+    private func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
+
     /// Whether the next request begins with held items.
     private var isRepeating: Bool { if case .offset(let offset) = next { offset < position } else { false } }
 
@@ -119,9 +154,7 @@ struct EphemeralPages: Equatable {
     private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ surprise: EphemeralSurprise?) -> Step {
         // The items before page one of these pages are stored, so their ids are not known here.
         let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
-        let news = (skipped..<max(skipped, page.content.count)).filter { index in
-            page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true
-        }
+        let news = (skipped..<max(skipped, page.content.count)).filter { !holds(page.content.ids.bytes(at: $0)) }
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
@@ -167,8 +200,11 @@ struct EphemeralPages: Equatable {
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
-        ids.formUnion((0..<content.count).compactMap { content.ids.bytes(at: $0) })
-        keys += content.identities.map(\.key)
+        keys += keys(of: content)
+        for (index, identity) in content.identities.enumerated() {
+            contents.append(identity.content)
+            if !allowsDuplicates, let id = content.ids.bytes(at: index) { ids[id] = identity.content }
+        }
         count += content.count
         if !content.isEmpty { pages += 1 }
         answers += 1
@@ -212,11 +248,13 @@ extension EphemeralPages {
         var isClamped = false
         /// Whether it is the held page before it again, or the first one.
         var isRepetition = false
+        /// Whether it is such a page by its ids, and has other content.
+        var isOther = false
         var total: ListTotal
 
         init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
             self.asked = asked
-            let keys = page.content.identities.map(\.key)
+            let keys = pages.keys(of: page.content)
             count = keys.count
             total = page.total
             expected = max(0, pages.position - asked)
@@ -228,9 +266,7 @@ extension EphemeralPages {
             let exact = page.total.exactCount
             isClamped =
                 repeated > expected && exact != nil && exact == pages.position - repeated + count && page.next == nil
-            var known = (repeated..<max(repeated, count)).filter { index in
-                page.content.ids.bytes(at: index).map { pages.ids.contains($0) } ?? false
-            }
+            var known = (repeated..<max(repeated, count)).filter { pages.holds(page.content.ids.bytes(at: $0)) }
             if let cut = known.first, cut > 0, exact == pages.position - repeated + cut, page.next == nil,
                 keys[cut...].elementsEqual(pages.keys.prefix(count - cut))
             {
@@ -239,11 +275,12 @@ extension EphemeralPages {
             }
             hasKnown = !known.isEmpty
             isRepetition = count > expected && (repeated == count || pages.keys.starts(with: keys))
+            isOther = isRepetition && !pages.holdsAlike(page.content)
         }
 
         /// Whether the answer shows that the list has changed, or that the origin does not keep to its positions.
         func isSurprise(after known: ListTotal, _ access: PagingAccess) -> Bool {
-            if hasKnown || known.contradicts(total) { return true }
+            if hasKnown || isOther || known.contradicts(total) { return true }
             guard access.supportsRandomAccess else { return false }
             return repeated < min(expected, 1) || repeated > expected && !isClamped
         }

@@ -74,6 +74,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
         snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter {
             !$0.isEmpty
         }
+        if pages.allowsDuplicates { snapshot.allowsDuplicates = true }
         snapshot.pagesLoaded += pages.pages
         // Only the order of the requests connects these pages, so their seams are inferred (G1).
         snapshot.inferredSeams += isWhole ? max(0, pages.pages - 1) : pages.pages
