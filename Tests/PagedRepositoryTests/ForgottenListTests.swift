@@ -198,6 +198,61 @@ struct ForgottenListTests {
         #expect(try await bench.storage.records().isEmpty)
     }
 
+    // MARK: Loads that begin during a removal
+
+    @Test("An item that appears while the list is reset sends no request, and a later refresh loads the list")
+    func appearedMeanwhile() async throws {
+        let origin = StagedOrigin()
+        let list = repository(origin).list(key)
+        try await list.load()
+        origin.hold()
+        storage.interrupt(.purge) { () async throws(StorageError) in
+            list.itemAppeared(at: 9)
+            for _ in 0..<2_000 { await Task.yield() }
+        }
+        try await list.reset()
+        #expect(origin.requests.count == 1)
+        let refreshing = Task { try await list.refresh() }
+        await origin.reached(2)
+        origin.release()
+        #expect(try await refreshing.value == .loaded(10))
+    }
+
+    @Test("A refresh after a reset does not join one that began during the reset, whose items are removed")
+    func refreshedMeanwhile() async throws {
+        let origin = StagedOrigin()
+        let list = repository(origin).list(key)
+        try await list.load()
+        origin.hold()
+        let early = Mutex<Task<LoadOutcome, any Error>?>(nil)
+        storage.interrupt(.purge) { () async throws(StorageError) in
+            let task = Task { try await list.refresh() }
+            early.withLock { $0 = task }
+            await origin.reached(2)
+        }
+        try await list.reset()
+        let refreshing = Task { try await list.refresh() }
+        for _ in 0..<2_000 { await Task.yield() }
+        origin.release()
+        #expect(try await refreshing.value == .loaded(10))
+        #expect(try await early.withLock { $0 }?.value == .superseded)
+        #expect(list.current.items.count == 10)
+    }
+
+    @Test("A reset that fails prefetches behind an item that appeared meanwhile")
+    func appearedBeforeFailure() async throws {
+        let list = repository(StagedOrigin()).list(key)
+        try await list.load()
+        storage.interrupt(.purge) { () async throws(StorageError) in
+            list.itemAppeared(at: 9)
+            for _ in 0..<2_000 { await Task.yield() }
+            throw StorageError(.busy, "the storage is in use")
+        }
+        await #expect(throws: StorageError.self) { try await list.reset() }
+        await list.settled()
+        #expect(list.current.items.count > 10)
+    }
+
     // MARK: Storage failures
 
     @Test("The storage failure of a next page is no longer shown once the page is loaded (R37)")

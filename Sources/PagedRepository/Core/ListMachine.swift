@@ -47,6 +47,8 @@ struct ListMachine: Equatable {
         var isAutomatic: Bool
         /// Whether page one had never been fetched when the work began.
         var isFirst: Bool
+        /// Whether the list was removed after the work began. Its result may belong to no list.
+        var isOutdated = false
     }
 
     let gate: Gate
@@ -90,11 +92,14 @@ struct ListMachine: Equatable {
 
     func isRunning(_ ticket: Int) -> Bool { running?.ticket == ticket }
 
+    /// The work under way that a call can join.
+    private var current: Work? { running.flatMap { $0.isOutdated ? nil : $0.work } }
+
     // MARK: Calls
 
     /// A refresh supersedes the loading of a next page. Two refreshes are joined into one (R36).
     mutating func refresh() -> Answer {
-        switch running?.work {
+        switch current {
         case .refresh, .all: join()
         case .next, nil: start(.refresh, isAutomatic: false)
         }
@@ -120,7 +125,7 @@ struct ListMachine: Equatable {
 
     private mutating func next(isAutomatic: Bool) -> Answer {
         guard content.isLoaded else { return refresh() }
-        switch running?.work {
+        switch current {
         case .refresh: return .finished(.superseded)
         case .next, .all:
             // The failure of a load that a caller waits for is shown.
@@ -131,7 +136,7 @@ struct ListMachine: Equatable {
     }
 
     mutating func all() -> Answer {
-        switch running?.work {
+        switch current {
         case .all: join()
         case .refresh, .next, nil: start(.all, isAutomatic: false)
         }
@@ -146,6 +151,9 @@ struct ListMachine: Equatable {
         content = Content()
         return ticket
     }
+
+    /// Records that the list was removed. Work that has begun before goes on, and a later call supersedes it.
+    mutating func removed() { running?.isOutdated = true }
 
     // MARK: Results
 

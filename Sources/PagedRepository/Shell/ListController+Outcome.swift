@@ -117,3 +117,25 @@ extension ListController {
         return snapshot.segments.reduce(0) { $0 + ($1.isHeld && $1.offset < end ? $1.items.count : 0) }
     }
 }
+
+extension LoadPolicy {
+    /// Whether the policy accepts a cached list as the result (R13).
+    var takesCached: Bool {
+        switch self {
+        case .cacheOnly, .refreshIfStale: true
+        case .cacheThenRefresh, .originFirst: false
+        }
+    }
+}
+
+extension ListSnapshot {
+    /// Returns the outcome if the cached list is an acceptable result (R13). Returns nil when the origin must be
+    /// requested.
+    func outcome(under policy: LoadPolicy) -> LoadOutcome? {
+        switch policy {
+        case .cacheOnly: isLoaded && !hasMore ? .endReached : .cached
+        case .refreshIfStale: freshness == .fresh && unusable.isEmpty && (!items.isEmpty || !hasMore) ? .cached : nil
+        case .cacheThenRefresh, .originFirst: nil
+        }
+    }
+}

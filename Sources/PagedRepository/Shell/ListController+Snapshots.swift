@@ -143,6 +143,7 @@ extension ListController {
 
     /// Publishes an empty snapshot, because the list was removed. Reads in progress are discarded.
     func showNothing() {
+        machine.removed()
         query = nil
         shownPages = [:]
         unstored = nil

@@ -154,7 +154,8 @@ actor ListController<Value: Sendable> {
     func appeared(_ position: Int?) async {
         if isForgotten { return }
         if let position { prefetch.looked(at: position) }
-        while !isForgotten, prefetch.wantsMore(of: current.extent) {
+        // The items of a list that is being removed are still shown. They have no next page.
+        while !isForgotten, removals == 0, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
             let answer = machine.nextByItself(now: context.clock.now())
             if case .join = answer {
@@ -241,6 +242,8 @@ actor ListController<Value: Sendable> {
         observe()
         // The superseded work is no longer shown.
         publish(current)
+        // Visible items may not appear again.
+        if prefetch.furthest != nil { beginPrefetching(from: nil) }
     }
 
     /// Removes the list from this object and from the storage.
@@ -272,27 +275,5 @@ actor ListController<Value: Sendable> {
         machine.storageWasRead()
         // The failure of an earlier read is no longer shown (R37).
         if current.failure != machine.shownFailure { publish(current) }
-    }
-}
-
-extension LoadPolicy {
-    /// Whether the policy accepts a cached list as the result (R13).
-    fileprivate var takesCached: Bool {
-        switch self {
-        case .cacheOnly, .refreshIfStale: true
-        case .cacheThenRefresh, .originFirst: false
-        }
-    }
-}
-
-extension ListSnapshot {
-    /// Returns the outcome if the cached list is an acceptable result (R13). Returns nil when the origin must be
-    /// requested.
-    fileprivate func outcome(under policy: LoadPolicy) -> LoadOutcome? {
-        switch policy {
-        case .cacheOnly: isLoaded && !hasMore ? .endReached : .cached
-        case .refreshIfStale: freshness == .fresh && unusable.isEmpty && (!items.isEmpty || !hasMore) ? .cached : nil
-        case .cacheThenRefresh, .originFirst: nil
-        }
     }
 }
