@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 // Concurrent calls on one list: joined, superseded, cancelled and late calls (R35, R36).
@@ -40,13 +41,59 @@ extension PagedListTests {
         let (list, next) = try await nextUnderWay(origin)
         let refresh = Task { try await list.refresh() }
         while list.current.activity != .refreshing { await Task.yield() }
-        #expect(try await list.loadNext() == .superseded, "a refresh supersedes the next page")
+        let second = Task { try await list.loadNext() }
+        for _ in 0..<200 { await Task.yield() }
         origin.release()
+        #expect(try await second.value == .superseded, "a refresh supersedes the next page")
         #expect(try await next.value == .superseded)
         _ = try await refresh.value
         #expect(numbers(list) == Array(0..<10))
         #expect(try await list.loadNext() == .loaded(10))
         #expect(numbers(list) == Array(0..<20))
+    }
+
+    @Test(
+        "A loop of next pages during a refresh waits for the refresh, also if the refresh fails",
+        arguments: [false, true])
+    func waits(fails: Bool) async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        origin.hold()
+        if fails { origin.fail(FetchFailure.status(404)) }
+        let refresh = Task { try await list.refresh() }
+        await origin.reached(2)
+        let outcomes = Mutex<[LoadOutcome]>([])
+        let loop = Task {
+            while list.current.hasMore {
+                let outcome = try await list.loadNext()
+                outcomes.withLock { $0.append(outcome) }
+            }
+        }
+        for _ in 0..<2_000 { await Task.yield() }
+        #expect(outcomes.withLock { $0 }.isEmpty)
+        origin.release()
+        try await loop.value
+        #expect(outcomes.withLock { $0 } == [.superseded, .loaded(10), .loaded(10), .loaded(10), .loaded(8)])
+        if fails { await #expect(throws: ListFailure.self) { try await refresh.value } }
+    }
+
+    @Test("A next page that waits for a refresh begins when the callers of the refresh have left it (X12)")
+    func leftRefresh() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        origin.ignoreCancellation()
+        origin.hold()
+        let refresh = Task { try await list.refresh() }
+        await origin.reached(2)
+        refresh.cancel()
+        await #expect(throws: CancellationError.self) { try await refresh.value }
+        let next = Task { try await list.loadNext() }
+        for _ in 0..<200 { await Task.yield() }
+        origin.fail(FetchFailure.status(503))
+        origin.release()
+        #expect(try await next.value == .loaded(10))
     }
 
     @Test("An answer that arrives after a reset is dropped (X3)", arguments: [false, true])

@@ -2,7 +2,8 @@ import PageModel
 
 /// The state machine of a list: the work under way, and the effect of each call (R34–R38).
 ///
-/// One work runs at a time, identified by its ticket. A call starts work, joins the work under way, or returns at once.
+/// One work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way, or returns
+/// at once.
 /// The result of superseded work is ignored.
 ///
 /// ```
@@ -24,6 +25,8 @@ struct ListMachine: Equatable {
         /// Start this work, and cancel the work `superseding`.
         case start(Work, ticket: Int, superseding: Int?)
         case join(ticket: Int)
+        /// Wait for the end of a refresh that supersedes the call.
+        case wait(ticket: Int)
         case finished(LoadOutcome)
     }
 
@@ -126,7 +129,10 @@ struct ListMachine: Equatable {
     private mutating func next(isAutomatic: Bool) -> Answer {
         guard content.isLoaded else { return refresh() }
         switch current {
-        case .refresh: return .finished(.superseded)
+        case .refresh:
+            // A trigger is repeated after the refresh. A caller would repeat the call at once, and so waits.
+            guard !isAutomatic, let ticket = running?.ticket else { return .finished(.superseded) }
+            return .wait(ticket: ticket)
         case .next, .all:
             // The failure of a load that a caller waits for is shown.
             if !isAutomatic { running?.isAutomatic = false }

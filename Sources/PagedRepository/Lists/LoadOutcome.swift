@@ -20,7 +20,8 @@ public enum LoadOutcome: Hashable, Sendable {
     case joined(Int)
     /// The list ends with the held items.
     case endReached
-    /// A refresh, a reset or `forget` superseded the call. The result of the call is not in the list.
+    /// A refresh, a reset or `forget` superseded the call. The result of the call is not in the list. A call for the
+    /// next page during a refresh returns when the refresh has ended.
     case superseded
     /// An automatic trigger did not send a request, because the next attempt after the last failure is not due (R33).
     case notDue

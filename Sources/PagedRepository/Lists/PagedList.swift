@@ -53,8 +53,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
 
     /// Fetches the page after the held items, or page one of a list that was never loaded (R34, R35). An earlier
-    /// failure does not delay the request (R33). After `ListRepository.forget`, returns `superseded` until `load` is
-    /// called with any policy but `cacheOnly`.
+    /// failure does not delay the request (R33). During a refresh, waits for its end and returns `superseded`. After
+    /// `ListRepository.forget`, returns `superseded` until `load` is called with any policy but `cacheOnly`.
     /// - Throws: the same errors as `load`.
     @discardableResult
     public func loadNext() async throws -> LoadOutcome { try await controller.next() }

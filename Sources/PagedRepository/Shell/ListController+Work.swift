@@ -29,6 +29,12 @@ extension ListController {
             return outcome
         case .join(let ticket):
             return try await outcome(of: ticket).joined
+        case .wait(let ticket):
+            // The failure of the refresh is that of its own callers.
+            do { _ = try await outcome(of: ticket) } catch {
+                guard error is ListFailure || error is StorageError else { throw error }
+            }
+            return .superseded
         case .start(let work, let ticket, let superseded):
             if let superseded { drop(superseded) }
             publish(current)
