@@ -58,6 +58,22 @@ struct PurgedRunTests {
         #expect(again.list?.coverage.count == 100)
     }
 
+    @Test("A run whose page one replaces a list that is purged meanwhile ends as purged, and not as busy")
+    func replaced() async throws {
+        let clock = ManualClock()
+        let memory = MemoryStorage(clock: clock)
+        let origin = ListOrigin((0..<30).map { "i\($0)" })
+        let key = QueryKey("list")
+        let first = ListSync(storage: memory, source: origin, key: key, options: options(), clock: clock)
+        #expect(try await first.run().outcome == .complete)
+        // A page one with repeated ids is not aligned: it replaces the list (R25).
+        origin.names = ["x", "x"] + (0..<28).map { "j\($0)" }
+        let storage = PurgingStorage(memory, before: 1)
+        let second = ListSync(storage: storage, source: origin, key: key, options: options(.refresh), clock: clock)
+        let report = try await second.run()
+        #expect(report.outcome == .purged && report.headFailure == nil)
+    }
+
     @Test("A window of a list that is purged meanwhile fails as purged")
     func page() async throws {
         let clock = ManualClock()

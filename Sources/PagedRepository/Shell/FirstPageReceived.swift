@@ -200,7 +200,8 @@ extension SyncRun {
         tellReplaced()
         pass.hasReplaced = true
         for _ in 0..<8 {
-            guard let query, let list = try await storage.outline(of: query) else { break }
+            // The list was purged, as above.
+            guard let query, let list = try await storage.outline(of: query) else { return }
             if try await store([.startGeneration, .insertPage(write(page))], of: page, list) {
                 return try await settled(page, .replaced, list)
             }
