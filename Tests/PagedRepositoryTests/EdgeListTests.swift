@@ -25,6 +25,42 @@ struct EdgeListTests {
         #expect(try await list.load() == .loaded(10))
     }
 
+    // MARK: A list that was stored before
+
+    @Test("A load in a new process does not count the items that were stored before (R35)", arguments: 0..<4)
+    func storedBefore(call: Int) async throws {
+        let origin = StagedOrigin()
+        try await bench.list(origin).loadAll()
+        for hasNews in [false, true] {
+            if hasNews { origin.rows.insert(StagedOrigin.row(99), at: 0) }
+            let list = bench.list(origin)
+            let outcome =
+                switch call {
+                case 0: try await list.refresh()
+                case 1: try await list.retry()
+                case 2: try await list.loadAll()
+                default: try await list.load()
+                }
+            #expect(outcome == (hasNews ? .loaded(1) : call == 2 ? .endReached : .upToDate))
+        }
+    }
+
+    @Test(
+        "A refresh in a new process shows the stored items before the origin answers (R10)", arguments: [false, true])
+    func showsStored(all: Bool) async throws {
+        let origin = StagedOrigin()
+        try await bench.list(origin).loadAll()
+        let before = origin.requests.count
+        origin.hold()
+        let list = bench.list(origin)
+        let loading = Task { if all { try await list.loadAll() } else { try await list.refresh() } }
+        await origin.reached(before + 1)
+        #expect(list.current.items.count == 48)
+        #expect(list.current.displayState == (all ? .loadingNext : .refreshing))
+        origin.release()
+        _ = try await loading.value
+    }
+
     // MARK: Scrolling into a failure (X13)
 
     @Test("A failing next page is silent at first, then shown once, and the retry asks for that page (X13)")

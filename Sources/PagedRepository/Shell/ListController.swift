@@ -97,7 +97,7 @@ actor ListController<Value: Sendable> {
         // The snapshot of a forgotten list has no further items, which is no end of the list.
         if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
-            return try await refresh()
+            return try await refreshKnown()
         } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
             context.logger.debug(
                 "serving cached items", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
@@ -107,6 +107,14 @@ actor ListController<Value: Sendable> {
 
     func refresh() async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
+        if isForgotten { return .superseded }
+        do { try await knowContent() } catch { throw storageFailed(error) }
+        return try await refreshKnown()
+    }
+
+    /// Refreshes the list after its stored content was read.
+    private func refreshKnown() async throws -> LoadOutcome {
+        // The list may have been removed for good during the read.
         if isForgotten { return .superseded }
         // Items that appear during a refresh count also if a second call joins it.
         if machine.work == nil || machine.work == .next { prefetch.willRefresh(current.extent) }
@@ -128,6 +136,8 @@ actor ListController<Value: Sendable> {
 
     func all() async throws -> LoadOutcome {
         try call.refuseWithin(.next)
+        if isForgotten { return .superseded }
+        do { try await knowContent() } catch { throw storageFailed(error) }
         if isForgotten { return .superseded }
         return try await perform { $0.all() }
     }
