@@ -78,8 +78,9 @@ struct ForgetTests {
         let list = repository.list(mine)
         try await list.load()
         #expect(try await list.loadNext() == .superseded)
+        #expect(!list.current.isLoading)
         // The closure goes on after the load has left it.
-        while list.current.isLoaded { await Task.yield() }
+        await list.settled()
         #expect(list.current.items.isEmpty && list.current.failure == nil && !list.current.hasMore)
         #expect(try await bench.storage.records().isEmpty)
         place.withLock { $0 = nil }

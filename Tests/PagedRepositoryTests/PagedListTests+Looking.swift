@@ -88,4 +88,23 @@ extension PagedListTests {
         running.cancel()
         await running.value
     }
+
+    @Test("A model shows no load when its last run has ended, and follows the list while another run is under way")
+    @MainActor func modelLeft() async throws {
+        let origin = StagedOrigin(15)
+        let model = PagedListModel(list(origin))
+        origin.hold()
+        let runs = (Task { await model.run() }, Task { await model.run() })
+        while !model.isLoading { await Task.yield() }
+        await origin.reached(1)
+        runs.0.cancel()
+        await runs.0.value
+        #expect(model.isLoading)
+        runs.1.cancel()
+        await runs.1.value
+        #expect(!model.isLoading && model.displayState == .nothing)
+        origin.release()
+        await model.refresh()
+        #expect(model.items.count == 10)
+    }
 }

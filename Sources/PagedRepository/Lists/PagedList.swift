@@ -86,8 +86,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// Prefetches as `itemAppeared(at:)` does, and returns when the prefetches have ended.
     public func prefetch(from position: Int) async { await controller.appeared(position) }
 
-    /// Returns when no load and no prefetch of this list is under way, for tests. Background work and other processes
-    /// are not waited for.
+    /// Returns when no load, no prefetch and no removal of this list is under way, for tests. Background work and other
+    /// processes are not waited for.
     public func settled() async { await controller.settled() }
 
     /// Marks the cached list as stale, for callers that know of a change at the origin. The mark is removed when a page

@@ -9,6 +9,8 @@ public import PageModel
 public final class PagedListModel<Value: Sendable> {
     private var shown = ListSnapshot<Value>()
     @ObservationIgnored private let list: PagedList<Value>
+    /// The number of calls of `run` under way.
+    @ObservationIgnored private var runs = 0
 
     /// A model of this list. Sends no request (R34).
     public init(_ list: PagedList<Value>) {
@@ -35,14 +37,18 @@ public final class PagedListModel<Value: Sendable> {
     /// See `ListSnapshot.displayState`.
     public var displayState: DisplayState { snapshot.displayState }
 
-    /// Loads by the policy, and then follows the list until the task is cancelled.
+    /// Loads by the policy, and then follows the list until the task is cancelled. The snapshot then shows no activity.
     public func run(_ policy: LoadPolicy = .cacheThenRefresh) async {
         let snapshots = list.snapshots
         // The snapshot holds any failure.
         let loading = Task { [list] in _ = try? await list.load(policy) }
+        runs += 1
         // A call on this object may have shown a newer snapshot than the one that has just arrived.
         for await _ in snapshots { shown = list.current }
         loading.cancel()
+        runs -= 1
+        // The end of a load would not be shown.
+        if runs == 0 { shown.activity = .idle }
     }
 
     /// Calls `PagedList.refresh()`, and returns when `snapshot` shows the result. A failure is in `failure`.

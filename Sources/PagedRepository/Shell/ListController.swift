@@ -207,11 +207,11 @@ actor ListController<Value: Sendable> {
         tellSettled()
     }
 
-    /// Returns when no load and no prefetch is under way. Returns at once within the list's own source, which is part of
-    /// a load.
+    /// Returns when no load, no prefetch and no removal is under way. Returns at once within the list's own source, which
+    /// is part of a load.
     func settled() async {
         if call.isUnderWay { return }
-        while machine.work != nil || prefetches.withLock({ $0 > 0 }) {
+        while machine.work != nil || removals > 0 || prefetches.withLock({ $0 > 0 }) {
             await withCheckedContinuation { settling.append($0) }
         }
     }
@@ -229,7 +229,13 @@ actor ListController<Value: Sendable> {
         removals += 1
         lastRemoval += 1
         if forGood { removalsForGood.insert(lastRemoval) }
-        if let ticket = machine.reset() { drop(ticket) }
+        if let ticket = machine.reset() {
+            drop(ticket)
+            // The items are shown until the removal has succeeded, and the superseded work is not.
+            var snapshot = current
+            (snapshot.activity, snapshot.failure) = (.idle, nil)
+            snapshots.send(snapshot)
+        }
         stopObserving()
         tellSettled()
         return lastRemoval
@@ -242,6 +248,7 @@ actor ListController<Value: Sendable> {
         prefetch.restart()
         showNothing()
         events.send(.reset)
+        tellSettled()
     }
 
     /// Ends a removal that failed. The list is observed again, and its items stay as they are. Only this removal is
@@ -250,10 +257,10 @@ actor ListController<Value: Sendable> {
         removals -= 1
         removalsForGood.remove(removal)
         observe()
-        // The superseded work is no longer shown.
         publish(current)
         // Visible items may not appear again.
         if prefetch.furthest != nil { beginPrefetching(from: nil) }
+        tellSettled()
     }
 
     /// Removes the list from this object and from the storage.
