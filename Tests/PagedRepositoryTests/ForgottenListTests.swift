@@ -226,7 +226,7 @@ struct ForgottenListTests {
         origin.hold()
         let early = Mutex<Task<LoadOutcome, any Error>?>(nil)
         storage.interrupt(.purge) { () async throws(StorageError) in
-            let task = Task { try await list.refresh() }
+            let task: Task<LoadOutcome, any Error> = Task { try await list.refresh() }
             early.withLock { $0 = task }
             await origin.reached(2)
         }

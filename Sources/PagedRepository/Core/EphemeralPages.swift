@@ -134,7 +134,7 @@ struct EphemeralPages: Equatable {
     }
 
     /// The values by which the items are compared with the held ones.
-    private func keys(of content: PageContent) -> [UInt64] {
+    private func comparedKeys(of content: PageContent) -> [UInt64] {
         content.identities.map { allowsDuplicates ? $0.content : $0.key }
     }
 
@@ -200,7 +200,7 @@ struct EphemeralPages: Equatable {
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
-        keys += keys(of: content)
+        keys += comparedKeys(of: content)
         for (index, identity) in content.identities.enumerated() {
             contents.append(identity.content)
             if !allowsDuplicates, let id = content.ids.bytes(at: index) { ids[id] = identity.content }
@@ -254,7 +254,7 @@ extension EphemeralPages {
 
         init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
             self.asked = asked
-            let keys = pages.keys(of: page.content)
+            let keys = pages.comparedKeys(of: page.content)
             count = keys.count
             total = page.total
             expected = max(0, pages.position - asked)
