@@ -17,7 +17,10 @@ struct FirstContact {
 // Detection of how an origin pages, from its first answer and a few probes.
 extension HTTPSource {
     func firstContact(_ answer: Answer, _ size: Int?, _ requestsBefore: Int) async throws -> FetchedPage {
-        let (known, stored) = state.withLock { ($0.description, $0.earlier) }
+        let (known, stored) = state.withLock { state in
+            state.repeats = 0
+            return (state.description, state.earlier)
+        }
         var draft = try Detector.describe(answer, configuration)
         var contact = FirstContact(
             answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
@@ -48,14 +51,14 @@ extension HTTPSource {
         if !said.isEmpty { candidates = [] }
         let hasSameAtLargerSize = candidates.isEmpty ? false : try await isWholeByLargerSize(draft, contact)
         if !said.isEmpty {
-            try await proveSaid(said, &draft, size, contact)
+            try await proveSaid(said, &draft, size, &contact)
             PagingChoice.complete(&draft)
         } else if !candidates.isEmpty, hasSearched(draft, contact) {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
             PagingChoice.giveUp(&draft)
         } else {
-            try await prove(candidates, &draft, contact)
+            try await prove(candidates, &draft, &contact)
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
             // The size may be the origin's largest one, so positions were tried as well.
@@ -105,9 +108,11 @@ extension HTTPSource {
             limits: configuration.limits)
     }
 
-    /// The number of requests that this first contact may still spend.
+    /// The number of requests that this first contact may still spend. Repeats do not count.
     func left(_ contact: FirstContact) -> Int {
-        max(HTTPSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
+        state.withLock { state in
+            max(HTTPSource.detectionBudget + state.repeats - (state.usage.requests - contact.requestsBefore), 0)
+        }
     }
 
     /// A parameter that carries a secret of the caller is never used for a token (R45).
@@ -115,6 +120,8 @@ extension HTTPSource {
         candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
     }
 
+    /// Whether an earlier first contact showed that page one is the whole list, and page one has as many items and the
+    /// same total as then. A search that left a doubt is repeated.
     private func hasSearched(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isFinal,
             !configuration.detectsAnew

@@ -6,7 +6,7 @@ import Synchronization
 extension HTTPSource {
     /// Finds an open end, adds its warning, and records the search. Returns nil when the page can be the whole list.
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
-        guard draft.description.style == .none, !draft.isProvenWhole else { return nil }
+        guard draft.description.style == .none, !draft.isProvenWhole || draft.unexplained != nil else { return nil }
         let earlier = contact.earlier?.searched
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // A probe showed that no item follows page one. A total that equals its number of items then counts the list.
@@ -16,7 +16,7 @@ extension HTTPSource {
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
                 response: contact.answer.response, paging: configuration.paging, method: configuration.method)
-            end = end ?? unproved(draft)
+            end = end ?? unproved(draft) ?? draft.unexplained.map { OpenEnd.unexplained($0) }
             if end != nil, let detail = state.withLock({ $0.unreadable }) {
                 end = OpenEnd.unreadable(detail)
             }
@@ -30,14 +30,8 @@ extension HTTPSource {
         draft.description.searched = PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,
             most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
-            isDoubtful: draft.hadTrouble || end != nil && failed.contains(where: isPerhapsPassing) ? true : nil)
+            isWhole: end == nil ? true : nil, isDoubtful: draft.hadTrouble ? true : nil)
         return end
-    }
-
-    /// Whether the origin refused a probe with a status that can be temporary: it may be partly unavailable, or limit
-    /// its clients. An origin that does not know a parameter answers 400 or 422, or ignores it.
-    private func isPerhapsPassing(_ attempt: PagingDecision) -> Bool {
-        ["204", "304", "403", "404"].contains { attempt.detail == "answered \($0)" }
     }
 
     /// The open end of a list whose style the caller named, when each parameter of that style returned page one again

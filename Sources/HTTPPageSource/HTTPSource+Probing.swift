@@ -25,7 +25,7 @@ extension HTTPSource {
                 return .page(
                     try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
             case 408, 425, 429, 502, 503, 504:
-                guard left(contact) > 0, try await isWaitedFor(response) else {
+                guard try await isWaitedFor(response) else {
                     return .silent("answered \(response.status)")
                 }
                 return try await ask(url, contact)
@@ -41,35 +41,6 @@ extension HTTPSource {
         }
     }
 
-    /// Requests `url`, and once more when the failure can be temporary: no answer, a server error, an answer whose
-    /// items cannot be read, or the first 404 on this first contact although page one shows that more items follow. A
-    /// request that was answered with 429 is not repeated.
-    func askPatiently(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
-        -> ProbeReply
-    {
-        let reply = try await ask(url, contact)
-        let isFault: Bool
-        switch reply {
-        case .silent(let detail):
-            isFault = !detail.hasSuffix("429")
-        case .refused(_, let status):
-            let isFirstMiss = status == 404 && draft.evidence.goesOn && !state.withLock { $0.hasAskedTwice }
-            isFault = status == 0 || status >= 500 || isFirstMiss
-            if status == 404 { state.withLock { $0.hasAskedTwice = true } }
-        case .page(let answer):
-            let reader = PageReader(
-                answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
-                limits: configuration.limits)
-            isFault = (try? reader.content()) == nil
-        case .spent:
-            isFault = false
-        }
-        guard isFault else { return reply }
-        draft.hadTrouble = true
-        guard left(contact) > 0 else { return reply }
-        return try await ask(url, contact)
-    }
-
     /// Stops all further probes on this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
         draft.warnings.append("could not detect the next page (\(detail)); the next run tries again")
@@ -78,7 +49,7 @@ extension HTTPSource {
     }
 
     /// Tries one candidate after the other, and takes the first one that is proved.
-    func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+    func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard !draft.isInterrupted else { return }
         for candidate in candidates {
             guard left(contact) > 0 else {
@@ -87,7 +58,7 @@ extension HTTPSource {
                     "not tried: \(HTTPSource.detectionBudget) requests are the most")
                 break
             }
-            var verdict = try await judge(candidate, &draft, contact)
+            var verdict = try await judgeLatest(candidate, &draft, &contact)
             // A single answer without items proves nothing (R20). The second one may have some.
             let isAskedTwice = mayEnd(draft, contact) && isEmpty(verdict, candidate) && left(contact) > 0
             if isAskedTwice { verdict = try await judge(candidate, &draft, contact) }
@@ -96,6 +67,7 @@ extension HTTPSource {
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
+                if draft.sawOthers, !draft.isVolatile { draft.unexplained = draft.unexplained ?? name(of: candidate) }
                 if isAskedTwice, isEmpty(verdict, candidate), draft.namesSamePage {
                     // The token leads to no item and back to itself. An answer without items that has no such token
                     // shows only that the parameter may be a wrong one.
@@ -130,6 +102,7 @@ extension HTTPSource {
     {
         var url = contact.answer.url
         let count = contact.content.count
+        draft.sawOthers = false
         switch candidate {
         case .offset(let name, let first):
             return try await judgeOffset(name, first, &draft, contact)
@@ -181,10 +154,10 @@ extension HTTPSource {
         return try await confirmed(verdict, second, trial, &draft, contact)
     }
 
-    /// Requests the offset of page one's last item. An answer that begins with two items of page one has one of three
-    /// reasons: the origin counts from 1, the list has grown by one item meanwhile, or page one lacks an item. A second
-    /// request for page one shows whether the list has grown. A request for offset 1 shows whether the origin counts
-    /// from 1: only then it returns page one.
+    /// Requests the offset of page one's last item. An answer that begins with two or more items of page one has one of
+    /// three reasons: the origin counts from 1, the list has grown meanwhile, or page one lacks items. An answer with
+    /// most items of page one may also show that the origin ignores the parameter. A later offset must then have other
+    /// items.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
@@ -211,20 +184,39 @@ extension HTTPSource {
         }
         if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
         guard case .proved = verdict, overlap > 1 else { return verdict }
-        guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
-            return .failed(ProbeFinding.sameAgain)
-        }
-        guard first == 0, overlap == 2 else { return verdict }
-        url.set(name, "1")
-        for again in [contact.answer.url, url] {
-            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
-            switch try await compare(again, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
-            case .failed(ProbeFinding.pageOne.detail): continue
-            case .failed, .proved: return .proved(first: 0)
-            case .interrupted(let detail): return .interrupted(detail)
+        if !draft.sawOthers {
+            guard left(contact) > 0 else { return .failed("not confirmed: no request is left") }
+            guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
+                return .failed(ProbeFinding.sameAgain)
             }
         }
-        return .proved(first: 1)
+        return first == 0 ? try await judgeFirst(name, &draft, contact) : verdict
+    }
+
+    /// Finds the position of the first item. Position 1 returns page one only where positions count from 1. A second
+    /// request for page one then shows whether the list has changed meanwhile, so that the answer proves nothing.
+    private func judgeFirst(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeVerdict
+    {
+        // The request for page one only repeats an earlier one.
+        _ = takesRepeat()
+        var url = contact.answer.url
+        url.set(name, "1")
+        var first = 0
+        for again in [url, contact.answer.url] {
+            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+            switch try await compare(again, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+            case .failed(ProbeFinding.pageOne.detail):
+                if again == url { first = 1 }
+            case .interrupted(let detail): return .interrupted(detail)
+            case .failed, .proved:
+                if again == url { continue }
+                // A list that changes with every request mostly counts from 0.
+                let isBusy = draft.renewals > 0 && !ParameterNames.countedFromOne.contains(name)
+                return isBusy ? .proved(first: 0) : .failed(ProbeFinding.changed)
+            }
+        }
+        return .proved(first: first)
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not

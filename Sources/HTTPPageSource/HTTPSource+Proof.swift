@@ -13,7 +13,7 @@ extension HTTPSource {
     ) async throws -> ProbeVerdict {
         guard case .proved = verdict, let second else { return verdict }
         guard left(contact) > 0 else {
-            return draft.isRestless ? .failed("not confirmed: the list changes") : verdict
+            return draft.isRestless ? .failed(ProbeFinding.changed) : verdict
         }
         let reader = PageReader(
             answer: second, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
@@ -113,28 +113,13 @@ extension HTTPSource {
                 limits: configuration.limits)
             return (try? reader.content())?.identities.map(\.key)
         }
-        guard left(contact) > 0, let known = second.flatMap(items) else { return true }
+        guard let known = second.flatMap(items) else { return true }
         var url = contact.answer.url
         url.set(name, String(offset))
         let reply = try await ask(url, contact)
         if case .silent = reply { draft.wantsQuiet = true }
         guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty else { return true }
         return ProbeFinding.following(known, found) == .proved
-    }
-
-    /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
-    /// of this first contact would exceed five seconds.
-    func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
-        let now = clock.now()
-        guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
-            state.withLock({ state in
-                guard pause <= state.retryWaitLeft else { return false }
-                state.retryWaitLeft -= pause
-                return true
-            })
-        else { return false }
-        try await clock.sleep(until: now + pause)
-        return true
     }
 
     /// Requests `url`, and compares the answer with page one.
@@ -168,7 +153,8 @@ extension HTTPSource {
                 state.withLock { $0.unreadable = "it has no items" }
                 return .failed(ProbeFinding.unreadable)
             }
-            let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
+            let (one, two) = (contact.content.identities.map(\.key), content.identities.map(\.key))
+            let finding = find(one, two)
             if finding == .nothing, let trial {
                 let empty = PageReader(
                     answer: answer, description: trial, base: contact.answer.url, isFirst: false,
@@ -177,11 +163,11 @@ extension HTTPSource {
                 if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
             }
             let total = PageReader.total(of: answer, draft.description).total
+            let isFiltered = ProbeFinding.isFiltered(draft.evidence.total, total)
+            if !isFiltered, ProbeFinding.following(one, two) == .proved { draft.sawOthers = true }
             if finding == .lastItem { draft.probedTotal = total.exactCount }
             guard finding == .proved else { return .failed(finding.detail) }
-            if ProbeFinding.isFiltered(draft.evidence.total, total) {
-                return .failed("returned another list, of \(total.count ?? 0) items")
-            }
+            if isFiltered { return .failed("returned another list, of \(total.count ?? 0) items") }
             draft.probedTotal = total.exactCount
             state.withLock { $0.ready.keep(answer.response, for: url, now: clock.now()) }
             found = answer

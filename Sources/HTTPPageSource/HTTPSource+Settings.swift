@@ -115,11 +115,11 @@ extension HTTPSource {
     /// - Throws: `FetchFailure` with class `rejected` when none proves itself and an answer contradicts one of them. An
     ///   answer that only shows no items after page one contradicts none (`isOpen`).
     func proveSaid(
-        _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact
+        _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: inout FirstContact
     ) async throws {
         var objections: [(name: String, detail: String)] = []
         for candidate in candidates {
-            switch try await judge(candidate, &draft, contact) {
+            switch try await judgeLatest(candidate, &draft, &contact) {
             case .proved(let first):
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):

@@ -29,6 +29,8 @@ public final class HTTPSource: PageSource, PromptSource {
         var isLowerBound = false
         /// The time that this first contact may still wait for `Retry-After`.
         var retryWaitLeft = Duration.seconds(5)
+        /// The number of requests that this first contact has repeated without counting them.
+        var repeats = 0
         /// The message about an answer to a probe that could not be read.
         var unreadable: String?
         /// Whether this first contact has repeated a probe that was answered with 404.
@@ -41,8 +43,11 @@ public final class HTTPSource: PageSource, PromptSource {
         var ready = ReadyAnswers()
     }
 
-    /// The largest number of requests that detection spends: page one, HEAD, probes and redirects.
+    /// The largest number of requests that detection spends: page one, HEAD, probes and redirects. Repeats come on top.
     static let detectionBudget = 8
+    /// The largest number of requests that a first contact repeats without counting them, after a fault of the moment
+    /// or a change of the list.
+    static let mostRepeats = 3
 
     let configuration: HTTPSourceConfiguration
     let url: OriginURL
@@ -120,10 +125,11 @@ public final class HTTPSource: PageSource, PromptSource {
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
 
-    /// The time limit of one `fetch`: ten times `HTTPLimits.requestTimeout`, which counts as 24 hours at most. After
-    /// it, the caller abandons a transport that never answers.
+    /// The time limit of one `fetch`: thirteen times `HTTPLimits.requestTimeout`, which counts as 24 hours at most.
+    /// After it, the caller abandons a transport that never answers.
     public var timeLimit: Duration? {
-        min(configuration.limits.requestTimeout, .seconds(86_400)) * (HTTPSource.detectionBudget + 2)
+        min(configuration.limits.requestTimeout, .seconds(86_400))
+            * (HTTPSource.detectionBudget + HTTPSource.mostRepeats + 2)
     }
 
     package var returnsPromptly: Bool {
@@ -162,7 +168,8 @@ public final class HTTPSource: PageSource, PromptSource {
         }
     }
 
-    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
+    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most, and
+    /// three more after faults.
     /// While the paging is not known, a fetch of any other page fetches page one first.
     /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer
     ///   passed a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused

@@ -72,6 +72,8 @@ enum ProbeFinding: Equatable {
 
     /// A second answer with the items of the first one, in a few words.
     static let sameAgain = "returned the same items again"
+    /// The list changed between two answers, in a few words.
+    static let changed = "not confirmed: the list changes"
     /// The detail of a probe whose answer has no list of items.
     static let unreadable = "returned no items"
 

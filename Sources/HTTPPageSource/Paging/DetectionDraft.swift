@@ -10,6 +10,15 @@ struct DetectionDraft {
     var isProvenWhole = false
     /// Whether a candidate returned the same items twice. The list then changes while it is examined.
     var isRestless = false
+    /// Whether a probe of the present candidate returned mostly items that page one lacks.
+    var sawOthers = false
+    /// The first candidate that returned mostly items that page one lacks, and did not prove itself. Such items are no
+    /// part of page one, so page one is not the whole list.
+    var unexplained: String?
+    /// How often page one was requested again, to see whether the list has changed.
+    var renewals = 0
+    /// Whether most items of page one were others when it was requested again. Other items then prove nothing.
+    var isVolatile = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
     /// Whether the last answer without items to a probe of a token names the requested page as its next page.

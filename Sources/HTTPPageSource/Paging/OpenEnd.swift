@@ -37,6 +37,13 @@ struct OpenEnd {
             isSuspicion: true)
     }
 
+    /// A candidate returned items that page one lacks, and did not prove itself.
+    static func unexplained(_ candidate: String) -> OpenEnd {
+        OpenEnd(
+            "a request with \(candidate) returned other items than page one, and did not prove itself; the next run tries again, or name one with \(Setting.paging)"
+        )
+    }
+
     private init(_ reason: String, isSuspicion: Bool = false) {
         self.reason = reason
         self.isSuspicion = isSuspicion

@@ -21,13 +21,14 @@ struct PagingProfile: Codable, Hashable, Sendable {
         var most: Int?
         /// The number of searches. `nil` counts as 1.
         var runs: Int?
-        /// Whether the origin was in trouble during the last search, or its answer shows that more items follow.
-        /// Another search may then have another result.
+        /// Whether nothing suggests that the list has more items than page one. Every run repeats another search.
+        var isWhole: Bool?
+        /// Whether the origin was in trouble during the last search. Another search may then have another result.
         var isDoubtful: Bool?
 
-        /// The number of searches after which page one is no longer examined.
+        /// The number of searches of a whole list after which page one is no longer examined.
         static let mostRuns = 3
-        var isFinal: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
+        var isFinal: Bool { isWhole == true && (isDoubtful != true || runs ?? 1 >= Searched.mostRuns) }
     }
 
     var style: Style

@@ -1,0 +1,97 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// Requests of a first contact that are repeated, because the origin failed for a moment or its list changed meanwhile.
+extension HTTPSource {
+    /// Takes one of the repeats that do not count against the budget. Returns false when none is left.
+    func takesRepeat() -> Bool {
+        state.withLock { state in
+            guard state.repeats < HTTPSource.mostRepeats else { return false }
+            state.repeats += 1
+            return true
+        }
+    }
+
+    /// Requests `url`, and once more when the failure can be temporary: no answer, a server error, an answer whose
+    /// items cannot be read, the first 404 on this first contact although page one shows that more items follow, or a
+    /// refusal of a parameter that has returned other items before. A request that was answered with 429 is not
+    /// repeated.
+    func askPatiently(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeReply
+    {
+        let reply = try await ask(url, contact)
+        let isFault: Bool
+        switch reply {
+        case .silent(let detail):
+            isFault = !detail.hasSuffix("429")
+        case .refused(_, let status):
+            let showsMore = draft.evidence.goesOn || draft.evidence.total.count ?? 0 > draft.evidence.count
+            let isFirstMiss = status == 404 && showsMore && !state.withLock { $0.hasAskedTwice }
+            isFault = status == 0 || status >= 500 || isFirstMiss || draft.sawOthers
+            if status == 404 { state.withLock { $0.hasAskedTwice = true } }
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
+                limits: configuration.limits)
+            isFault = (try? reader.content()) == nil
+        case .spent:
+            isFault = false
+        }
+        guard isFault else { return reply }
+        draft.hadTrouble = true
+        guard takesRepeat() || left(contact) > 0 else { return reply }
+        return try await ask(url, contact)
+    }
+
+    /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
+    /// of this first contact would exceed five seconds, and when no repeat is left.
+    func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
+        let now = clock.now()
+        guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
+            state.withLock({ state in
+                guard pause <= state.retryWaitLeft, state.repeats < HTTPSource.mostRepeats else { return false }
+                state.retryWaitLeft -= pause
+                state.repeats += 1
+                return true
+            })
+        else { return false }
+        try await clock.sleep(until: now + pause)
+        return true
+    }
+
+    /// Judges a candidate. Judges it once more when its answer had other items than the expected ones, and page one has
+    /// changed since it was requested. The contact then goes on with the present page one.
+    func judgeLatest(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws
+        -> ProbeVerdict
+    {
+        let verdict = try await judge(candidate, &draft, contact)
+        guard case .failed(let detail) = verdict, draft.sawOthers || detail == ProbeFinding.changed,
+            try await renew(&draft, &contact), left(contact) > 0
+        else { return verdict }
+        return try await judge(candidate, &draft, contact)
+    }
+
+    /// Requests page one again, at most twice on a first contact. Returns whether it has changed. The draft then has
+    /// the evidence of the new page one, and the contact its answer.
+    private func renew(_ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws -> Bool {
+        guard draft.renewals < 2, !draft.isVolatile, takesRepeat() || left(contact) > 0 else { return false }
+        draft.renewals += 1
+        guard case .page(let answer) = try await ask(contact.answer.url, contact),
+            let latest = try? Detector.describe(answer, configuration),
+            let content = try? PageReader(
+                answer: answer, description: draft.description, base: answer.url, isFirst: true,
+                limits: configuration.limits
+            ).content(), !content.isEmpty, content.identities != contact.content.identities
+        else { return false }
+        draft.isVolatile =
+            ProbeFinding.following(contact.content.identities.map(\.key), content.identities.map(\.key)) == .proved
+        draft.evidence = latest.evidence
+        draft.evidence.hints.insert(contentsOf: places, at: 0)
+        contact.answer = answer
+        contact.content = content
+        // The answers that were kept belong to the earlier page one.
+        state.withLock { $0.ready = ReadyAnswers() }
+        return true
+    }
+}

@@ -1,0 +1,166 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: one fault, or one change of the list, among the first requests")
+struct ChangingContactTests {
+    /// Returns an origin that answers each request from the ids of the list at that time. `change` gets the number of
+    /// the request, from 1, and the ids before it.
+    private func changing(
+        _ count: Int, _ change: @escaping @Sendable (Int, inout [Int]) -> Void,
+        _ answer: @escaping @Sendable (Int, OriginURL, [Int]) -> HTTPPageResponse
+    ) -> ScriptedOrigin {
+        let list = Mutex(List(ids: Array(1...count)))
+        return ScriptedOrigin { url, _ in
+            let now = list.withLock { list in
+                list.asked += 1
+                change(list.asked, &list.ids)
+                return list
+            }
+            return answer(now.asked, url, now.ids)
+        }
+    }
+
+    private struct List: Sendable {
+        var asked = 0
+        var ids: [Int]
+    }
+
+    private static func page(_ ids: [Int], from start: Int, _ size: Int = 20) -> String {
+        ids.dropFirst(max(start, 0)).prefix(size).map { objects($0..<$0 + 1) }.joined(separator: ",")
+    }
+
+    private static let refused = HTTPPageResponse.json(#"{"error":"unknown parameter"}"#, status: 400)
+
+    private func run(_ url: String, _ origin: ScriptedOrigin, _ storage: MemoryStorage, _ clock: ManualClock)
+        async throws -> SyncReport
+    {
+        // As in the tool, each run has a source of its own.
+        try await ListSync(
+            storage: storage, source: try scripted(url, origin), key: QueryKey("k"), options: SyncOptions(),
+            clock: clock, jitter: { 0.5 }
+        ).run()
+    }
+
+    @Test(
+        "A single refusal of a parameter that has returned other items ends no search: pages of uneven length, from 0",
+        arguments: [(404, 2), (404, 3), (404, 4), (404, 5), (400, 4), (403, 4), (400, 5)])
+    func oneRefusal(status: Int, faulty: Int) async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        let origin = changing(62, { _, _ in }) { number, url, ids in
+            if number == faulty { return HTTPPageResponse(status: status) }
+            // Ids have gaps, and a page has the ids of one range.
+            let page = url.number("page") ?? 0
+            let shown = ids.filter { ($0 + $0 / 10) / 25 == page }
+            return shown.isEmpty
+                ? HTTPPageResponse(status: 404)
+                : .json("[\(shown.map { objects($0..<$0 + 1) }.joined(separator: ","))]")
+        }
+        let first = try await run("http://h/shows", origin, storage, clock)
+        #expect(first.outcome != .complete || first.list?.coverage.count == 62, "\(first.warnings)")
+        let second = try await run("http://h/shows", origin, storage, clock)
+        #expect(second.outcome == .complete, "\(second.warnings)")
+        #expect(second.list?.coverage.count == 62)
+    }
+
+    @Test("A parameter that returns other items, and then fails, shows that page one is not the whole list")
+    func unexplained() async throws {
+        let origin = changing(67, { _, _ in }) { _, url, ids in
+            switch url.value(of: "page") {
+            case nil: .json("[\(Self.page(ids, from: 0, 17))]")
+            case "2": .json("[\(Self.page(ids, from: 17, 17))]")
+            case _: HTTPPageResponse(status: 404)
+            }
+        }
+        let page = try await scripted("http://h/shows", origin).first()
+        #expect(page.hasMore == true)
+        #expect(page.detectedPaging?.warnings.contains { $0.contains("page as a page number") } == true)
+    }
+
+    @Test("A list whose items are others in each answer is no part of a longer list")
+    func volatile() async throws {
+        let origin = changing(7, { number, ids in ids = ids.indices.map { 100 * number + $0 } }) { _, _, ids in
+            .json("[\(Self.page(ids, from: 0))]")
+        }
+        #expect(try await scripted("http://h/status", origin).first().hasMore != true)
+    }
+
+    @Test("A removal between the first two requests does not reject the offset that works")
+    func removal() async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        let origin = changing(50, { if $0 == 2 { $1.remove(at: 3) } }) { _, url, ids in
+            let known = url.parameters.allSatisfy { ["$limit", "$offset"].contains($0.plainName) }
+            return known ? .json("[\(Self.page(ids, from: url.number("$offset") ?? 0))]") : Self.refused
+        }
+        let report = try await run("http://h/bare?$limit=20", origin, storage, clock)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 49)
+    }
+
+    @Test("A search that leaves no doubt is not repeated for the same page one")
+    func noDoubt() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
+        let page = try await scripted("http://h/api", origin).first()
+        let spent = origin.requests.count
+        #expect(spent > 1)
+        let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
+        #expect(try await again.first().hasMore != true)
+        #expect(origin.requests.count == spent + 1)
+    }
+
+    @Test("A pause, or one 404, does not cost the request that the right parameter needs", arguments: [429, 404])
+    func repeated(status: Int) async throws {
+        for faulty in 2...6 {
+            let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+            let origin = changing(50, { _, _ in }) { number, url, ids in
+                if number == faulty {
+                    return HTTPPageResponse(status: status, headers: [HTTPField("Retry-After", "0")])
+                }
+                return Self.fromOne(url, ids)
+            }
+            let first = try await run("http://h/listings?limit=20", origin, storage, clock)
+            #expect(first.outcome != .complete || first.list?.coverage.count == 50)
+            let second = try await run("http://h/listings?limit=20", origin, storage, clock)
+            #expect(second.outcome == .complete, "request \(faulty): \(second.warnings)")
+            #expect(second.list?.coverage.count == 50)
+        }
+    }
+
+    @Test(
+        "An item that is added during detection does not turn positions from 1 into positions from 0", arguments: 2...8)
+    func oneBased(at request: Int) async throws {
+        let origin = changing(50, { if $0 == request { $1.insert(9_999, at: 0) } }) { _, url, ids in
+            Self.fromOne(url, ids)
+        }
+        let source = try scripted("http://h/listings?limit=20", origin)
+        _ = try await source.first()
+        guard source.access == .offsets else { return }
+        #expect(source.explanation.contains { $0.detail == "the first item is number 1" })
+    }
+
+    /// `start` counts from 1. Other parameters are refused.
+    private static func fromOne(_ url: OriginURL, _ ids: [Int]) -> HTTPPageResponse {
+        let start = url.number("start") ?? 1
+        let known = url.parameters.allSatisfy { ["limit", "start"].contains($0.plainName) }
+        guard known, start >= 1 else { return refused }
+        return .json(#"{"status":{"total_count":\#(ids.count)},"data":[\#(page(ids, from: start - 1))]}"#)
+    }
+
+    @Test("A removal does not prove a parameter that the origin ignores", arguments: 2...8)
+    func ignored(at request: Int) async throws {
+        let origin = changing(50, { if $0 == request { $1.remove(at: 3) } }) { _, url, ids in
+            let start = url.number("offset") ?? 0
+            return .json(
+                #"{"offset":\#(start),"limit":20,"count":\#(ids.count),"results":[\#(Self.page(ids, from: start))]}"#)
+        }
+        let source = try scripted("http://h/species", origin)
+        _ = try await source.first()
+        #expect(source.summary?.hasPrefix("offset, parameter offset") == true, "\(source.summary ?? "")")
+    }
+}
+#endif
