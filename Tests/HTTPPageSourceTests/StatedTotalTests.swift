@@ -68,6 +68,27 @@ struct StatedTotalTests {
         #expect(page.hasMore != true)
     }
 
+    @Test(
+        "A total that equals a page of a usual size may count the page, under any name",
+        arguments: ["total", "total_count", "totalResults", "totalItems"], [10, 20, 25])
+    func totalOfUsualSize(name: String, size: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 60), end = min(start + size, 60)
+            return .json(#"{"objects":[\#(objects(start..<end))],"\#(name)":\#(end - start)}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await source.first().total == .unknown)
+        #expect(source.access == .offsets)
+
+        let whole = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, size)
+            return .json(#"{"objects":[\#(objects(start..<size))],"\#(name)":\#(size)}"#)
+        }
+        let page = try await scripted("http://h/api", whole).first()
+        #expect(page.total == .exact(size))
+        #expect(page.hasMore != true)
+    }
+
     @Test("A list is read behind a lower bound of its total")
     func lowerBound() async throws {
         let origin = ScriptedOrigin { url, _ in

@@ -45,10 +45,10 @@ extension Detector {
         }
     }
 
-    /// Whether a number that equals the length of the page may count the page: its name leaves both readings open, or
-    /// the answer also states its own place in a list of pages (`total: 20, page: 1`), and the page may be a full one.
-    /// A name such as `X-Result-Count` counts the page as often as the list, whatever the size of the page. So does a
-    /// member that equals the size in the URL, under any name.
+    /// Whether a number that equals the length of the page may count the page. A member may under any name, where the
+    /// page has the size in the URL or a usual size. A header with a plain name may where the answer also states its
+    /// own place in a list of pages. A name such as `X-Result-Count` counts the page as often as the list, whatever the
+    /// size of the page.
     private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
         guard found.number == draft.evidence.count else { return false }
         if found.rank < 3, found.number > 0 { return true }
@@ -56,7 +56,7 @@ extension Detector {
         let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
         return found.rank < 4
             ? draft.evidence.looksFull || isFull || draft.evidence.count >= 10 && !echoes().isEmpty
-            : found.member != nil && size == "\(found.number)" || isFull && !echoes().isEmpty
+            : isFull && (found.member != nil || !echoes().isEmpty)
     }
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
