@@ -83,6 +83,35 @@ struct SideListTests {
         }
     }
 
+    @Test(
+        "An empty list is as plausible as objects with an unusual name beside it",
+        arguments: [
+            #"{"users":[],"groups":[{"id":"g1"},{"id":"g2"},{"id":"g3"}]}"#,
+            #"{"accounts":[{"account_id":"a1"},{"account_id":"a2"}],"added":[],"removed":[],"next_cursor":"c"}"#,
+        ])
+    func emptyBesideObjects(body: String) async throws {
+        await #expect { try await payloads("http://h/sync", body) } throws: {
+            ($0 as? FetchFailure)?.message.contains("the answer has two lists") == true
+        }
+    }
+
+    @Test(
+        "The list with elements is the list where the answer counts it or has more, and beside texts and links",
+        arguments: [
+            #"{"tags":[],"things":[{"id":1}],"total":1}"#, #"{"tags":[],"things":[{"id":1}],"total":9}"#,
+            #"{"tags":[],"things":[{"id":1}],"has_more":true}"#, #"{"messages":[],"things":[{"id":1}]}"#,
+            #"{"pageLinks":[],"things":[{"id":1}]}"#,
+        ])
+    func emptyAccessory(body: String) async throws {
+        #expect(try await payloads("http://h/api", body) == [#"{"id":1}"#])
+    }
+
+    @Test("Lists below a side list are no rivals of an empty list (Contentful)")
+    func belowSideList() async throws {
+        let body = #"{"total":0,"items":[],"includes":{"Entry":[{"id":1},{"id":2}]}}"#
+        #expect(try await payloads("http://h/entries", body) == [])
+    }
+
     @Test("Facets beside the items stay beside them")
     func beside() async throws {
         let body = #"{"facets":[{"id":7},{"id":8},{"id":9}],"products":[{"id":1}]}"#

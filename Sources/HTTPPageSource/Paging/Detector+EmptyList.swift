@@ -23,6 +23,22 @@ extension Detector {
             isRetryable: false, httpStatus: answer.response.status)
     }
 
+    /// Whether the answer states that the list has at least this many items, or that more follow.
+    func showsItems(_ count: Int) -> Bool {
+        members.contains { member in
+            if let rank = Detector.rank(member.name), rank >= 3, let number = document.integer(member.value) {
+                return number >= count
+            }
+            return document.truth(member.value).flatMap { MoreStatement.named(member.plainName)?.hasMore($0) } ?? false
+        }
+    }
+
+    /// Whether an array stands beside a list by its name, with or without elements: texts for people, and links.
+    func isAccessory(_ member: EnvelopeMember) -> Bool {
+        let words = ["message", "warning", "error", "attribution"]
+        return member.plainName.hasSuffix("links") || words.contains { member.plainName.contains($0) }
+    }
+
     /// Whether all totals of the answer are 0. A bare `total` or `count` counts only around the list, or in an object
     /// of paging: elsewhere it may count errors.
     private func statesEmptyList(_ list: ItemsPlace) -> Bool {

@@ -36,7 +36,7 @@ extension Detector {
         if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
         var rival: (pointer: JSONPointer, rank: Int)?
-        var sideList: JSONPointer?, emptyList: JSONPointer?
+        var sideList: JSONPointer?, emptyList: JSONPointer?, empties: [JSONPointer] = []
         let keyed = keyedObjects
         for member in members where member.kind == .array && !isPart(member, ofItemIn: keyed) {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
@@ -51,6 +51,7 @@ extension Detector {
             if plain == 1, elements.isEmpty, isUsual(member.name) || member.parent.map({ isUsual($0) }) ?? false {
                 emptyList = emptyList ?? member.pointer
             }
+            if plain == 1, elements.isEmpty, !isAccessory(member) { empties.append(member.pointer) }
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
@@ -71,9 +72,12 @@ extension Detector {
             // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as
             // a list without elements that has a usual name, or whose parent has one.
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
-            return ItemsPlace(
-                pointer: best.member.pointer, rival: other?.pointer ?? side,
-                isTied: side != nil || other.map { $0.rank == best.rank } ?? false)
+            let place = best.member.pointer
+            // An empty list beside objects with an unusual name is as plausible as they are.
+            let isOpen = best.rank / 4 == 3 && best.rank % 4 < 2 && !showsItems(best.count)
+            let empty = isOpen ? empties.first { $0.tokens.dropLast() == place.tokens.dropLast() } : nil
+            let equal = other?.rank == best.rank ? other?.pointer : side ?? empty
+            return ItemsPlace(pointer: place, rival: equal ?? other?.pointer, isTied: equal != nil)
         }
         // Objects beside `data: null` are not the list.
         let isNull = members.contains { $0.kind == .null && $0.parent == nil && isUsual($0.name) }
@@ -212,7 +216,9 @@ extension Detector {
         let isUsual = isUsual(name)
         let isNamed = isNamedByPath(name)
         // Lists that usually stand beside the items, unless the URL requests them.
-        if !isNamed, Detector.sideNames.contains(EnvelopeMember.plain(name)) { return elements.isEmpty ? 0 : 1 }
+        if !isNamed, pointer.tokens.contains(where: { Detector.sideNames.contains(EnvelopeMember.plain($0)) }) {
+            return elements.isEmpty ? 0 : 1
+        }
         if elements.isEmpty {
             // The list that the URL ends with is empty, whatever stands beside it.
             let isRequested = isNamed && answer.url.path.lowercased().hasSuffix("/" + name.lowercased())

@@ -44,6 +44,12 @@ struct Detector {
                 "the answer has two lists, \(list.pointer) and \(rival): choose with \(HTTPSourceConfiguration.Setting.items)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
+        if configuration.items == nil, let map = map(around: list.pointer) {
+            throw FetchFailure(
+                .undecodable,
+                "each member of \(map) may hold a list, such as \(list.pointer): choose with \(HTTPSourceConfiguration.Setting.items)",
+                isRetryable: false, httpStatus: answer.response.status)
+        }
         if let rival = list.rival {
             draft.warnings.append(
                 "the items are taken from \(list.pointer); there are others at \(rival): choose with \(HTTPSourceConfiguration.Setting.items)"

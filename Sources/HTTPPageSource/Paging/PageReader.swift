@@ -33,6 +33,11 @@ struct PageReader {
         if list.map({ isEmpty($0) }) ?? true, let failure = answer.failure(withoutItemsAt: description.items) {
             throw failure
         }
+        if list.map({ isEmpty($0) }) ?? true, let place = movedItems {
+            throw FetchFailure(
+                .undecodable, "the answer has no items at \(described(description.items)), and objects at \(place)",
+                isRetryable: false, httpStatus: answer.response.status)
+        }
         guard let list else {
             // Some origins omit the member when the list has no items. On page one, a total of 0 or the origin's
             // statement must confirm it. On later pages, an answer without the words of an error is the end of the
