@@ -15,7 +15,7 @@ struct MapTests {
     @Test(
         "One member of such an object is not taken for the list",
         arguments: [
-            zones, #"{"region 1":{"hosts":[{"id":1}]},"region 2":{"note":"none"},"total":9}"#,
+            MapTests.zones, #"{"region 1":{"hosts":[{"id":1}]},"region 2":{"note":"none"},"total":9}"#,
             #"{"results":{"north":{"rows":[{"id":1}]},"south":{"rows":[]}}}"#,
         ])
     func refused(body: String) async throws {
@@ -54,8 +54,8 @@ struct MapTests {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
             let member = start < 20 ? "north" : "south"
-            let items = objects(start..<start + 20)
-            return .json(#"{"total":45,"data":{"\#(member)":{"rows":[\#(items)]}},"next":"/api?offset=\#(start + 20)"}"#)
+            let items = objects(start..<start + 20), next = start + 20
+            return .json(#"{"total":45,"data":{"\#(member)":{"rows":[\#(items)]}},"next":"/api?offset=\#(next)"}"#)
         }
         let clock = ManualClock()
         let report = try await ListSync(

@@ -216,9 +216,10 @@ extension Detector {
         let isUsual = isUsual(name)
         let isNamed = isNamedByPath(name)
         // Lists that usually stand beside the items, unless the URL requests them.
-        if !isNamed, pointer.tokens.contains(where: { Detector.sideNames.contains(EnvelopeMember.plain($0)) }) {
-            return elements.isEmpty ? 0 : 1
+        let isSide = pointer.tokens.contains {
+            Detector.sideNames.contains(EnvelopeMember.plain($0)) && !isNamedByPath($0)
         }
+        if isSide { return elements.isEmpty ? 0 : 1 }
         if elements.isEmpty {
             // The list that the URL ends with is empty, whatever stands beside it.
             let isRequested = isNamed && answer.url.path.lowercased().hasSuffix("/" + name.lowercased())

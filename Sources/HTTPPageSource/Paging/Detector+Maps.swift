@@ -19,7 +19,9 @@ extension Detector {
     }
 
     /// Whether a name is one of items, and not one of an object around all sorts of members.
-    private func isListName(_ name: String) -> Bool { isUsual(name) && !["data", "content"].contains(name.lowercased()) }
+    private func isListName(_ name: String) -> Bool {
+        isUsual(name) && !["data", "content"].contains(name.lowercased())
+    }
 
     private func isKey(_ name: String) -> Bool { name.contains { $0.isNumber || $0 == "/" || $0 == " " } }
 
