@@ -94,6 +94,10 @@ extension HTTPSource {
         state.withLock { state in
             state.check = known.credential ?? state.check
             state.heldEnd = list.end
+            state.isFirstOffsetOpen =
+                list.end == nil && known.style == .offset && known.firstOffset == nil
+                && configuration.offsetParameter == nil
+                && known.offsetParameter.map { ParameterNames.countedFromOne.contains($0) } ?? false
         }
         use(known)
     }

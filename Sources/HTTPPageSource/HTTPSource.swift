@@ -24,6 +24,8 @@ public final class HTTPSource: PageSource, PromptSource {
         var contradicted: PagingProfile?
         /// The end of the stored list, for settings that contradict its paging profile.
         var heldEnd: Int?
+        /// Whether a stored profile may count positions from 0 wrongly: no run has read its list to the end.
+        var isFirstOffsetOpen = false
         /// Whether the last page one calls its list a part, or its total a lower bound.
         var isPart = false
         var isLowerBound = false
@@ -275,25 +277,9 @@ public final class HTTPSource: PageSource, PromptSource {
                     ? try await totalByHeadAgain(url, &latest, atLeast: page.content.count)
                     : try await totalByHead(url, description)
             }
+            try await confirmFirstOffset(&latest, page, url)
             adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
         return .page(try sealed(page, response))
-    }
-
-    /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
-    /// positions.
-    private func adopt(
-        _ page: inout FetchedPage, _ latest: PagingProfile, known: PagingProfile, _ nonsense: String?
-    ) {
-        var description = latest
-        let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
-        let isOtherGrid =
-            description.style == .page && !page.content.isEmpty && !isWhole
-            && description.gridSize != page.content.count
-        if isOtherGrid { description.gridSize = page.content.count }
-        guard description != known || nonsense != nil else { return }
-        state.withLock { [description] in $0.description = description }
-        page.detectedPaging = DetectedPaging(
-            paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))
     }
 }

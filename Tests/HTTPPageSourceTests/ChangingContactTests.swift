@@ -143,6 +143,25 @@ struct ChangingContactTests {
         #expect(source.explanation.contains { $0.detail == "the first item is number 1" })
     }
 
+    @Test("A stored list that counts positions from 0 wrongly is corrected while it has no end")
+    func wrongFirst() async throws {
+        let origin = changing(50, { _, _ in }) { _, url, ids in Self.fromOne(url, ids) }
+        let source = try scripted("http://h/listings?limit=20", origin)
+        let page = try await source.first()
+        let stored = try #require(page.detectedPaging?.source)
+        let wrong = stored.replacing(#""firstOffset":1,"#, with: "")
+        #expect(wrong != stored)
+        let again = try scripted("http://h/listings?limit=20", origin)
+        again.restore(
+            from: QueryRecord(
+                id: QueryID(rawValue: 1), key: QueryKey("k"), version: ListVersion(generation: 0, revision: 0),
+                total: .exact(50), end: nil, validatedAt: nil, createdAt: ManualClock().now(),
+                allowsDuplicates: false, paging: "offset", source: wrong))
+        let corrected = try await again.first()
+        #expect(corrected.detectedPaging?.source.contains(#""firstOffset":1"#) == true)
+        #expect(try await again.page(.offset(20)).content.ids.first == "21")
+    }
+
     /// `start` counts from 1. Other parameters are refused.
     private static func fromOne(_ url: OriginURL, _ ids: [Int]) -> HTTPPageResponse {
         let start = url.number("start") ?? 1

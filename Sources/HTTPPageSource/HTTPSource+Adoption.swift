@@ -1,0 +1,60 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// Changes of a stored paging profile that a later page one shows.
+extension HTTPSource {
+    /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
+    /// positions.
+    func adopt(
+        _ page: inout FetchedPage, _ latest: PagingProfile, known: PagingProfile, _ nonsense: String?
+    ) {
+        var description = latest
+        let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
+        let isOtherGrid =
+            description.style == .page && !page.content.isEmpty && !isWhole
+            && description.gridSize != page.content.count
+        if isOtherGrid { description.gridSize = page.content.count }
+        guard description != known || nonsense != nil else { return }
+        state.withLock { [description] in $0.description = description }
+        page.detectedPaging = DetectedPaging(
+            paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))
+    }
+
+    /// Corrects a profile that counts positions from 0, when position 1 returns page one. A change of the list during
+    /// detection can cause such a profile, and no run then reads the list to its end. A list is examined once for each
+    /// time that it is restored, and only before its end is known.
+    func confirmFirstOffset(_ description: inout PagingProfile, _ page: FetchedPage, _ url: OriginURL) async throws {
+        let isOpen = state.withLock { state in
+            defer { state.isFirstOffsetOpen = false }
+            return state.isFirstOffsetOpen
+        }
+        guard isOpen, page.content.count > 1, let name = description.offsetParameter else { return }
+        var first = url
+        first.set(name, "1")
+        // Page one is requested again, because a list that has grown meanwhile also returns it for position 1.
+        for target in [first, url] {
+            guard let again = try await items(at: target, description),
+                again.identities == page.content.identities
+            else { return }
+        }
+        description.firstOffset = 1
+        description.reasons =
+            (description.reasons ?? []) + [PagingDecision("offset", name, .proved, detail: "the first item is number 1")]
+    }
+
+    /// The items of an answer. Returns nil when the origin does not return items.
+    private func items(at url: OriginURL, _ description: PagingProfile) async throws -> PageContent? {
+        do {
+            let response = try await send(url, [])
+            guard response.status == 200 else { return nil }
+            let answer = try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
+            return try PageReader(
+                answer: answer, description: description, base: url, isFirst: true, limits: configuration.limits
+            ).content()
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            return nil
+        }
+    }
+}
