@@ -39,8 +39,8 @@ extension HTTPSource {
             else { return }
         }
         description.firstOffset = 1
-        description.reasons =
-            (description.reasons ?? []) + [PagingDecision("offset", name, .proved, detail: "the first item is number 1")]
+        let decision = PagingDecision("offset", name, .proved, detail: "the first item is number 1")
+        description.reasons = (description.reasons ?? []) + [decision]
     }
 
     /// The items of an answer. Returns nil when the origin does not return items.

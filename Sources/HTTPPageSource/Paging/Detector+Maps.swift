@@ -4,7 +4,7 @@ import PageModel
 extension Detector {
     /// The object of which one member holds `list`, and other members may hold further lists. Its members are objects.
     /// They are below a usual name of items, or their names look like keys. Returns nil when there is no such object.
-    func map(around list: JSONPointer) -> JSONPointer? {
+    func mapOfLists(around list: JSONPointer) -> JSONPointer? {
         for depth in 0..<max(list.tokens.count - 1, 0) {
             let holder = JSONPointer(tokens: Array(list.tokens.prefix(depth)))
             guard let value = document.value(at: holder), document.kind(of: value) == .object else { continue }

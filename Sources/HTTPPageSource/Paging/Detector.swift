@@ -44,7 +44,7 @@ struct Detector {
                 "the answer has two lists, \(list.pointer) and \(rival): choose with \(HTTPSourceConfiguration.Setting.items)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
-        if configuration.items == nil, let map = map(around: list.pointer) {
+        if configuration.items == nil, let map = mapOfLists(around: list.pointer) {
             throw FetchFailure(
                 .undecodable,
                 "each member of \(map) may hold a list, such as \(list.pointer): choose with \(HTTPSourceConfiguration.Setting.items)",
