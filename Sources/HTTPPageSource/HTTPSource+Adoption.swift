@@ -14,7 +14,8 @@ extension HTTPSource {
         let isOtherGrid =
             description.style == .page && !page.content.isEmpty && !isWhole
             && description.gridSize != page.content.count
-        if isOtherGrid { description.gridSize = page.content.count }
+        let isLongerGrid = description.style == .offset && description.gridSize ?? .max < page.content.count
+        if isOtherGrid || isLongerGrid { description.gridSize = page.content.count }
         guard description != known || nonsense != nil else { return }
         state.withLock { [description] in $0.description = description }
         page.detectedPaging = DetectedPaging(

@@ -94,6 +94,8 @@ extension HTTPSource {
         state.withLock { state in
             state.description = description
             state.earlier = nil
+            state.multiples = PositionMultiples(pageSize: contact.content.count)
+            state.isProfileNew = false
         }
         if description != known {
             page.detectedPaging = DetectedPaging(

@@ -170,6 +170,12 @@ extension HTTPSource {
             overlap = ProbeFinding.overlap(one, two)
             return ProbeFinding.offset(one, two)
         }
+        if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, draft, contact) {
+            url.set(name, String(count + first))
+            let aligned = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
+            if case .proved = aligned { draft.description.acceptMultiples(of: count) }
+            return aligned
+        }
         if case .failed(ProbeFinding.lastItem.detail) = verdict {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
@@ -217,6 +223,18 @@ extension HTTPSource {
             }
         }
         return .proved(first: first)
+    }
+
+    /// Whether the origin may have refused an offset because it is no multiple of the page size. It is known to have
+    /// the parameter: the answer, the URL or the caller names it.
+    private func mayNeedMultiples(
+        _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
+    ) -> Bool {
+        let isNamed =
+            configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
+            || draft.evidence.hints.contains { if case .offset(name, _) = $0 { true } else { false } }
+        return isNamed && contact.content.count > 1 && left(contact) > 0
+            && ["answered 400", "answered 422"].contains(detail)
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not

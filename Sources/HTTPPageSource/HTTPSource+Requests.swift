@@ -16,6 +16,11 @@ extension HTTPSource {
             case .offset:
                 url.set(description?.offsetParameter ?? "offset", String(offset + (description?.firstOffset ?? 0)))
                 url = sized(url, request.size, description)
+                if request.size != nil, description?.ignoresSize != true, let grid = description?.gridSize,
+                    let name = description?.limitParameter
+                {
+                    url.set(name, String(grid))
+                }
             case .page:
                 let grid = max(description?.gridSize ?? 1, 1)
                 url.set(description?.pageParameter ?? "page", String(offset / grid + (description?.firstPage ?? 1)))

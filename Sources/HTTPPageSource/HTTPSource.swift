@@ -43,6 +43,10 @@ public final class HTTPSource: PageSource, PromptSource {
         var encoding: BodyCharset.Shown?
         /// The answers of probes, which are the next pages if they are requested soon.
         var ready = ReadyAnswers()
+        /// The positions that the origin refused or answered.
+        var multiples = PositionMultiples()
+        /// Whether an answer behind page one has changed the paging profile. The next page carries it to the storage.
+        var isProfileNew = false
     }
 
     /// The largest number of requests that detection spends: page one, HEAD, probes and redirects. Repeats come on top.
@@ -145,7 +149,7 @@ public final class HTTPSource: PageSource, PromptSource {
     public var access: PagingAccess {
         guard let description = state.withLock({ $0.description }) else { return .chain }
         return switch description.style {
-        case .offset: .offsets
+        case .offset: description.gridSize.map { .grid(size: max($0, 1)) } ?? .offsets
         case .page: .grid(size: max(description.gridSize ?? 1, 1))
         case .cursor, .keyset, .link, .nextURL: .chain
         case .none: .single
@@ -156,16 +160,19 @@ public final class HTTPSource: PageSource, PromptSource {
     /// a probe fetches a whole page.
     public var probeSize: Int? {
         guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil,
-            known.ignoresSize != true
+            known.ignoresSize != true, known.gridSize == nil
         else { return nil }
         return 4
     }
 
-    /// The largest overlap of two pages, in items (R21). 0 for a list by page number, for a chain and for a list of one
-    /// page. `nil` where any offset can be requested, and before detection: `SyncOptions.overlap` decides.
+    /// The largest overlap of two pages, in items (R21). 0 for a list by page number, for a chain, for a list of one
+    /// page, and where an offset must be a multiple of the page size. `nil` where any offset can be requested, and
+    /// before detection: `SyncOptions.overlap` decides.
     public var largestOverlap: Int? {
-        switch state.withLock({ $0.description?.style }) {
-        case .offset, nil: nil
+        let description = state.withLock { $0.description }
+        return switch description?.style {
+        case .offset: description?.gridSize == nil ? nil : 0
+        case nil: nil
         case .page, .cursor, .keyset, .link, .nextURL, .some(.none): 0
         }
     }
@@ -230,6 +237,7 @@ public final class HTTPSource: PageSource, PromptSource {
             return .page(try sealed(FetchedPage(content: PageContent()), response))
         case .pastEnd:
             try rejectEndOfPart()
+            observe(request, hasItems: false)
             if response.status == 400, state.withLock({ $0.isLowerBound }) {
                 // The origin has more items than it counts. A refusal is then no end, but the end of its window.
                 throw FetchFailure(
@@ -265,9 +273,10 @@ public final class HTTPSource: PageSource, PromptSource {
         var page = try reader.page()
         if !isFirst {
             if reader.isPart { state.withLock { $0.isPart = true } }
-            if page.content.isEmpty { try rejectEndOfPart() }
+            if page.content.isEmpty { try rejectEndOfPart() } else { observe(request, hasItems: true) }
         }
         if isFirst {
+            state.withLock { $0.multiples.pageSize = page.content.count }
             note(answer, description)
             var latest = description
             latest.encoding = BodyCharset.shown(by: response) ?? description.encoding
@@ -280,6 +289,7 @@ public final class HTTPSource: PageSource, PromptSource {
             try await confirmFirstOffset(&latest, page, url)
             adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
+        page.detectedPaging = page.detectedPaging ?? takeChangedProfile()
         return .page(try sealed(page, response))
     }
 }

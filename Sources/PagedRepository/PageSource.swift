@@ -137,7 +137,7 @@ public struct FetchedPage: Hashable, Sendable {
     /// true.
     public var mayBeStored: Bool
     /// The paging of the origin, as the source detected it. `nil` means that this answer states nothing new. Page one
-    /// stores it.
+    /// and pages by position store it.
     public var detectedPaging: DetectedPaging?
 
     /// A page. An omitted parameter means that the origin does not state the value.

@@ -112,6 +112,59 @@ struct OriginQuirkTests {
         }
     }
 
+    @Test(
+        "An origin that accepts only multiples of the page size as offsets is read whole, and later gets no others",
+        arguments: [true, false])
+    func multiplesOnly(hasNext: Bool) async throws {
+        let count = Mutex(61)
+        let origin = ScriptedOrigin { url, _ in
+            let (start, count) = (url.number("offset") ?? 0, count.withLock { $0 })
+            guard start.isMultiple(of: 20) else { return HTTPPageResponse(status: 400) }
+            let end = min(start + 20, count)
+            let next = hasNext && end < count ? #","next":"http://h/api?limit=20&offset=\#(end)""# : ""
+            return .json(
+                #"{"total":\#(count),"limit":20,"offset":\#(start),"items":[\#(objects(min(start, end)..<end))]\#(next)}"#
+            )
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("http://h/api")
+        func run(_ source: HTTPSource) async throws -> SyncReport {
+            try await ListSync(storage: storage, source: source, key: key, clock: clock, jitter: { 0.5 }).run()
+        }
+        let report = try await run(try scripted("http://h/api?limit=20", origin))
+        #expect(report.outcome == .complete)
+        #expect(report.list?.coverage.count == 61)
+        let stored = try await storage.query(key)?.source
+        let source = try scripted("http://h/api?limit=20", origin, stored: stored)
+        count.withLock { $0 = 95 }
+        let again = try await run(source)
+        #expect(again.outcome == .complete)
+        #expect(again.list?.coverage.count == 95)
+        #expect(source.access == .grid(size: 20))
+        #expect(source.largestOverlap == 0 && source.probeSize == nil)
+        let before = origin.requests.count
+        count.withLock { $0 = 140 }
+        let last = try scripted("http://h/api?limit=20", origin, stored: try await storage.query(key)?.source)
+        #expect(try await run(last).list?.coverage.count == 140)
+        #expect(origin.urls.dropFirst(before).allSatisfy { (OriginURL($0)?.number("offset") ?? 0).isMultiple(of: 20) })
+    }
+
+    @Test("Only a refusal with an answered multiple behind it shows that an origin accepts multiples of the page size")
+    func multiples() {
+        var positions = PositionMultiples(pageSize: 20)
+        positions.observe(refusalOf: 19)
+        #expect(positions.size == nil, "it may be the end of a result window")
+        positions.observe(itemsAt: 20)
+        #expect(positions.size == 20)
+        positions.observe(itemsAt: 38)
+        #expect(positions.size == nil, "another position was answered")
+        var window = PositionMultiples(pageSize: 20)
+        window.observe(itemsAt: 40)
+        window.observe(refusalOf: 59)
+        window.observe(refusalOf: 60)
+        #expect(window.size == nil)
+        #expect(PositionMultiples(pageSize: nil).size == nil)
+    }
+
     @Test("A total beyond the real end does not hide fetched items")
     func lyingTotal() async throws {
         let origin = ScriptedOrigin { url, _ in

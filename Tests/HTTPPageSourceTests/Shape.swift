@@ -97,7 +97,9 @@ struct Shape: Sendable {
         else { return 0 }
         switch by[0] {
         case "page": return Int(text).map { ($0 - (Int(by[2]) ?? 1)) * size }
-        case "offset": return Int(text).map { $0 - (Int(by[2]) ?? 0) }
+        case "offset":
+            let position = Int(text).map { $0 - (Int(by[2]) ?? 0) }
+            return value("multiples") != nil && position?.isMultiple(of: size) == false ? nil : position
         case "token": return position(of: text, in: value("token") ?? "$end", at: "$end")
         case "key": return position(of: text, in: value("key") ?? "i$n", at: "$n").map { $0 + 1 }
         case _: return 0

@@ -67,7 +67,7 @@ extension ListBelief {
             return .again
         }
         if isWindow(end.list, end: reached, total: total, end.access, pass.fill) {
-            return .window(end: reached, total: total)
+            return window(end: reached, total: total)
         }
         return .miscounted(total: total, end: reached)
     }
@@ -88,7 +88,7 @@ extension ListBelief {
         // No empty page has shown the end, so the total may be right.
         if last < total, hidden.isHiding, hidden.walk.repeatsLastPage { return .window(end: last, total: total) }
         if last < total, isWindow(end.list, end: last, total: total, end.access, pass.fill) {
-            return .window(end: last, total: total)
+            return window(end: last, total: total)
         }
         return .miscounted(total: total, end: last)
     }
@@ -99,6 +99,12 @@ extension ListBelief {
 
     /// Whether the chain was walked completely to `end`, and the total of page one is the same as then.
     func isWalkedWhole(to end: Int) -> Bool { order.isWalkedWhole(to: end, total: pageOne.total) }
+
+    /// Returns the settlement of a list that a result window seems to cut off. If this run has received items behind that
+    /// position, no window ends there, and the list is incomplete.
+    private func window(end: Int, total: Int) -> ListSettlement {
+        self.end.furthest > end ? .unchanged : .window(end: end, total: total)
+    }
 
     /// Whether a result window cut off a list whose items end before its total. The origin refuses the position, or
     /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise

@@ -63,7 +63,7 @@ struct SpanBatch {
         guard
             parts.isEmpty
                 || parts.count < SpanBatch.most.parts && bytes + page.content.bytes.count <= SpanBatch.most.bytes,
-            page.content.count > overlap, let list = vicinity.list(at: arrived),
+            page.detectedPaging == nil, page.content.count > overlap, let list = vicinity.list(at: arrived),
             version == nil || version == list.record.version,
             !list.record.total.contradicts(page.total),
             arrived.upperBound <= min(list.record.end ?? .max, list.record.total.count ?? .max),

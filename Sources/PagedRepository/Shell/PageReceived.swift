@@ -64,7 +64,10 @@ extension SyncRun {
         }
         let step = place.step(page, missing, heldEnd: heldEnd, &pass, &belief)
         queue.add(pass.fill.takeLooks())
-        guard case .store(let edits) = step else { return queue.addFirst(.range(range, overlap: overlap)) }
+        guard case .store(var edits) = step else { return queue.addFirst(.range(range, overlap: overlap)) }
+        if let changed = page.detectedPaging {
+            edits.append(.describe(paging: changed.paging, source: changed.source))
+        }
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
         case .stored: spanStored(page, arrived, of: range, missing, list)
         case .notStored: break
@@ -232,6 +235,13 @@ extension SyncRun {
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
         if let aligned = realigned(answer, range, overlap, list) { return queue.addFirst(aligned) }
+        // The request was planned before the source learned that its origin accepts only multiples of the page size. Its
+        // positions are planned again. Where another answer has brought them meanwhile, the refusal says nothing.
+        if answer.refusesPosition, isBetweenPages(.range(range, overlap: overlap)),
+            source.access != .offsets || list.coverage.gaps(in: range.lowerBound..<range.lowerBound + 1).isEmpty
+        {
+            return
+        }
         // The known items before the position are missing too (R21).
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)

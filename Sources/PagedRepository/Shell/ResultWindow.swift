@@ -84,6 +84,8 @@ extension SyncRun {
         if case .sweep(let range) = target, let window = list.record.resultWindow, window <= range.upperBound {
             return nil
         }
+        // The page that begins at a multiple of the page size decides.
+        if answer == .pastEnd, isBetweenPages(target) { return nil }
         let isHeld = list.heldPages.contains { $0.range.contains(place) }
         if !isHeld {
             guard case .range = target, answer == .notFound, !belief.end.isRefusedForLong(place, now: storageTime)
@@ -98,17 +100,25 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// Returns the request that replaces a refused one with known items, once. Some origins refuse a page that reaches
-    /// behind their result window, although its first positions are before it. A page that begins at a multiple of the
-    /// page size ends with most windows.
+    /// Returns the request that replaces a refused one, once. Its page begins at a multiple of the page size. Some
+    /// origins accept no other offset. Others refuse a page that reaches behind their result window, although its first
+    /// positions are before it. So a refusal of another offset says nothing about the end of a window.
     func realigned(_ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> FetchTarget? {
-        guard answer.refusesPosition, overlap > 0, source.access == .offsets, belief.sizes.size > 1,
-            range.lowerBound < list.record.total.exactCount ?? 0
+        guard overlap > 0 ? answer.refusesPosition : answer == .pastEnd, source.access == .offsets,
+            belief.sizes.size > 1, range.lowerBound < list.record.total.exactCount ?? 0
         else { return nil }
         belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
         let start = range.lowerBound / belief.sizes.size * belief.sizes.size
         guard start != range.lowerBound - overlap, pass.fill.realigns(range.lowerBound) else { return nil }
+        // A refusal of the other page, too, is the second one of this position (R20).
+        _ = pass.fill.confirms(range.lowerBound)
         return .range(range, overlap: range.lowerBound - start)
+    }
+
+    /// Whether a request by position begins at no multiple of the page size.
+    func isBetweenPages(_ target: FetchTarget) -> Bool {
+        guard case .range(let range, let overlap) = target, belief.sizes.size > 1 else { return false }
+        return !(range.lowerBound - overlap).isMultiple(of: belief.sizes.size)
     }
 }
 

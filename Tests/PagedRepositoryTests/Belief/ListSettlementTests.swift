@@ -60,6 +60,17 @@ struct ListSettlementTests {
         #expect(settle(short, belief: &refusing, pass: &pass) == .window(end: 24, total: 30))
     }
 
+    @Test("No result window ends before items that the run has received (R24)")
+    func noWindow() {
+        var (belief, pass) = (belief, pass)
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        belief.end.observe(itemsBefore: 50)
+        pass.fill.observe(emptyFrom: 20)
+        let list = held([0..<20], total: .exact(100))
+        _ = settle(list, belief: &belief, pass: &pass)
+        #expect(settle(list, belief: &belief, pass: &pass) == .unchanged)
+    }
+
     @Test("Without a total, a refusal behind the items shows the window in the second pass")
     func refusal() {
         var (belief, pass) = (belief, pass)
