@@ -193,6 +193,48 @@ struct OriginQuirkTests {
         #expect(origin.requests.count <= 2 * 21 + 2)
     }
 
+    @Test(
+        "A next link that only counts on ends with an answer without items (R24)",
+        arguments: [(3, "offset"), (95, "offset"), (95, "page"), (3, "cursor")])
+    func endlessCount(count: Int, parameter: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let here = url.number(parameter) ?? (parameter == "page" ? 1 : 0)
+            let start = parameter == "page" ? (here - 1) * 20 : here
+            let next = parameter == "page" ? here + 1 : here + 20
+            // A total that equals the length of page one may count the page. An answer without items shows that it does not.
+            let total = parameter == "cursor" ? #""total":\#(count),"# : ""
+            return .json(
+                #"{\#(total)"items":[\#(objects(min(start, count)..<min(start + 20, count)))],"next":"/api?limit=20&\#(parameter)=\#(next)"}"#
+            )
+        }
+        let source = try scripted("http://h/api?limit=20", origin)
+        let sync = ListSync(
+            storage: MemoryStorage(), source: source, key: QueryKey("http://h/api"), clock: ManualClock())
+        let report = try await sync.run()
+        #expect(report.outcome == .complete)
+        #expect(report.list?.coverage.count == count)
+        #expect(origin.requests.count <= count / 20 + 6)
+    }
+
+    @Test("A next link that counts on is followed while a total counts more, or the answer says that more items follow")
+    func countedOn() async throws {
+        for more in [#""total":45"#, #""has_more":true"#] {
+            // The origin leaves out the items of its second page.
+            let origin = ScriptedOrigin { url, _ in
+                let start = url.number("offset") ?? 0, end = min(start + 20, 45)
+                let items = start == 20 ? "" : objects(start..<end)
+                return end < 45
+                    ? .json(#"{\#(more),"items":[\#(items)],"next":"/api?limit=20&offset=\#(end)"}"#)
+                    : .json(#"{"total":45,"items":[\#(items)],"next":null}"#)
+            }
+            let source = try scripted("http://h/api?limit=20", origin) { $0.paging = .nextURL }
+            _ = try await source.first()
+            let second = try await source.page(.cursor(PageCursor("http://h/api?limit=20&offset=20")))
+            #expect(second.content.isEmpty)
+            #expect(second.next == PageCursor("http://h/api?limit=20&offset=40"))
+        }
+    }
+
     @Test("Parameters that a next link omits are added again if the answers differ")
     func droppedParameters() async throws {
         let origin = ScriptedOrigin { url, _ in

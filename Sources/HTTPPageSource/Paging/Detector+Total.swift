@@ -71,7 +71,12 @@ extension Detector {
                 continue
             }
             // When more items follow, a number equal to the page's item count counts the page.
-            if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 { continue }
+            if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 {
+                if candidate.rank >= 3, draft.description.unclearTotal == nil {
+                    draft.description.unclearTotal = candidate.place
+                }
+                continue
+            }
             // `results: 20` next to 20 items counts the page.
             if candidate.rank == 1, candidate.number == draft.evidence.count { continue }
             guard let known = best else {

@@ -72,7 +72,8 @@ extension PageReader {
             return nil
         case .link, .nextURL:
             guard let text = description.next.flatMap({ answer.text(at: $0) }), !text.isEmpty else { return nil }
-            return PageCursor(try url(of: text))
+            let next = try url(of: text)
+            return content.isEmpty && isMereCount(next) ? nil : PageCursor(next)
         case .cursor:
             guard let next = cursor else { return nil }
             // The token of the last page may lead to an empty page, which repeats it or has another one.
@@ -88,6 +89,24 @@ extension PageReader {
             // The next URL equals this one: the origin ignores the parameter now, or the list ends with this item.
             return next.text == answer.url.text ? nil : PageCursor(next.text)
         }
+    }
+
+    /// Whether the next link differs from the URL of the answer only in a larger position or page number. Behind an
+    /// answer without items, such a link shows no further items: some origins always have one. It counts if the answer
+    /// says that more items follow, and while an exact total counts the position.
+    private func isMereCount(_ text: String) -> Bool {
+        guard saysMore != true, let next = OriginURL(text) else { return false }
+        let here = answer.url
+        let changed = next.parameters.filter { here.value(of: $0.plainName) != $0.plainValue }
+        guard next.hasSameOrigin(as: here), next.path == here.path, changed.count == 1,
+            let name = changed.first?.plainName,
+            next.parameters.count == here.parameters.count,
+            let new = Int(changed[0].plainValue), let old = here.value(of: name).flatMap({ Int($0) }), new > old
+        else { return false }
+        guard let total = PageReader.total(of: answer, description).total.exactCount else {
+            return (ParameterNames.offset + ParameterNames.page).contains(name)
+        }
+        return ParameterNames.offset.contains(name) && old >= total
     }
 
     /// Whether the token of the answer leads to the answer itself.

@@ -16,6 +16,11 @@ struct PageReader {
         var page = FetchedPage(
             content: content, total: PageReader.total(of: answer, description).total, hasMore: saysMore)
         page.next = try next(behind: all)
+        if all.isEmpty, page.total == .unknown, let place = description.unclearTotal,
+            let number = answer.number(at: place), number > 0
+        {
+            page.total = ListTotal(claimed: number)
+        }
         if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive {
             // Pages are requested by number. A next link only shows that more items follow.
             page.hasMore = true

@@ -45,6 +45,9 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var isKeyed: Bool?
     var id: JSONPointer?
     var total: HTTPSourceConfiguration.Place?
+    /// The place of a number that counts the list or the page: it equals the length of page one, and more items seem to
+    /// follow. On an answer without items, it counts the list.
+    var unclearTotal: HTTPSourceConfiguration.Place?
     /// Whether the total is in the answer to HEAD, and not in the answer to GET (R16).
     var isTotalByHead: Bool?
     /// The number of HEAD requests for the total that failed because the origin was in trouble.

@@ -34,7 +34,7 @@ struct ChainPlace {
             if !page.content.isEmpty { walk.selfLink = cursor }
         }
         // A reached exact total and an empty page behind it are the end, even with a next cursor.
-        if page.content.isEmpty, total == offset, page.hasMore != true { page.next = nil }
+        if page.content.isEmpty, total ?? page.total.exactCount == offset, page.hasMore != true { page.next = nil }
         return page
     }
 

@@ -85,6 +85,9 @@ struct ChainPlaceTests {
         var counted = Walk()
         counted.list = held([0..<20], total: .exact(20), cursors: true)
         #expect(counted.receive(answer(0..<0, next: "c30")) == .end(ChainEnd(position: 20, offset: 20)))
+        var countedNow = Walk()
+        #expect(countedNow.receive(answer(0..<0, total: .exact(20), next: "c30")) == .doubtEnd(at: 20))
+        #expect(countedNow.receive(answer(0..<0, total: .exact(40), next: "c30")) == .follow(PageCursor("c30")))
     }
 
     @Test("A page with its own cursor and items is stored, and its list is a loop unless the total counts it (R24)")
