@@ -7,6 +7,9 @@ extension HTTPSource {
     /// Finds an open end, adds its warning, and records the search. Returns nil when the page can be the whole list.
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole || draft.unexplained != nil else { return nil }
+        if draft.evidence.isMoreDenied, !draft.isInterrupted {
+            draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
+        }
         let earlier = contact.earlier?.searched
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // A probe showed that no item follows page one. A total that equals its number of items then counts the list.

@@ -58,10 +58,17 @@ extension HTTPSource {
                     "not tried: \(HTTPSource.detectionBudget) requests are the most")
                 break
             }
+            draft.namesNoPage = false
             var verdict = try await judgeLatest(candidate, &draft, &contact)
             // A single answer without items proves nothing (R20). The second one may have some.
-            let isAskedTwice = mayEnd(draft, contact) && isEmpty(verdict, candidate) && left(contact) > 0
-            if isAskedTwice { verdict = try await judge(candidate, &draft, contact) }
+            let isAskedTwice =
+                (mayEnd(draft, contact) || takesToken(candidate, draft, contact)) && isEmpty(verdict, candidate)
+                && left(contact) > 0
+            if isAskedTwice {
+                draft.namesNoPage = false
+                verdict = try await judge(candidate, &draft, contact)
+                if isEmpty(verdict, candidate), takesToken(candidate, draft, contact) { verdict = .proved(first: nil) }
+            }
             switch verdict {
             case .proved(let first):
                 return PagingChoice.accept(candidate, first: first, &draft)
@@ -88,6 +95,18 @@ extension HTTPSource {
     private func isEmpty(_ verdict: ProbeVerdict, _ candidate: Candidate) -> Bool {
         guard case .cursor = candidate, case .failed(let detail) = verdict else { return false }
         return detail == ProbeFinding.nothing.detail
+    }
+
+    /// Whether an answer without items and without a token shows that a parameter took the token, and that the list ends
+    /// with page one. The parameter has the name of the token, or the caller's URL has it. Nothing in page one shows
+    /// that items follow, except the token.
+    private func takesToken(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        guard case .cursor(let name) = candidate, draft.namesNoPage, let token = evidence.token,
+            evidence.hasMore != true, evidence.total.count ?? 0 <= evidence.count, evidence.remaining ?? 0 == 0,
+            evidence.pageCount ?? 1 <= 1
+        else { return false }
+        return name == token.name || contact.answer.url.value(of: name) != nil
     }
 
     enum ProbeVerdict {

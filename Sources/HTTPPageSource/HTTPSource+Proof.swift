@@ -160,6 +160,7 @@ extension HTTPSource {
                     answer: answer, description: trial, base: contact.answer.url, isFirst: false,
                     limits: configuration.limits)
                 draft.namesSamePage = empty.namesItself
+                draft.namesNoPage = !empty.isNextLive
                 if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
             }
             let total = PageReader.total(of: answer, draft.description).total

@@ -1,6 +1,7 @@
 #if HTTP
 import PageModel
 import PagedRepository
+import PagedRepositoryTesting
 import Synchronization
 import Testing
 
@@ -54,6 +55,61 @@ struct DeniedTokenTests {
         #expect(page.hasMore != true)
         #expect(page.detectedPaging?.warnings == [])
         #expect(origin.requests.count == 3)
+    }
+
+    @Test("A statement that the list ends counts, if no parameter takes the token beside it")
+    func tokenForNobody() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            url.parameters.isEmpty
+                ? .json(#"{"entries":[\#(objects(0..<20))],"has_more":false,"cursor":"AAAB"}"#)
+                : HTTPPageResponse(status: 400)
+        }
+        let source = try scripted("http://h/list", origin)
+        let page = try await source.first()
+        #expect(page.hasMore != true)
+        #expect(page.detectedPaging?.warnings == [])
+        let before = origin.requests.count
+        let again = try scripted("http://h/list", origin, stored: page.detectedPaging?.source)
+        #expect(try await again.first().hasMore != true)
+        #expect(origin.requests.count == before + 1)
+        // A total that counts more items contradicts the statement.
+        let counted = ScriptedOrigin { url, _ in
+            url.parameters.isEmpty
+                ? .json(#"{"total":60,"entries":[\#(objects(0..<20))],"has_more":false,"cursor":"AAAB"}"#)
+                : HTTPPageResponse(status: 400)
+        }
+        #expect(try await scripted("http://h/list", counted).first().hasMore == true)
+    }
+
+    @Test(
+        "A parameter with the name of the token, or a placeholder in the URL, took it: two answers without items and token",
+        arguments: [("http://h/records", "cursor"), ("http://h/works?cursor=*", "next_cursor")])
+    func tokenUntilEnd(url: String, member: String) async throws {
+        let hasFailed = Mutex(false)
+        func origin(_ count: Int, fails: Bool) -> ScriptedOrigin {
+            ScriptedOrigin { url, _ in
+                let start = DeniedTokenTests.position(url.value(of: "cursor").flatMap { $0 == "*" ? nil : $0 }) ?? 0
+                let end = min(start + 20, count)
+                let isFault = hasFailed.withLock { hasFailed -> Bool in
+                    defer { if start > 0 { hasFailed = true } }
+                    return fails && start > 0 && !hasFailed
+                }
+                if start >= end || isFault { return .json(#"{"records":[]}"#) }
+                return .json(#"{"records":[\#(objects(start..<end))],"\#(member)":"t\#(end)"}"#)
+            }
+        }
+        for count in [3, 20] {
+            let source = try scripted(url, origin(count, fails: false))
+            let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+            let report = try await ListSync(
+                storage: storage, source: source, key: QueryKey(url), clock: clock
+            ).run()
+            #expect(report.outcome == .complete)
+            #expect(report.list?.coverage.count == count)
+        }
+        // One fault does not end the list.
+        hasFailed.withLock { $0 = false }
+        #expect(try await walk(try scripted(url, origin(45, fails: true))) == fortyFive)
     }
 }
 #endif

@@ -140,7 +140,8 @@ struct Shape: Sendable {
         let prefix = value("prefix").map { $0 + "\n" } ?? ""
         let status = value("status").flatMap { Int($0) } ?? 200
         return HTTPPageResponse(
-            status: status, headers: headers, body: Array((prefix + text(value("body") ?? "")).utf8))
+            status: status, headers: headers,
+            body: Array((prefix + text((start == end ? value("empty") : nil) ?? value("body") ?? "")).utf8))
     }
 
     /// `«more¦last»`: the first part while more items follow, the second one on the last page.

@@ -23,6 +23,8 @@ struct DetectionDraft {
     var probedTotal: Int?
     /// Whether the last answer without items to a probe of a token names the requested page as its next page.
     var namesSamePage = false
+    /// Whether the last answer without items to a probe of a token names no next page.
+    var namesNoPage = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
     /// Whether the origin failed at a probe, so that another search may have another result.

@@ -93,12 +93,19 @@ extension Detector {
         "limit", "perpage", "pagesize", "pagelen", "itemsperpage", "maxresults", "size", "hitsperpage", "rows",
     ]
 
+    /// Whether a size under this plain name may be the number of items of the page.
+    private static func mayCountPage(_ name: String) -> Bool { ["size", "rows", "maxresults"].contains(name) }
+
     /// Compares the requested page size with the number of items in page one. The actual number counts. A warning
     /// reports a difference.
     func findSize(_ draft: inout DetectionDraft) {
-        draft.evidence.sizes = members.filter { Detector.sizeNames.contains($0.plainName) }.compactMap {
-            document.integer($0.value)
+        let stated = members.filter { Detector.sizeNames.contains($0.plainName) }.compactMap { member in
+            document.integer(member.value).map { (name: member.plainName, size: $0) }
         }
+        let largest = stated.map(\.size).max() ?? 0, count = draft.evidence.count
+        // `size: 3` next to `limit: 25` and 3 items counts the page. A size such as `per_page` never does.
+        draft.evidence.sizes = stated.filter { $0.size != count || largest == count || !Detector.mayCountPage($0.name) }
+            .map(\.size)
         let evidence = draft.evidence
         guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }),
             evidence.count > 0,

@@ -75,7 +75,8 @@ struct OpenEnd {
                 "the items at \(items) have no id and hold lists themselves (\(inner)): name the list with \(Setting.items), such as \(Setting.items.assigned(inner)) or \(Setting.items.assigned(items))"
             )
         }
-        if let place = evidence.token?.place, evidence.hasStrongToken {
+        // Beside the origin's statement that the list ends, a token that no parameter takes may be for later changes.
+        if let place = evidence.token?.place, evidence.hasStrongToken, !evidence.isMoreDenied {
             return OpenEnd("no parameter takes the token at \(place); name one with \(parameters.cursor)")
         }
         if let part = evidence.part {
@@ -108,7 +109,9 @@ struct OpenEnd {
                 "the origin counts \(remaining) more items, and shows no way to them; \(way)")
         }
         let isFull = sizes.contains(evidence.count) || usualSizes.contains(evidence.count)
-        guard isFull, !evidence.deniesNext, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
+        guard isFull, !evidence.deniesNext, !evidence.isMoreDenied, most ?? 0 <= evidence.count,
+            evidence.pageCount == nil
+        else { return nil }
         return OpenEnd(
             "the answer is a full page of \(evidence.count) items, and shows no way to another; \(way), or set \(Setting.paging.assigned("none"))",
             isSuspicion: true)
