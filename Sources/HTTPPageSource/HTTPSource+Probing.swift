@@ -203,9 +203,14 @@ extension HTTPSource {
             // some.
             guard left(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
-            return try await compare(url, &draft, contact) { one, two in
+            let later = try await compare(url, &draft, contact) { one, two in
                 two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
             }
+            guard case .failed(let detail) = later, isBehindEnd(detail) else { return later }
+            // Only a position does both: the last item alone, and nothing a page later. The list ends with page one. A
+            // total that both answers state counts the list.
+            if draft.probedTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
+            return .proved(first: nil)
         }
         if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
         guard case .proved = verdict, overlap > 1 else { return verdict }
@@ -280,7 +285,9 @@ extension HTTPSource {
             case .proved:
                 return try await isSettled(answer, name, first + 2, &draft, contact)
                     ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
-            case .failed(let detail): return .failed(detail)
+            case .failed(let detail):
+                return isBehindEnd(detail) && isOwnPage(name, first, draft, contact)
+                    ? .proved(first: first) : .failed(detail)
             case .interrupted(let detail): return .interrupted(detail)
             }
         }
@@ -306,6 +313,19 @@ extension HTTPSource {
         case let verdict:
             return verdict
         }
+    }
+
+    /// Whether a probe has shown that no item follows.
+    private func isBehindEnd(_ detail: String) -> Bool {
+        detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
+    }
+
+    /// Whether the caller's URL has the number of page one, and nothing in page one shows that items follow. An answer
+    /// without items to the next number then shows that the list ends.
+    private func isOwnPage(_ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        return contact.answer.url.value(of: name) == "\(first)" && !evidence.goesOn && evidence.part == nil
+            && evidence.total.count ?? 0 <= evidence.count
     }
 
     /// Whether page one states that the list has two pages.

@@ -80,6 +80,42 @@ struct FirstContactTests {
         #expect(page.hasMore == true)
     }
 
+    @Test(
+        "A position that returns the last item alone, and nothing a page later, proves itself and the end of the list",
+        arguments: ["", #""count":10,"#, #""count":$items,"#], [10, 45])
+    func onePage(total: String, count: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.number("start") ?? 0, end = min(start + 10, count)
+            let total = total.replacing("10", with: "\(count)").replacing("$items", with: "\(max(end - start, 0))")
+            return .json(
+                #"{"success":true,"result":{\#(total)"results":[\#(objects(min(start, end)..<end))]}}"#)
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("k")
+        for run in 0..<2 {
+            let source = try scripted(
+                "http://h/search?q=x&rows=10", origin, stored: try await storage.query(key)?.source)
+            let before = origin.requests.count
+            let report = try await ListSync(
+                storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
+            ).run()
+            #expect(report.outcome == .complete, "\(report.warnings)")
+            #expect(report.list?.coverage.count == count)
+            if run == 1 { #expect(origin.requests.count - before <= 4) }
+        }
+    }
+
+    @Test("An answer without items to the page after the caller's own page number ends the list")
+    func onePageByNumber() async throws {
+        func outcome(_ url: String, _ total: String) async throws -> SyncReport.Outcome {
+            let origin = ScriptedOrigin { url, _ in
+                .json(#"{\#(total)"monitors":[\#(objects((url.number("page") ?? 0) == 0 ? 0..<20 : 0..<0))]}"#)
+            }
+            return try await synchronise(try scripted(url, origin)).outcome
+        }
+        #expect(try await outcome("http://h/monitor?page=0", "") == .complete)
+        #expect(try await outcome("http://h/monitor?page=0", #""has_more":true,"#) != .complete)
+    }
+
     @Test("A deletion between two answers does not prove an offset that the origin ignores (Spring Data)")
     func deletionBetweenProbes() async throws {
         for deletion in 2...5 {
