@@ -235,6 +235,25 @@ struct OriginQuirkTests {
         }
     }
 
+    @Test(
+        "A next link that is relative to a base in the answer is followed behind that base",
+        arguments: [
+            (#""base":"http://h/wiki","context":"/wiki","#, "/content"), (#""context":"/wiki","#, "/content"),
+            (#""base":"http://h/wiki","#, "/wiki/content"), (#""base":"http://other/wiki","#, "/wiki/content"),
+        ])
+    func linkBehindBase(base: String, path: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            guard url.path == "/wiki/content" else { return HTTPPageResponse(status: 404) }
+            let start = url.number("start") ?? 0, end = min(start + 20, 45)
+            let next = end < 45 ? #""next":"\#(path)?limit=20&start=\#(end)","# : ""
+            return .json(
+                #"{"results":[\#(objects(start..<end))],"_links":{\#(base)\#(next)"self":"http://h/wiki/content"}}"#)
+        }
+        let source = try scripted("http://h/wiki/content", origin)
+        #expect(try await walk(source) == fortyFive)
+        #expect(origin.urls.allSatisfy { $0.hasPrefix("http://h/wiki/content") })
+    }
+
     @Test("Parameters that a next link omits are added again if the answers differ")
     func droppedParameters() async throws {
         let origin = ScriptedOrigin { url, _ in

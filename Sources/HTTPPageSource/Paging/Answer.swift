@@ -50,7 +50,7 @@ struct Answer {
     func text(at place: HTTPSourceConfiguration.Place) -> String? {
         switch place {
         case .body(let pointer):
-            return document.value(at: pointer).flatMap { document.scalarText($0) }
+            return document.value(at: pointer).flatMap { document.scalarText($0) }.map { based($0, at: pointer) }
                 ?? pointer.linkArray.flatMap { nextLink(in: $0) }
         case .header(let name) where name.contains(Answer.headerMark):
             guard let (document, value) = jsonInHeader(name) else { return nil }
