@@ -21,9 +21,10 @@ extension HTTPSource {
             state.repeats = 0
             return (state.description, state.earlier)
         }
-        var draft = try Detector.describe(answer, configuration)
+        let earlier = known ?? stored
+        var draft = try describe(answer, earlier)
         var contact = FirstContact(
-            answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
+            answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: earlier)
         try await askForSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
         state.withLock { state in
@@ -104,10 +105,25 @@ extension HTTPSource {
         return page
     }
 
+    /// Describes page one. If it has no array, and an earlier page one had items, it is read with their place: some
+    /// origins omit the member when the list has no items.
+    private func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {
+        var configuration = self.configuration
+        if configuration.items == nil, let items = earlier?.items, !items.tokens.isEmpty,
+            answer.document.value(at: items) == nil,
+            !answer.document.envelope().contains(where: { $0.kind == .array })
+        {
+            configuration.items = items
+        }
+        var draft = try Detector.describe(answer, configuration)
+        draft.description.said = self.configuration.saying
+        return draft
+    }
+
     func reader(_ draft: DetectionDraft, _ contact: FirstContact) -> PageReader {
         PageReader(
             answer: contact.answer, description: draft.description, base: contact.answer.url, isFirst: true,
-            limits: configuration.limits)
+            limits: configuration.limits, mayLackItems: contact.earlier?.items == draft.description.items)
     }
 
     /// The number of requests that this first contact may still spend. Repeats do not count.

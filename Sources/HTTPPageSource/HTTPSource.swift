@@ -269,7 +269,7 @@ public final class HTTPSource: PageSource, PromptSource {
         }
         let reader = PageReader(
             answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst,
-            limits: configuration.limits)
+            limits: configuration.limits, mayLackItems: true)
         var page = try reader.page()
         if !isFirst {
             if reader.isPart { state.withLock { $0.isPart = true } }

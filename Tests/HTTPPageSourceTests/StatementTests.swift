@@ -2,6 +2,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 @testable import HTTPPageSource
@@ -126,6 +127,36 @@ struct StatementTests {
             #expect(report.list?.coverage.count == 2)
             #expect((report.outcome == .failed) == body.contains("timeout"))
         }
+    }
+
+    @Test(
+        "A known list whose answer lacks the place of the items is empty, if two answers lack it (R20)",
+        arguments: [#"{"kind":"objects"}"#, "{}", #"{"message":"try later"}"#], [true, false])
+    func emptied(body: String, isPaged: Bool) async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        let isEmptied = Mutex(false)
+        let origin = ScriptedOrigin { url, _ in
+            if isEmptied.withLock({ $0 }) { return .json(body) }
+            let count = isPaged ? 45 : 5, start = url.number("offset") ?? 0, end = min(start + 20, count)
+            let total = isPaged ? #""total":45,"# : ""
+            return .json(#"{"kind":"objects",\#(total)"items":[\#(objects(start..<max(start, end)))]}"#)
+        }
+        func synchronise() async throws -> SyncReport {
+            let stored = try await storage.query(QueryKey("k"))?.source
+            var options = SyncOptions()
+            (options.confirmationPause, options.emptyConfirmationPause) = (.zero, .zero)
+            return try await ListSync(
+                storage: storage, source: try scripted("http://h/o", origin, stored: stored), key: QueryKey("k"),
+                options: options, clock: clock, jitter: { 0.5 }
+            ).run()
+        }
+        #expect(try await synchronise().outcome == .complete)
+        isEmptied.withLock { $0 = true }
+        let report = try await synchronise()
+        // An empty object and the words of an error may come from a failing origin.
+        let isEmpty = body.contains("kind")
+        #expect(report.list?.coverage.count == (isEmpty ? 0 : isPaged ? 45 : 5))
+        #expect((report.outcome == .complete) == isEmpty)
     }
 
     // MARK: Links

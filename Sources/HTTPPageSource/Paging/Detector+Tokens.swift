@@ -53,6 +53,22 @@ extension Detector {
             ?? endOfRange() ?? echoOfLast()
     }
 
+    /// Finds a text next to the items whose whole name is `token`, if the answer has no other way on and counts more items
+    /// than it has. Such a text may also identify a session, so it only suggests a parameter.
+    func findPlainToken(_ draft: inout DetectionDraft) {
+        guard configuration.next == nil, draft.description.next == nil,
+            draft.evidence.exactTotal ?? 0 > draft.evidence.count
+        else { return }
+        let holder = draft.description.items.tokens.dropLast()
+        let found = members.first { member in
+            member.plainName == "token" && member.kind == .string && member.pointer.tokens.dropLast() == holder
+        }
+        guard let token = found.flatMap({ self.token($0) }) else { return }
+        draft.description.next = token.place
+        draft.evidence.token = token
+        draft.explain("next", token.place.description, .seen, "a token")
+    }
+
     /// The end of the page next to its start, as two tokens: `start: "t0", end: "t10"`.
     func endOfRange() -> ContinuationToken? {
         members.first { member in

@@ -74,6 +74,7 @@ struct Detector {
         findMore(&draft)
         findRemaining(&draft)
         findTotal(&draft)
+        findPlainToken(&draft)
         findParameters(&draft)
         findSize(&draft)
         findHints(&draft, elements)

@@ -9,6 +9,9 @@ struct PageReader {
     let base: OriginURL
     let isFirst: Bool
     let limits: HTTPLimits
+    /// Whether page one may lack the place of the items, because an earlier answer had them there, or the caller names
+    /// it. Some origins omit the member when the list has no items. Defaults to false.
+    var mayLackItems = false
 
     func page() throws(FetchFailure) -> FetchedPage {
         let all = try content()
@@ -50,15 +53,7 @@ struct PageReader {
             if PageReader.total(of: answer, description).total == .exact(0) || saysMore == false {
                 return PageContent()
             }
-            let words: Set<String> = [
-                "error", "errors", "message", "fault", "exception", "detail", "code", "status", "title",
-            ]
-            let members = document.members(of: document.root)
-            if !isFirst, document.kind(of: document.root) == .object,
-                members.allSatisfy({ !words.contains($0.name.lowercased()) })
-            {
-                return PageContent()
-            }
+            if !isFirst || mayLackItems, lacksOnlyItems { return PageContent() }
             throw FetchFailure(
                 .undecodable, "the answer has nothing at \(described(description.items))",
                 isRetryable: false, httpStatus: answer.response.status)
@@ -72,6 +67,18 @@ struct PageReader {
                 httpStatus: answer.response.status)
         }
         return try document.items(of: list, id: description.id, limits: limits)
+    }
+
+    /// Whether the answer is an object without the words of an error. On page one it also has to have members: an empty
+    /// object may be the answer of a failing origin.
+    private var lacksOnlyItems: Bool {
+        let document = answer.document
+        let words: Set<String> = [
+            "error", "errors", "message", "fault", "exception", "detail", "code", "status", "title", "msg", "reason",
+        ]
+        let members = document.members(of: document.root)
+        return document.kind(of: document.root) == .object && (!isFirst || !members.isEmpty)
+            && members.allSatisfy { !words.contains($0.name.lowercased()) }
     }
 
     private func isEmpty(_ list: JSONValue) -> Bool {
