@@ -35,6 +35,7 @@ struct VerboseTests {
             (503, #"{"message":"down for repair"}"#, "down for repair"),
             (400, #"{"error":{"code":7,"message":"bad \u0007filter"}}"#, "bad \\u{7}filter"),
             (422, #"{"errors":[{"detail":"no such field"}]}"#, "no such field"),
+            (400, #"{"Message":"no such server"}"#, "no such server"),
             (200, #"{"error":"quota exceeded","items":[]}"#, "quota exceeded"),
             (200, #"{"message":"ok","items":[]}"#, nil), (200, #"{"error":null,"items":[]}"#, nil),
             (200, #"{"error":"","items":[]}"#, nil), (500, "<html>", nil), (500, "", nil), (304, "", nil),
@@ -42,6 +43,11 @@ struct VerboseTests {
     func messages(status: Int, body: String, expected: String?) {
         let response = HTTPPageResponse(status: status, headers: [], body: Array(body.utf8))
         #expect(OriginMessage.find(in: response) == expected)
+    }
+
+    @Test("The message of a refusal is no passing one", arguments: [400, 401, 403, 404, 422, 429, 500, 503])
+    func refusals(status: Int) {
+        #expect(OriginMessage.mayPass(status) == (status == 429 || status >= 500))
     }
 
     @Test("A message is cut to 200 characters, and values that the request keeps secret are hidden in it")

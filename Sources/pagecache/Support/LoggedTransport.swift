@@ -10,11 +10,14 @@ import Foundation
 #endif
 
 /// A transport that prints each request with `--verbose`: method, path, status, size, time, and the origin's own error
-/// message. It also warns once about an answer with a status of success whose body contains an error.
+/// message. The message of an origin that refuses the first request is printed without `--verbose`, too. The transport
+/// also warns once about an answer with a status of success whose body contains an error.
 struct LoggedTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let terminal: Terminal
     private let hasWarned = Flag()
+    /// Whether the origin has answered, other than by a failure that a repetition may mend.
+    private let hasAnswered = Flag()
 
     private final class Flag: Sendable {
         private let isRaised = Mutex(false)
@@ -43,10 +46,15 @@ struct LoggedTransport: HTTPTransport {
         do {
             let response = try await base.send(request)
             detail("\(response.status), \(SizeText.bytes(response.body.count))")
+            let isFirst = !OriginMessage.mayPass(response.status) && hasAnswered.raise()
             if let message = OriginMessage.find(in: response) {
                 let text = shown.hidingSecrets(message)
                 if response.status >= 400 {
-                    terminal.detail("the origin says: \(text)")
+                    if isFirst {
+                        terminal.complain("the origin says: \(text)")
+                    } else {
+                        terminal.detail("the origin says: \(text)")
+                    }
                 } else if hasWarned.raise() {
                     terminal.warn("the origin answered \(response.status) with an error: \(text)")
                 }
@@ -120,6 +128,9 @@ enum OriginMessage {
         return text.map { String(Printable.text($0).prefix(length)) }
     }
 
+    /// Whether a repetition of the request may have another answer, so that the message of this one is no refusal.
+    static func mayPass(_ status: Int) -> Bool { [408, 425, 429].contains(status) || status >= 500 }
+
     /// A part of an answer: a text, or an object or array that contains one.
     private struct Part: Decodable {
         /// The text of the part. `nil` when it has none.
@@ -140,7 +151,11 @@ enum OriginMessage {
                 self.text = text.isEmpty ? nil : text
             } else if let members = try? decoder.container(keyedBy: Name.self) {
                 func text(_ names: String...) -> String? {
-                    names.lazy.compactMap { try? members.decode(Part.self, forKey: Name(stringValue: $0)).text }.first
+                    names.lazy.compactMap { name in
+                        members.allKeys.first { $0.stringValue.lowercased() == name }.flatMap {
+                            try? members.decode(Part.self, forKey: $0).text
+                        }
+                    }.first
                 }
                 error = text("error", "errors")
                 self.text = text("message", "error", "error_description", "detail", "title", "errors")
