@@ -256,7 +256,8 @@ extension HTTPSource {
     ) -> Bool {
         let isNamed =
             configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
-            || draft.evidence.hints.contains { if case .offset(name, _) = $0 { true } else { false } }
+            || draft.evidence.next?.value(of: name) != nil
+            || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
         return isNamed && contact.content.count > 1 && left(contact) > 0
             && ["answered 400", "answered 422"].contains(detail)
     }

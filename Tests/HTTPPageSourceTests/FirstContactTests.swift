@@ -86,9 +86,9 @@ struct FirstContactTests {
     func onePage(total: String, count: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("start") ?? 0, end = min(start + 10, count)
-            let total = total.replacing("10", with: "\(count)").replacing("$items", with: "\(max(end - start, 0))")
+            let stated = total.replacing("10", with: "\(count)").replacing("$items", with: "\(max(end - start, 0))")
             return .json(
-                #"{"success":true,"result":{\#(total)"results":[\#(objects(min(start, end)..<end))]}}"#)
+                #"{"success":true,"result":{\#(stated)"results":[\#(objects(min(start, end)..<end))]}}"#)
         }
         let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("k")
         for run in 0..<2 {

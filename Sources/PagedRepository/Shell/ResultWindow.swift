@@ -117,8 +117,10 @@ extension SyncRun {
 
     /// Whether a request by position begins at no multiple of the page size.
     func isBetweenPages(_ target: FetchTarget) -> Bool {
-        guard case .range(let range, let overlap) = target, belief.sizes.size > 1 else { return false }
-        return !(range.lowerBound - overlap).isMultiple(of: belief.sizes.size)
+        guard case .range(let range, let overlap) = target else { return false }
+        var size = belief.sizes.size
+        if case .grid(let grid) = source.access { size = grid }
+        return size > 1 && !(range.lowerBound - overlap).isMultiple(of: size)
     }
 }
 
