@@ -190,6 +190,7 @@ extension HTTPSource {
             return ProbeFinding.offset(one, two)
         }
         if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, draft, contact) {
+            draft.hasTriedMultiple = true
             url.set(name, String(count + first))
             let aligned = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
             if case .proved = aligned { draft.description.acceptMultiples(of: count) }
@@ -249,15 +250,17 @@ extension HTTPSource {
         return .proved(first: first)
     }
 
-    /// Whether the origin may have refused an offset because it is no multiple of the page size. It is known to have
-    /// the parameter: the answer, the URL or the caller names it.
+    /// Whether the origin may have refused an offset because it is no multiple of the page size. The answer, the URL or
+    /// the caller names the parameter, or it is the first one that was refused although the total counts more items.
     private func mayNeedMultiples(
         _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
         let isNamed =
             configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
             || draft.evidence.next?.value(of: name) != nil
+            || configuration.paging == .offset
             || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
+            || !draft.hasTriedMultiple && draft.evidence.exactTotal ?? 0 > contact.content.count
         return isNamed && contact.content.count > 1 && left(contact) > 0
             && ["answered 400", "answered 422"].contains(detail)
     }

@@ -19,6 +19,8 @@ struct DetectionDraft {
     var renewals = 0
     /// Whether most items of page one were others when it was requested again. Other items then prove nothing.
     var isVolatile = false
+    /// Whether a refused offset was followed by a probe for a multiple of the page size.
+    var hasTriedMultiple = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
     /// Whether the last answer without items to a probe of a token names the requested page as its next page.
