@@ -125,6 +125,10 @@ public struct SyncOptions: Hashable, Sendable {
     /// limit.
     var mostItems: Int?
 
+    /// Held positions whose items the caller cannot use. Page one is requested without its validator. A run with
+    /// `positions` requests the other pages again, which stay held meanwhile.
+    var again: [Range<Int>] = []
+
     /// The work of a synchronisation.
     public enum Work: Hashable, Sendable {
         /// Refreshes and reconciles page one, and fetches all missing positions.

@@ -52,10 +52,9 @@ extension ListController {
         if work == .next, await runUnstored(ticket) { return }
         do {
             // Without these items the list would end before them, whatever is loaded behind them.
-            if work == .next, let damaged = before.damageAtEnd {
-                _ = try await markUnusable(before.unusable.filter { $0.overlaps(damaged) })
-            }
-            var report = try await sync(work.syncWork, ticket)
+            if work == .next, let damaged = before.damageAtEnd { _ = try await markDamaged([damaged]) }
+            let undecodable = work == .next ? [] : stillOpen(before.undecodable, in: before.undecodable)
+            var report = try await sync(work.syncWork, ticket, again: undecodable)
             var ended = work
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }
             if work == .all, report.headFailure == nil { _ = try await goOnUnstored(toTheEnd: true, ticket) }
@@ -72,9 +71,11 @@ extension ListController {
     }
 
     /// Runs a part of the work, and shows its result.
-    private func sync(_ work: SyncOptions.Work, _ ticket: Int) async throws -> SyncReport {
+    private func sync(
+        _ work: SyncOptions.Work, _ ticket: Int, again: [Range<Int>] = []
+    ) async throws -> SyncReport {
         var options = context.options.sync
-        options.work = work
+        (options.work, options.again) = (work, again)
         // Items behind the limit could not be shown.
         if work == .everything { options.mostItems = context.builder.itemLimit }
         let sync = ListSync(
@@ -173,34 +174,43 @@ extension ListController {
         waiters.answer(ticket, .success(.superseded))
     }
 
-    /// Marks pages with unusable items as missing, so that they are fetched again (R7). Each is marked only once, because
-    /// an origin may always send such bytes.
-    /// - Parameter positions: the unusable items before the work. Items that the work has just fetched are not fetched
-    ///   again.
-    /// - Returns: the positions of the marked items. `nil` means that no page was marked.
-    private func markUnusable(_ positions: [Range<Int>]) async throws -> Range<Int>? {
+    /// Returns those of the unusable positions that an earlier load has not fetched again (R7). Each is fetched again only
+    /// once, because an origin may always send such bytes.
+    /// - Parameters:
+    ///   - known: the unusable positions before the work. Items that the work has just fetched are not fetched again.
+    ///   - now: the unusable positions now.
+    private func stillOpen(_ known: [Range<Int>], in now: [Range<Int>]) -> [Range<Int>] {
         // Pages in memory are fetched again with page one.
-        let stored = 0..<(unstored?.pages.start ?? .max)
-        let known = Set(positions)
-        let ranges = Set(current.unusable + current.undecodable).intersection(known).subtracting(refetched).filter {
-            $0.upperBound <= stored.upperBound
-        }.sorted { $0.lowerBound < $1.lowerBound }
-        guard let first = ranges.map(\.lowerBound).min(), let end = ranges.map(\.upperBound).max(), let query,
-            let list = try await context.storage.outline(of: query)
-        else { return nil }
-        refetched.formUnion(ranges)
-        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .markStale($0) })
-        guard case .committed = try await context.storage.commit(plan) else { return nil }
-        return first..<end
+        let end = unstored?.pages.start ?? .max
+        let open = Set(known).subtracting(refetched)
+        return now.filter { open.contains($0) && $0.upperBound <= end }
     }
 
-    /// Fetches pages with unusable items again, after the origin has answered for page one.
-    /// - Throws: `ListFailure` when a page cannot be fetched. The list then ends before it, until the next page is loaded.
+    /// Marks pages with damaged bytes as missing, so that they are fetched again (R7).
+    /// - Parameter known: the damaged positions before the work.
+    /// - Returns: the positions of the marked pages.
+    private func markDamaged(_ known: [Range<Int>]) async throws -> [Range<Int>] {
+        let ranges = stillOpen(known, in: current.damaged)
+        guard !ranges.isEmpty, let query, let list = try await context.storage.outline(of: query) else { return [] }
+        refetched.formUnion(ranges)
+        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .markStale($0) })
+        guard case .committed = try await context.storage.commit(plan) else { return [] }
+        return ranges
+    }
+
+    /// Fetches pages with unusable items again, after the origin has answered for page one. Pages with items that do not
+    /// decode are sound, and stay held meanwhile (R14).
+    /// - Throws: `ListFailure` when a damaged page cannot be fetched. The list then ends before it, until the next page
+    ///   is loaded.
     private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {
-        guard machine.isRunning(ticket), let range = try await markUnusable(before.unusable + before.undecodable)
-        else { return }
+        guard machine.isRunning(ticket) else { return }
+        let damaged = try await markDamaged(before.damaged)
+        let undecodable = stillOpen(before.undecodable, in: current.undecodable)
+        let ranges = damaged + undecodable
+        guard let first = ranges.map(\.lowerBound).min(), let end = ranges.map(\.upperBound).max() else { return }
+        refetched.formUnion(undecodable)
         var options = context.options.sync
-        options.work = .positions(range)
+        (options.work, options.again) = (.positions(first..<end), undecodable)
         let report = try await ListSync(
             storage: context.storage, source: source, key: key, options: options, clock: context.clock,
             jitter: context.jitter, logger: context.logger
@@ -208,7 +218,10 @@ extension ListController {
         try await renew()
         // Failures of earlier runs are no failure of a cancelled load.
         try Task.checkCancellation()
-        if let failure = report.headFailure ?? report.failures.first?.failure, report.outcome != .complete {
+        guard let failure = report.headFailure ?? report.failures.first?.failure else { return }
+        // The next refresh requests the pages again.
+        refetched.subtract(undecodable)
+        if !damaged.isEmpty, report.outcome != .complete {
             throw ListFailure(
                 .next, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause)
         }

@@ -21,16 +21,30 @@ extension SyncRun {
         return .drained
     }
 
-    /// Requests the held pages again whose failure is due, in a run for some positions (R54). Returns nil when no page is
-    /// requested.
-    func recheckFailures() async throws(StorageError) -> FetchQueue.Ending? {
-        guard case .positions(let range) = options.work, options.honorsLedger, !passes.hasRechecked, !belief.isUnproven,
-            options.maxPages == nil, let query
+    /// Requests the held pages again whose failure is due (R54), or whose items the caller cannot use (R7), in a run for
+    /// some positions. Returns nil when no page is requested.
+    func recheckHeld() async throws(StorageError) -> FetchQueue.Ending? {
+        guard case .positions(let range) = options.work, options.honorsLedger || !options.again.isEmpty,
+            !passes.hasRechecked, !belief.isUnproven, options.maxPages == nil, let query
         else { return nil }
         passes.hasRechecked = true
         defer { phase = .loading }
+        guard options.again.isEmpty else { return try await recheckUnusable(query) }
         let failed = try await failedPages(query, in: range)
         return failed.isEmpty ? nil : try await recheck(failed, query)
+    }
+
+    /// Requests the held pages again whose items the caller cannot use. If one has other items than stored, page one is
+    /// requested again, and no other page is verified.
+    private func recheckUnusable(_ query: QueryID) async throws(StorageError) -> FetchQueue.Ending {
+        guard access != .single, let list = try await storage.outline(of: query), !list.record.allowsDuplicates else {
+            return .drained
+        }
+        for page in list.heldPages where options.again.contains(where: { $0.overlaps(page.range) }) {
+            let ending = try await recheck(page, nil, query)
+            if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
+        }
+        return .drained
     }
 
     private func recheck(

@@ -30,7 +30,7 @@ extension SyncRun {
                 }
                 if let most = options.mostItems, list.coverage.headEnd > most { return ending }
                 if isDone(list) {
-                    guard let checked = try await recheckFailures() else { return try await partlyDone(list, ending) }
+                    guard let checked = try await recheckHeld() else { return try await partlyDone(list, ending) }
                     ending = checked
                     guard !pass.mustRestart, let now = try await storage.outline(of: query) else { break }
                     return try await partlyDone(now, ending)

@@ -54,7 +54,8 @@ final class SyncRun {
         leases = RunLeases(
             owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)), now: start.at)
         // A sweep verifies page one, too, so the request has no validator.
-        belief.drift.asksUnconditionally = options.work == .sweep
+        belief.drift.asksUnconditionally =
+            options.work == .sweep || !options.again.isEmpty && options.work.refreshesHead
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: self.options.concurrency, transportFailures: options.transportFailuresUntilOffline,
