@@ -86,7 +86,7 @@ struct ChainPlace {
             return self.end(end, &pass, &belief)
         }
         // The list keeps its end until the check of the end is over.
-        if !isChecking || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.end(list))) }
+        if !isChecking || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.endOfChain(list))) }
         if phase.isChainSweep {
             edits.append(
                 .setSweep(
@@ -226,5 +226,13 @@ extension CursorMerge {
         guard case .changed(let rearrangement) = step else { return list.record.end }
         guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }
         return max(end, tail.range.lowerBound) + tail.distance
+    }
+
+    /// Returns the end of a chain after this answer, which names a next page. Returns nil when the end was not known
+    /// before, or the answer has items behind it (R24).
+    func endOfChain(_ list: ListOutline) -> Int? {
+        guard let end = end(list) else { return nil }
+        guard case .changed(let rearrangement) = step, let known = list.record.end else { return end }
+        return rearrangement.kept()?.last.map { $0.range.lowerBound > known } ?? false ? nil : end
     }
 }

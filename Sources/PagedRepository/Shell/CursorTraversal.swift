@@ -35,12 +35,13 @@ extension SyncRun {
         queue.add([.cursor(next, offset: page.content.count)])
     }
 
-    /// Returns the end of the list after its page one has changed. Returns nil when it is not known. A refresh requests no
-    /// other page, so it cannot show that the list still ends before its exact total (R24).
+    /// Returns the end of the list after its page one has changed, and names a next page. Returns nil when it is not
+    /// known. A refresh requests no other page. So it cannot show that the list still ends with page one, or before its
+    /// exact total (R24).
     private func keptEnd(_ walk: CursorMerge, _ page: FetchedPage, _ list: ListOutline) -> Int? {
-        let end = walk.end(list)
-        guard options.work == .refresh, let end, let total = page.total.exactCount, end < total else { return end }
-        return nil
+        guard let end = walk.endOfChain(list) else { return nil }
+        guard options.work == .refresh else { return end }
+        return end <= page.content.count || end < page.total.exactCount ?? 0 ? nil : end
     }
 
     /// Reports a change that a refresh alone cannot locate (R22).

@@ -165,9 +165,9 @@ extension SyncRun {
         }
         var end = end(of: page)
         if end == nil {
-            if list.record.end == page.content.count, page.content.count > 0, page.next != nil || page.hasMore == true {
+            if list.record.end == page.content.count, page.next != nil || page.hasMore == true {
                 // The list used to end with page one and now continues. The page is stored again for its cursor.
-                edits.append(.splice(0..<page.content.count, write(page)))
+                edits.append(all.isEmpty ? .insertPage(write(page)) : .splice(all, write(page)))
             } else {
                 end = list.record.end
                 if page.total.exactCount == nil || list.record.total.exactCount == nil,

@@ -174,8 +174,8 @@ extension ListController {
         waiters.answer(ticket, .success(.superseded))
     }
 
-    /// Returns those of the unusable positions that an earlier load has not fetched again (R7). Each is fetched again only
-    /// once, because an origin may always send such bytes.
+    /// Returns those of the unusable positions that an earlier load has not fetched again (R7). Each is fetched again
+    /// only once, because an origin may always send such bytes.
     /// - Parameters:
     ///   - known: the unusable positions before the work. Items that the work has just fetched are not fetched again.
     ///   - now: the unusable positions now.
@@ -198,8 +198,8 @@ extension ListController {
         return ranges
     }
 
-    /// Fetches pages with unusable items again, after the origin has answered for page one. Pages with items that do not
-    /// decode are sound, and stay held meanwhile (R14).
+    /// Fetches pages with unusable items again, after the origin has answered for page one. Pages with items that do
+    /// not decode are sound, and stay held meanwhile (R14).
     /// - Throws: `ListFailure` when a damaged page cannot be fetched. The list then ends before it, until the next page
     ///   is loaded.
     private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {

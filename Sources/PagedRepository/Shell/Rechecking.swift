@@ -21,8 +21,8 @@ extension SyncRun {
         return .drained
     }
 
-    /// Requests the held pages again whose failure is due (R54), or whose items the caller cannot use (R7), in a run for
-    /// some positions. Returns nil when no page is requested.
+    /// Requests the held pages again whose failure is due (R54), or whose items the caller cannot use (R7), in a run
+    /// for some positions. Returns nil when no page is requested.
     func recheckHeld() async throws(StorageError) -> FetchQueue.Ending? {
         guard case .positions(let range) = options.work, options.honorsLedger || !options.again.isEmpty,
             !passes.hasRechecked, !belief.isUnproven, options.maxPages == nil, let query
