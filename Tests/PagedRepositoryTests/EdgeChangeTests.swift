@@ -125,4 +125,24 @@ struct EdgeChangeTests {
         let held = Set(list.current.items.map(\.id))
         #expect(held.isSuperset(of: Row.list(0..<400).map(\.id)) && held.count == list.current.items.count)
     }
+
+    @Test(
+        "A list whose loss two answers have shown is whole, and no later refresh doubts it again (R20)",
+        arguments: [(0, true), (0, false), (5, true)])
+    func confirmedLoss(left: Int, total: Bool) async throws {
+        let origin = ChangingOrigin(40, total: total)
+        let list = list(origin, .stored)
+        try await list.loadAll()
+        origin.rows = Row.list(100..<100 + left)
+        _ = try? await list.refresh()
+        bench.clock.advance(by: .seconds(60))
+        try await list.refresh()
+        let before = origin.requests
+        for _ in 0..<4 {
+            try await list.refresh()
+            #expect(list.current.items.map(\.number) == Array(100..<100 + left) && !list.current.hasMore)
+        }
+        #expect(list.current.segments.allSatisfy(\.isHeld))
+        #expect(origin.requests == before + 4)
+    }
 }

@@ -190,8 +190,12 @@ extension SyncRun {
             warn("the origin repeats item ids within a page; repeated items are kept")
             edits.insert(.setAllowsDuplicates(true), at: 0)
         }
+        let end = end(of: page)
+        // Two answers have shown that page one is the whole list. With older items behind it, each later answer would be
+        // doubted again (R20).
+        if end != nil, belief.drift.isShrinkConfirmed { edits.append(.dropOlderGenerations) }
         return try await commitHead(
-            edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
+            edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end)], page, list)
     }
 
     /// Begins a new generation with page one. Its items are not known any more (R19), or cannot be compared (R25). The
