@@ -191,6 +191,26 @@ struct EdgeEndTests {
         #expect(list.current.total == .estimate(100))
     }
 
+    @Test(
+        "A list that its origin cuts off below an exact total has more, and every load behind the cut fails (R24, R35)",
+        arguments: [true, false])
+    func cutOff(all: Bool) async throws {
+        let source = ItemSource<Row>.pages(size: 10) { number, size in
+            part((min(number, 3) - 1) * size, size, total: 65)
+        }
+        let list = bench.list(source) { $0 = PagedListOptions() }
+        try await list.load()
+        for _ in 0..<2 {
+            let failure = await #expect(throws: ListFailure.self) {
+                if all { try await list.loadAll() }
+                for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+            }
+            #expect(failure?.kind == .next && list.current.failure == failure)
+            #expect(list.current.hasMore && list.current.end == 65 && list.current.total == .exact(65))
+            #expect(Array(list.current.items) == Array(rows.prefix(30)))
+        }
+    }
+
     @Test("A page without items that the total counts hides no other page from scrolling")
     func hole() async throws {
         let list = bench.list(

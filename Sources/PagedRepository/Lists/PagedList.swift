@@ -61,7 +61,7 @@ public final class PagedList<Value: Sendable>: Sendable {
 
     /// Fetches page one and all missing pages, up to `PagedListOptions.itemLimit` items.
     /// - Throws: the same errors as `load`. Throws `ListFailure` also when the load stops before the end of the list,
-    ///   the item limit, `SyncOptions.maxPages` or the origin's result window.
+    ///   the item limit or `SyncOptions.maxPages`.
     @discardableResult
     public func loadAll() async throws -> LoadOutcome { try await controller.all() }
 

@@ -72,7 +72,10 @@ extension ListController {
             guard let entry, let failure = entry.failure else {
                 guard report.state != nil else { return .success(.superseded) }
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
-                let why = "the origin's answers contradict each other; no further items were received"
+                let why =
+                    report.state?.isAtResultWindow == true
+                    ? "the origin counts more items than it returns"
+                    : "the origin's answers contradict each other; no further items were received"
                 return .failure(
                     ListFailure(
                         .next, FetchFailure(.unconfirmed, report.warnings.last ?? why, isRetryable: true)))
@@ -100,7 +103,7 @@ extension ListController {
         guard work == .all, current.hasMore, current.isStored, !current.isAtItemLimit, !Task.isCancelled else {
             return false
         }
-        return report.outcome != .limited
+        return report.limit != .pages
     }
 
     /// Returns what the work has added to the shown list. Returns nil when it has added nothing.

@@ -177,7 +177,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.validatedAt = record.validatedAt
         // A total below the number of held items is wrong, whatever the origin says.
         snapshot.total = record.total.believed(reached: max(list.heldEnd, snapshot.itemsEnd)).raised(to: list.heldEnd)
-        snapshot.end = record.end ?? snapshot.total.exactCount
+        // A result window cuts the list off, and is not its end (R24).
+        snapshot.end = (record.isCutOff ? nil : record.end) ?? snapshot.total.exactCount
         snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         if snapshot.isVoid {
             (snapshot.end, snapshot.hasMore) = (nil, true)
