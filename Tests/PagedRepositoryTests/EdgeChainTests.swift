@@ -4,6 +4,23 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
+/// A codec for which rows with certain numbers do not decode.
+struct PickyCodec: ItemCodec {
+    struct Refused: Error {}
+    let refused: Set<Int>
+    private let json = JSONItemCodec<Row>()
+
+    init(_ refused: Set<Int>) { self.refused = refused }
+
+    var name: String { json.name }
+    func encode(_ value: Row) throws -> [UInt8] { try json.encode(value) }
+    func decode(_ bytes: ArraySlice<UInt8>) throws -> Row {
+        let row = try json.decode(bytes)
+        if refused.contains(row.number) { throw Refused() }
+        return row
+    }
+}
+
 @Suite("At the edge of an application: chains that end and go on", .timeLimit(.minutes(20)))
 struct EdgeChainTests {
     private let bench = BadInputBench()
@@ -49,5 +66,52 @@ struct EdgeChainTests {
         hasGrown.withLock { $0 = true }
         try await list.refresh()
         #expect(list.current.items.map(\.number) == Array(0..<20) && !list.current.hasMore)
+    }
+
+    // MARK: Items that do not decode
+
+    @Test(
+        "Items that do not decode hide no other item of a chain, whichever loads follow (R7, R14)",
+        arguments: [24, 60], [false, true])
+    func undecodableInChain(count: Int, beginsWithRefresh: Bool) async throws {
+        let refused: Set = [2, 7, 9, 40]
+        let source = ItemSource<Row>.cursors(codec: PickyCodec(refused)) { (cursor: Int?, _) in
+            let start = cursor ?? 0
+            let end = min(start + 24, count)
+            return CursorPage(items: Row.list(start..<end), next: end < count ? end : nil)
+        }
+        let list = ListRepository(storage: bench.storage, source: source, clock: bench.clock).list(bench.key)
+        try await list.load()
+        if beginsWithRefresh { try await list.refresh() }
+        for call in 0..<4 {
+            if call % 2 == 0 { try await list.loadAll() } else { try await list.refresh() }
+            #expect(list.current.items.map(\.number) == (0..<count).filter { !refused.contains($0) })
+            #expect(!list.current.hasMore && list.current.gaps.isEmpty && list.current.failure == nil)
+        }
+    }
+
+    @Test("A walk by the last item goes on behind an item that does not decode, in a later process, too (R7, R22)")
+    func undecodableLast() async throws {
+        let refused: Set = [23, 47]
+        let rows = Row.list(0..<60)
+        func list() -> PagedList<Row> {
+            let source = ItemSource<Row>.afterLast(pageSize: 24, codec: PickyCodec(refused)) { last, size in
+                let start = (last?.number ?? -1) + 1
+                return ItemPage(
+                    items: Array(rows.dropFirst(start).prefix(size)), total: Int?.none,
+                    hasMore: start + size < rows.count)
+            }
+            return ListRepository(storage: bench.storage, source: source, clock: bench.clock).list(bench.key)
+        }
+        let first = list()
+        try await first.load()
+        #expect(try await first.loadNext() == .loaded(23))
+        let second = list()
+        #expect(try await second.loadNext() == .loaded(12))
+        for process in [first, second, list()] {
+            try await process.loadAll()
+            #expect(process.current.items.map(\.number) == (0..<60).filter { !refused.contains($0) })
+            #expect(!process.current.hasMore && process.current.failure == nil)
+        }
     }
 }

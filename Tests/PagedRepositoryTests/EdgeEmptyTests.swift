@@ -150,43 +150,6 @@ struct EdgeEmptyTests {
         #expect(reports == [[27..<28]])
     }
 
-    /// A codec for which rows with certain numbers do not decode.
-    private struct PickyCodec: ItemCodec {
-        struct Refused: Error {}
-        let refused: Set<Int>
-        private let json = JSONItemCodec<Row>()
-
-        init(_ refused: Set<Int>) { self.refused = refused }
-
-        var name: String { json.name }
-        func encode(_ value: Row) throws -> [UInt8] { try json.encode(value) }
-        func decode(_ bytes: ArraySlice<UInt8>) throws -> Row {
-            let row = try json.decode(bytes)
-            if refused.contains(row.number) { throw Refused() }
-            return row
-        }
-    }
-
-    @Test(
-        "Items that do not decode hide no other item of a chain, whichever loads follow (R7, R14)",
-        arguments: [24, 60], [false, true])
-    func undecodableInChain(count: Int, beginsWithRefresh: Bool) async throws {
-        let refused: Set = [2, 7, 9, 40]
-        let source = ItemSource<Row>.cursors(codec: PickyCodec(refused)) { (cursor: Int?, _) in
-            let start = cursor ?? 0
-            let end = min(start + 24, count)
-            return CursorPage(items: Row.list(start..<end), next: end < count ? end : nil)
-        }
-        let list = ListRepository(storage: bench.storage, source: source, clock: bench.clock).list(bench.key)
-        try await list.load()
-        if beginsWithRefresh { try await list.refresh() }
-        for call in 0..<4 {
-            if call % 2 == 0 { try await list.loadAll() } else { try await list.refresh() }
-            #expect(list.current.items.map(\.number) == (0..<count).filter { !refused.contains($0) })
-            #expect(!list.current.hasMore && list.current.gaps.isEmpty && list.current.failure == nil)
-        }
-    }
-
     @Test("A page with an item that does not decode stays shown while it cannot be fetched again (R14)")
     func refetchFails() async throws {
         let origin = StagedOrigin()

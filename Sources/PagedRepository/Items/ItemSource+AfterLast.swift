@@ -9,7 +9,8 @@ import Foundation
 extension ItemSource {
     /// A source whose origin returns the items that follow a given last item (keyset paging).
     ///
-    /// The last item of a page is stored with the page as its cursor, so a later process continues from there (R31).
+    /// The last item of a page is stored with the page as its cursor, so a later process continues from there (R31). If
+    /// that item does not decode there, the process reads the list again from page one, and the items stay (R22).
     ///
     /// The list ends with an empty page. It also ends with a page of fewer items than requested that states neither
     /// `total` nor `hasMore`. Page one ends it when it holds as many items as its total. Some origins return fewer
@@ -70,24 +71,33 @@ extension ItemSource where Value: Codable {
 /// 64, because a codec may write any bytes. The name prevents misreading a cursor of another codec (R7).
 private struct LastItemCursor<Value: Sendable>: Sendable {
     let codec: any ItemCodec<Value>
+    /// Last items whose bytes do not decode, by their cursor. A later process does not have them, and walks again from
+    /// page one (R22).
+    private let undecodable = BoundedCache<String, Value>(budget: 1_024)
+
+    init(codec: any ItemCodec<Value>) { self.codec = codec }
 
     func encode(_ last: Value) throws(FetchFailure) -> PageCursor {
+        let bytes: [UInt8]
         do {
-            return PageCursor("\(codec.name):\(Data(try codec.encode(last)).base64EncodedString())")
+            bytes = try codec.encode(last)
         } catch {
             throw FetchFailure(
                 .undecodable, "the last item of the page cannot be encoded as \(codec.name)", isRetryable: false)
         }
+        let text = "\(codec.name):\(Data(bytes).base64EncodedString())"
+        if (try? codec.decode(bytes[...])) == nil { undecodable.keep(last, text, cost: 1) }
+        return PageCursor(text)
     }
 
     /// - Throws: `FetchFailure`, after which the engine walks again from page one (R22).
     func decode(_ cursor: PageCursor) throws(FetchFailure) -> Value {
         let prefix = "\(codec.name):"
-        if cursor.text.hasPrefix(prefix), let bytes = Data(base64Encoded: String(cursor.text.dropFirst(prefix.count))),
-            let last = try? codec.decode(Array(bytes)[...])
-        {
-            return last
-        }
-        throw FetchFailure(.rejected, "the stored cursor belongs to another source", isRetryable: false)
+        guard cursor.text.hasPrefix(prefix),
+            let bytes = Data(base64Encoded: String(cursor.text.dropFirst(prefix.count)))
+        else { throw FetchFailure(.rejected, "the stored cursor belongs to another source", isRetryable: false) }
+        if let last = try? codec.decode(Array(bytes)[...]) { return last }
+        if let last = undecodable.element(cursor.text) { return last }
+        throw FetchFailure(.rejected, "the last item of the page before does not decode", isRetryable: false)
     }
 }
