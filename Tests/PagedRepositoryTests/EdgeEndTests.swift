@@ -198,7 +198,8 @@ struct EdgeEndTests {
         let source = ItemSource<Row>.pages(size: 10) { number, size in
             part((min(number, 3) - 1) * size, size, total: 65)
         }
-        let list = bench.list(source) { $0 = PagedListOptions() }
+        let repository = bench.repository(source) { $0 = PagedListOptions() }
+        let list = repository.list(bench.key)
         try await list.load()
         for _ in 0..<2 {
             let failure = await #expect(throws: ListFailure.self) {
@@ -209,6 +210,8 @@ struct EdgeEndTests {
             #expect(list.current.hasMore && list.current.end == 65 && list.current.total == .exact(65))
             #expect(Array(list.current.items) == Array(rows.prefix(30)))
         }
+        let window = try await repository.page(bench.key, offset: 25, limit: 10)
+        #expect(window.items.map(\.number) == Array(25..<30) && window.missing == [30..<35])
     }
 
     @Test("A page without items that the total counts hides no other page from scrolling")

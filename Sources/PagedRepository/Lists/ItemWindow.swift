@@ -79,7 +79,7 @@ extension SnapshotBuilder {
             for index in page.unusable { result.unusable.append(position: part.offset + index) }
             for index in page.undecodable { result.undecodable.append(position: part.offset + index) }
         }
-        let end = record.end ?? record.total.exactCount
+        let end = record.shownEnd ?? record.total.exactCount
         let real = range.clamped(to: 0..<max(range.lowerBound, end ?? .max))
         result.missing = Coverage(held).gaps(in: real)
         result.total = record.total

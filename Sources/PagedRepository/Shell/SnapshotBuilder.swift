@@ -177,8 +177,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.validatedAt = record.validatedAt
         // A total below the number of held items is wrong, whatever the origin says.
         snapshot.total = record.total.believed(reached: max(list.heldEnd, snapshot.itemsEnd)).raised(to: list.heldEnd)
-        // A result window cuts the list off, and is not its end (R24).
-        snapshot.end = (record.isCutOff ? nil : record.end) ?? snapshot.total.exactCount
+        snapshot.end = record.shownEnd ?? snapshot.total.exactCount
         snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         if snapshot.isVoid {
             (snapshot.end, snapshot.hasMore) = (nil, true)
@@ -193,6 +192,12 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.version = record.version
         return snapshot
     }
+}
+
+extension QueryRecord {
+    /// The end of the list. A result window cuts a list off, and is not its end (R24). Returns nil when the end is not
+    /// known.
+    var shownEnd: Int? { end.flatMap { isCutOff && $0 >= resultWindow ?? .max ? nil : $0 } }
 }
 
 extension Array {
