@@ -59,6 +59,17 @@ struct ChainPlaceTests {
         #expect(walk.pass.walk.hasChanged && walk.belief.drift.asksUnconditionally)
     }
 
+    @Test("After an answer with a next page and items behind the known end, the end is unknown (R24)")
+    func behindEnd() {
+        var walk = Walk()
+        walk.list = held([0..<20], end: 20, cursors: true)
+        guard case .store(let page) = walk.receive(answer(20..<30, next: "c30")) else {
+            Issue.record("the page was not stored")
+            return
+        }
+        #expect(page.edits.contains(.setEnd(nil)))
+    }
+
     @Test("A walk from page one ends with a page without a cursor (R24)")
     func end() {
         var walk = Walk()
