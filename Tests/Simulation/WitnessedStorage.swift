@@ -69,13 +69,16 @@ final class WitnessedStorage: RelayedStorage {
             readable.formUnion(payloads)
             if part.isHeld && part.offset == items.count { items += payloads }
         }
-        // A snapshot shows no total below the number of held items, and no end before items that the origin counts.
+        // A snapshot shows no total below the number of held items, and no end before items that the origin counts. A
+        // result window is no end.
         let held = list.coverage.segments.last?.upperBound ?? 0
         let total = list.record.total.count.map { $0 < held } ?? false ? ListTotal.estimate(held) : list.record.total
         let isVoid = list.record.validatedAt != nil && held == 0 && total.count ?? 0 > 0 && list.gaps.isEmpty
+        let cut = list.record.isCutOff ? list.record.resultWindow ?? .max : .max
+        let end = list.record.end.flatMap { $0 < cut ? $0 : nil } ?? total.exactCount
         let sight = Sight(
-            version: list.record.version, items: items, total: total,
-            end: isVoid ? nil : list.record.end ?? total.exactCount, isLoaded: list.record.validatedAt != nil)
+            version: list.record.version, items: items, total: total, end: isVoid ? nil : end,
+            isLoaded: list.record.validatedAt != nil)
         return (sight, readable)
     }
 
