@@ -99,7 +99,8 @@ struct FirstContactTests {
                 storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
             ).run()
             #expect(report.outcome == .complete, "\(report.warnings)")
-            #expect(report.list?.coverage.count == count)
+            let query = try #require(try await storage.query(key))
+            #expect(try await storage.outline(of: query.id)?.coverage.count == count)
             if run == 1 { #expect(origin.requests.count - before <= 4) }
         }
     }

@@ -31,7 +31,8 @@ struct EdgeChainTests {
     func endedChainGrows(held: Int, hasIDs: Bool) async throws {
         let size = held == 5 ? 5 : 20
         let all = Mutex(Row.list(0..<held))
-        let id: (@Sendable (Row) -> String)? = hasIDs ? { $0.id } : nil
+        let named: @Sendable (Row) -> String = { $0.id }
+        let id = hasIDs ? named : nil
         let source = ItemSource<Row>.cursors(id: id) { (cursor: Int?, _) in
             let rows = all.withLock { $0 }
             let start = cursor ?? 0

@@ -142,7 +142,7 @@ struct EdgeChangeTests {
             try await list.refresh()
             #expect(list.current.items.map(\.number) == Array(100..<100 + left) && !list.current.hasMore)
         }
-        #expect(list.current.segments.allSatisfy(\.isHeld))
+        #expect(list.current.segments.allSatisfy { $0.isHeld })
         #expect(origin.requests == before + 4)
     }
 }

@@ -6,6 +6,8 @@ struct SweepGrid: Equatable {
     var access: PagingAccess
     /// The number of items of a full page.
     var pageSize: Int
+    /// Whether `pageSize` is certain, so that an answer with fewer items counts as short.
+    var isSizeSure = true
 
     /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
     private var overlap: Int { if case .offsets = access, pageSize > 1 { 1 } else { 0 } }

@@ -54,7 +54,8 @@ struct SweepPlace {
     /// or items are held behind it (R53). Returns nil if only later answers can show it.
     func isShort(_ page: FetchedPage) -> Bool? {
         let (start, after) = (question.lowerBound, question.lowerBound + page.content.count)
-        guard page.content.count < question.count, page.hasMore != false, list.record.resultWindow ?? .max > after
+        guard grid.isSizeSure, page.content.count < question.count, page.hasMore != false,
+            list.record.resultWindow ?? .max > after
         else {
             return false
         }
@@ -122,7 +123,8 @@ struct SweepPlace {
 
     /// Whether only the length of an answer can show that the list ends behind it, and the answer is short.
     private func isShortAtEnd(_ page: FetchedPage, _ requested: Range<Int>) -> Bool {
-        page.total.exactCount == nil && page.hasMore == nil && page.content.count < requested.count
+        grid.isSizeSure && page.total.exactCount == nil && page.hasMore == nil
+            && page.content.count < requested.count
     }
 
     /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has

@@ -48,7 +48,10 @@ extension SyncRun {
     }
 
     /// The positions at which pages are requested.
-    private var grid: SweepGrid { SweepGrid(access: source.access, pageSize: belief.sizes.size) }
+    private var grid: SweepGrid {
+        SweepGrid(
+            access: source.access, pageSize: belief.sizes.size, isSizeSure: belief.sizes.full(source.access) != nil)
+    }
 
     /// The request that verifies the next positions.
     var nextSweepRequest: Range<Int> { grid.question(phase.sweep.position) }

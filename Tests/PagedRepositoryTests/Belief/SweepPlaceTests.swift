@@ -123,6 +123,10 @@ struct SweepPlaceTests {
         #expect(place.isShort(answer(20..<25)) == nil, "later answers decide")
         let longer = SweepPlace(list: held([0..<40]), position: 20, grid: grid)
         #expect(longer.isShort(answer(20..<25)) == true)
+        // The stored page one may be several joined pages.
+        let unsure = SweepGrid(access: .offsets, pageSize: 30, isSizeSure: false)
+        let joined = SweepPlace(list: held([0..<40]), position: 0, grid: unsure)
+        #expect(joined.isShort(answer(0..<10, total: .exact(40))) == false)
     }
 
     @Test("A total that changes during the sweep, or is below page one, shows a change or a fault (R20)")
