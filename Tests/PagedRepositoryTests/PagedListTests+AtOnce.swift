@@ -91,7 +91,7 @@ extension PagedListTests {
         await #expect(throws: CancellationError.self) { try await refresh.value }
         let next = Task { try await list.loadNext() }
         for _ in 0..<200 { await Task.yield() }
-        origin.fail(FetchFailure.status(503))
+        origin.failPageOne(FetchFailure.status(503))
         origin.release()
         #expect(try await next.value == .loaded(10))
     }

@@ -19,6 +19,7 @@ final class StagedOrigin: PageSource {
         var isHolding = false
         var held: [Int: CheckedContinuation<Void, any Error>] = [:]
         var failures: [FetchFailure?] = []
+        var headFailure: FetchFailure?
         var ignoresCancellation = false
     }
 
@@ -59,6 +60,9 @@ final class StagedOrigin: PageSource {
     /// Sets the results of the next requests, in order. `nil` means an answer.
     func fail(_ failures: FetchFailure?...) { state.withLock { $0.failures += failures } }
 
+    /// Makes each later request of page one fail.
+    func failPageOne(_ failure: FetchFailure) { state.withLock { $0.headFailure = failure } }
+
     /// Makes the origin answer even after the caller was cancelled.
     func ignoreCancellation() { state.withLock { $0.ignoresCancellation = true } }
 
@@ -72,6 +76,7 @@ final class StagedOrigin: PageSource {
         }
         if isHeld { try await wait(number, ignores) }
         return try state.withLock { state in
+            if let failure = state.headFailure, request.target == .first { throw failure }
             if !state.failures.isEmpty, let failure = state.failures.removeFirst() { throw failure }
             return try answer(request, state)
         }
