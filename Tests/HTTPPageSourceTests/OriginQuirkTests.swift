@@ -194,17 +194,14 @@ struct OriginQuirkTests {
     }
 
     @Test(
-        "A next link that only counts on ends with an answer without items (R24)",
-        arguments: [(3, "offset"), (95, "offset"), (95, "page"), (3, "cursor")])
+        "A next link that only counts on ends with an answer without items behind an exact total (R24)",
+        arguments: [(3, "offset"), (95, "offset"), (3, "cursor")])
     func endlessCount(count: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
-            let here = url.number(parameter) ?? (parameter == "page" ? 1 : 0)
-            let start = parameter == "page" ? (here - 1) * 20 : here
-            let next = parameter == "page" ? here + 1 : here + 20
+            let start = url.number(parameter) ?? 0
             // A total that equals the length of page one may count the page. An answer without items shows that it does not.
-            let total = parameter == "cursor" ? #""total":\#(count),"# : ""
             return .json(
-                #"{\#(total)"items":[\#(objects(min(start, count)..<min(start + 20, count)))],"next":"/api?limit=20&\#(parameter)=\#(next)"}"#
+                #"{"total":\#(count),"items":[\#(objects(min(start, count)..<min(start + 20, count)))],"next":"/api?limit=20&\#(parameter)=\#(start + 20)"}"#
             )
         }
         let source = try scripted("http://h/api?limit=20", origin)
@@ -216,9 +213,9 @@ struct OriginQuirkTests {
         #expect(origin.requests.count <= count / 20 + 8)
     }
 
-    @Test("A next link that counts on is followed while a total counts more, or the answer says that more items follow")
+    @Test("A next link that counts on is followed behind an answer without items, unless a total counts no item there")
     func countedOn() async throws {
-        for more in [#""total":45"#, #""has_more":true"#] {
+        for more in [#""total":45"#, #""has_more":true"#, #""kind":"list""#] {
             // The origin leaves out the items of its second page.
             let origin = ScriptedOrigin { url, _ in
                 let start = url.number("offset") ?? 0, end = min(start + 20, 45)

@@ -52,6 +52,7 @@ struct FullDiskEvictionTests {
             #expect(StoreFile.size(other.store) == 4_096)
             try Data(repeating: 7, count: 1 << 20).write(to: URL(fileURLWithPath: other.store))
             try copy.image().write(over: other.store, because: full)
+            #expect(try Connection(path: other.store).pragma("freelist_count") == 0)
         }
         let store = try await SQLitePageStore.openForTest(at: other.store, mode: .mustExist)
         #expect(try await store.verify().isSound)

@@ -248,7 +248,9 @@ struct FirstLoadRowTests {
         #expect(list.coverage.segments == [0..<2_000])
         #expect(list.pages.count > 80, "the overlap of one item is removed from each page (R21)")
         #expect(list.inferredSeams == 0)
-        #expect(try await written("page", in: bench.store) == list.pages.count)
+        // Answers that arrive in another order can extend a page that was stored before.
+        let rows = try await written("page", in: bench.store)
+        #expect((list.pages.count..<list.pages.count + 4 * concurrency - 3).contains(rows))
         #expect(try await written("journal", in: bench.store) == list.contentVersion.counter - 1)
     }
 

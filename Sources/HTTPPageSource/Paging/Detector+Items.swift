@@ -74,7 +74,10 @@ extension Detector {
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             let place = best.member.pointer
             // An empty list beside objects with an unusual name is as plausible as they are.
-            let isOpen = best.rank / 4 == 3 && best.rank % 4 < 2 && !showsItems(best.count)
+            // A full page of them is not: the probes show whether more follow.
+            let isOpen =
+                best.rank / 4 == 3 && best.rank % 4 < 2 && !OpenEnd.usualSizes.contains(best.count)
+                && !showsItems(best.count)
             let empty = isOpen ? empties.first { $0.tokens.dropLast() == place.tokens.dropLast() } : nil
             let equal = other?.rank == best.rank ? other?.pointer : side ?? empty
             return ItemsPlace(pointer: place, rival: equal ?? other?.pointer, isTied: equal != nil)

@@ -91,9 +91,9 @@ extension PageReader {
         }
     }
 
-    /// Whether the next link differs from the URL of the answer only in a larger position or page number. Behind an
-    /// answer without items, such a link shows no further items: some origins always have one. It counts if the answer
-    /// says that more items follow, and while an exact total counts the position.
+    /// Whether the next link differs from the URL of the answer only in a larger offset, and an exact total counts no
+    /// item there. Behind an answer without items, such a link shows no further items: some origins always have one.
+    /// Without a total it counts, because an origin can leave out all items of a page in the middle (R53).
     private func isMereCount(_ text: String) -> Bool {
         guard saysMore != true, let next = OriginURL(text) else { return false }
         let here = answer.url
@@ -103,9 +103,7 @@ extension PageReader {
             next.parameters.count == here.parameters.count,
             let new = Int(changed[0].plainValue), let old = here.value(of: name).flatMap({ Int($0) }), new > old
         else { return false }
-        guard let total = PageReader.total(of: answer, description).total.exactCount else {
-            return (ParameterNames.offset + ParameterNames.page).contains(name)
-        }
+        guard let total = PageReader.total(of: answer, description).total.exactCount else { return false }
         return ParameterNames.offset.contains(name) && old >= total
     }
 
