@@ -1,0 +1,172 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// What a probe of an offset or of a page number proves.
+extension HTTPSource {
+    /// Requests the offset of page one's last item. An answer that begins with two or more items of page one has one of
+    /// three reasons: the origin counts from 1, the list has grown meanwhile, or page one lacks items. An answer with
+    /// most items of page one may also show that the origin ignores the parameter. A later offset must then have other
+    /// items.
+    func judgeOffset(
+        _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        let count = contact.content.count
+        var url = contact.answer.url
+        url.set(name, String((count > 1 ? count - 1 : count) + first))
+        var overlap = 0
+        var second: Answer?
+        let verdict = try await compare(url, &draft, contact, answer: &second) { one, two in
+            overlap = ProbeFinding.overlap(one, two)
+            return ProbeFinding.offset(one, two)
+        }
+        if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, draft, contact) {
+            draft.hasTriedMultiple = true
+            url.set(name, String(count + first))
+            let aligned = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
+            if case .proved = aligned { draft.description.acceptMultiples(of: count) }
+            return aligned
+        }
+        if case .failed(ProbeFinding.lastItem.detail) = verdict {
+            if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
+                return .proved(first: nil)
+            }
+            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has
+            // some.
+            guard left(contact) > 0 else { return verdict }
+            url.set(name, String(2 * count - 1 + first))
+            let later = try await compare(url, &draft, contact) { one, two in
+                two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
+            }
+            guard case .failed(let detail) = later, isBehindEnd(detail) else { return later }
+            // Only a position does both: the last item alone, and nothing a page later. The list ends with page one. A
+            // total that both answers state counts the list.
+            if draft.probedTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
+            return .proved(first: nil)
+        }
+        if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
+        guard case .proved = verdict, overlap > 1 else { return verdict }
+        if !draft.sawOthers {
+            guard left(contact) > 0 else { return .failed("not confirmed: no request is left") }
+            guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
+                return .failed(ProbeFinding.sameAgain)
+            }
+        }
+        return first == 0 ? try await judgeFirst(name, &draft, contact) : verdict
+    }
+
+    /// Finds the position of the first item. Position 1 returns page one only where positions count from 1. A second
+    /// request for page one then shows whether the list has changed meanwhile, so that the answer proves nothing.
+    private func judgeFirst(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+        -> ProbeVerdict
+    {
+        // The request for page one only repeats an earlier one.
+        _ = takesRepeat()
+        var url = contact.answer.url
+        url.set(name, "1")
+        var first = 0
+        for again in [url, contact.answer.url] {
+            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+            switch try await compare(again, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+            case .failed(ProbeFinding.pageOne.detail):
+                if again == url { first = 1 }
+            case .interrupted(let detail): return .interrupted(detail)
+            case .failed, .proved:
+                if again == url { continue }
+                // A list that changes with every request mostly counts from 0.
+                let isBusy = draft.renewals > 0 && !ParameterNames.countedFromOne.contains(name)
+                return isBusy ? .proved(first: 0) : .failed(ProbeFinding.changed)
+            }
+        }
+        return .proved(first: first)
+    }
+
+    /// Whether the origin may have refused an offset because it is no multiple of the page size. The answer, the URL or
+    /// the caller names the parameter, or it is the first one that was refused although the total counts more items.
+    private func mayNeedMultiples(
+        _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
+    ) -> Bool {
+        let isNamed =
+            configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
+            || draft.evidence.next?.value(of: name) != nil
+            || configuration.paging == .offset
+            || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
+            || !draft.hasTriedMultiple && draft.evidence.exactTotal ?? 0 > contact.content.count
+        return isNamed && contact.content.count > 1 && left(contact) > 0
+            && ["answered 400", "answered 422"].contains(detail)
+    }
+
+    /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
+    /// enough, because some origins return other items at every call. The number of page one must return page one.
+    func judgePages(
+        _ name: String, _ said: Int?, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> ProbeVerdict {
+        var answer: Answer?
+        func look(_ number: Int, _ draft: inout DetectionDraft) async throws -> ProbeVerdict {
+            var url = contact.answer.url
+            url.set(name, String(number))
+            return try await compare(url, &draft, contact, answer: &answer) { ProbeFinding.following($0, $1) }
+        }
+        if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
+            let first = said == 0 ? 0 : 1
+            switch try await look(first + 1, &draft) {
+            case .proved where endsWithSecond(draft, contact) && left(contact) > 0:
+                // An origin may return its last page for every later number. The number of page one returns page one.
+                switch try await look(first, &draft) {
+                case .failed(ProbeFinding.pageOne.detail): return .proved(first: first)
+                case .failed, .proved: return .failed("\(first) did not return page one")
+                case .interrupted(let detail): return .interrupted(detail)
+                }
+            case .proved:
+                return try await isSettled(answer, name, first + 2, &draft, contact)
+                    ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
+            case .failed(let detail):
+                return isBehindEnd(detail) && isOwnPage(name, first, draft, contact)
+                    ? .proved(first: first) : .failed(detail)
+            case .interrupted(let detail): return .interrupted(detail)
+            }
+        }
+        switch try await look(2, &draft) {
+        case .proved:
+            break
+        // A list of two pages that are numbered from 0 has no page 2.
+        case .failed(let detail)
+        where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
+            break
+        case let verdict:
+            return verdict
+        }
+        switch try await look(1, &draft) {
+        case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
+            return .proved(first: 1)
+        case .proved:
+            switch try await look(0, &draft) {
+            case .failed(ProbeFinding.pageOne.detail): return .proved(first: 0)
+            case .failed, .proved: return .failed("no page number returns page one")
+            case .interrupted(let detail): return .interrupted(detail)
+            }
+        case let verdict:
+            return verdict
+        }
+    }
+
+    /// Whether a probe has shown that no item follows.
+    private func isBehindEnd(_ detail: String) -> Bool {
+        detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
+    }
+
+    /// Whether the caller's URL has the number of page one, and nothing in page one shows that items follow. An answer
+    /// without items to the next number then shows that the list ends.
+    private func isOwnPage(_ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        return contact.answer.url.value(of: name) == "\(first)" && !evidence.goesOn && evidence.part == nil
+            && evidence.total.count ?? 0 <= evidence.count
+    }
+
+    /// Whether page one states that the list has two pages.
+    private func endsWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        return evidence.pageCount.map { $0 == 2 }
+            ?? evidence.exactTotal.map { $0 <= 2 * contact.content.count } ?? false
+    }
+}
