@@ -82,7 +82,8 @@ extension HTTPSource {
     }
 
     /// Whether the origin may have refused an offset because it is no multiple of the page size. The answer, the URL or
-    /// the caller names the parameter, or it is the first one that was refused although the total counts more items.
+    /// the caller names the parameter, or it is the first one that was refused although the total counts more items
+    /// and no next page is named.
     private func mayNeedMultiples(
         _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
@@ -91,7 +92,8 @@ extension HTTPSource {
             || draft.evidence.next?.value(of: name) != nil
             || configuration.paging == .offset
             || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
-            || !draft.hasTriedMultiple && draft.evidence.exactTotal ?? 0 > contact.content.count
+            || !draft.hasTriedMultiple && draft.evidence.next == nil
+                && draft.evidence.exactTotal ?? 0 > contact.content.count
         return isNamed && contact.content.count > 1 && left(contact) > 0
             && ["answered 400", "answered 422"].contains(detail)
     }
