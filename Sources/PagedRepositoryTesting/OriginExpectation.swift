@@ -41,7 +41,7 @@ extension OriginPlan {
             .firstContact, .feed, .sweeps, .rewritten, .echoing, .clocks:
             .complete
         case .hidden: ofHidden
-        case .window: ofWindow(length)
+        case .window: ofWindow(length, size: size)
         case .endless: ofEndless
         case .shuffled: ofShuffled(isOnePage: length <= size)
         }
@@ -65,10 +65,25 @@ extension OriginPlan {
                 outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
                 reason: "an origin that counts items and returns none may hide all of them")
         }
+        if isCountedTooLow(length) {
+            return OriginExpectation(
+                outcomes: ["complete"], contents: .some, mayAllowDuplicates: false,
+                reason: "a reached total ends a list whose answers show no item after it (R24)")
+        }
         guard pastEnd != .emptyPage else { return .complete }
         return OriginExpectation(
             outcomes: ["complete", "limited"], contents: .equal, mayAllowDuplicates: false,
             reason: "refused positions below a total that is too high look like a result window")
+    }
+
+    /// Whether the total counts fewer items than the origin has, and no answer says that more items follow.
+    private func isCountedTooLow(_ length: Int) -> Bool {
+        guard !saysHasMore, access != .chain else { return false }
+        switch totals {
+        case .capped(let most): return most < length
+        case .tooLow: return true
+        case .exact, .lagging, .estimated, .none, .zero, .tooHigh, .jittering: return false
+        }
     }
 
     private var ofHidden: OriginExpectation {
@@ -79,8 +94,13 @@ extension OriginPlan {
             reason: "hidden items at the end look like a result window, and nothing says how many there are")
     }
 
-    private func ofWindow(_ length: Int) -> OriginExpectation {
+    private func ofWindow(_ length: Int, size: Int) -> OriginExpectation {
         guard let window = behaviour.window, window < length else { return .complete }
+        if length - window < size {
+            return OriginExpectation(
+                outcomes: ["limited", "complete", "unproven"], contents: .first(window), mayAllowDuplicates: false,
+                reason: "a total that counts less than a page more than the origin returns may count hidden items")
+        }
         let isSeen = totals == .exact || behaviour.refusesBehindWindow && access != .chain
         return OriginExpectation(
             outcomes: isSeen ? ["limited"] : ["limited", "unproven", "complete"], contents: .first(window),

@@ -98,6 +98,8 @@ struct OriginAddress: Equatable {
             return OriginToken.behind(list.entries[given.upperBound - 1 - overlap].key).cursor
         case .link:
             guard case .page(let number, let size) = token else { return nil }
+            // The empty page after the last item names itself.
+            guard !given.isEmpty || given.upperBound < length else { return token?.cursor }
             return OriginToken.page(number + 1, size: size).cursor
         }
     }

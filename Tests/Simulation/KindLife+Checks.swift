@@ -29,7 +29,7 @@ extension KindLife {
             find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
         }
         let isPlain = plan.behaviour == OriginBehaviour() && plan.totals == .exact
-        if let report, isPlain, let finding = told.finding(report, options, origin) { find(finding, report, now) }
+        if let report, isPlain, let finding = answers.finding(report, options, origin) { find(finding, report, now) }
         // The held items of a list that never changed stay held, unless an answer was false (R14).
         let lies = ["emptyAnswer", "emptyMinute", "shortPage"]
         let isCalm = now.lastChange == 0 && !origin.hasSeen(lies)
@@ -65,6 +65,10 @@ extension KindLife {
         if let difference = difference(now.held) {
             find("G2: a run reports complete, and the list differs: \(difference)", report, now)
         }
+        let unheld = answers.ids.intersection(origin.items.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
+        if !unheld.isEmpty {
+            find("G2: a complete list lacks items of the run's answers: \(unheld.sorted().prefix(5))", report, now)
+        }
     }
 
     /// While a replica is behind, the items of both replicas are not lost, and no run reads the list repeatedly.
@@ -92,6 +96,8 @@ extension KindLife {
     /// (Documentation/Reconciliation.md, Limits).
     private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
         guard now.lastChange == before.lastChange, !origin.hasSeen(["shortPage.skipped"]) else { return false }
+        // One false empty answer to the first request looks like an empty list.
+        guard !now.held.isEmpty || !origin.hasSeen(["emptyAnswer", "emptyMinute"]) else { return false }
         let isBehind = plan.behaviour.replicaLag > 0 && !origin.isQuiet
         guard !isBehind || before.requests > now.lastChange + plan.behaviour.replicaLag else { return false }
         if now.lastChange == 0 { return true }

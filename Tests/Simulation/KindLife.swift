@@ -24,8 +24,8 @@ final class KindLife {
     var outcome = Simulation.Outcome()
     /// The page size that runs request. `nil` leaves the size to the origin.
     var asked: Int?
-    /// The total of the last answer.
-    let told: ToldTotal
+    /// The answers of the present run.
+    let answers: RunAnswers
     private let leases: LeaseWitness
     private let executor: any TaskExecutor
     private let isForgetful: Bool
@@ -43,7 +43,7 @@ final class KindLife {
         let origin = SimulatedOrigin(life.plan, clock: clock)
         self.origin = origin
         let traced = TracedSource(origin, clock, life.trace)
-        told = traced.told
+        answers = traced.answers
         let learns = [.sprouting, .hidden].contains(life.plan.kind)
         source = RationedSource(learns ? LearningSource(traced, life.plan) : traced, requests: 0)
         leases = LeaseWitness(storage)
@@ -103,7 +103,7 @@ final class KindLife {
         let before = try await sight()
         source.refill(crowd * ration(options))
         self.storage.restart()
-        told.restart()
+        answers.restart()
         var reports: [SyncReport] = []
         await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
             for member in 0..<UInt64(crowd) {

@@ -85,7 +85,7 @@ public struct Simulation: Sendable {
             change(&options)
             let luck = random.next()
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
-            source.told.restart()
+            source.answers.restart()
             // Like two processes on one store: each makes plans, and the store decides whose plan is still valid (R4).
             let storage: any PageStorage = crowd > 1 && isForgetful ? BriefLeases(storage: watched) : watched
             await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
@@ -120,7 +120,7 @@ public struct Simulation: Sendable {
                         "run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)"
                     )
                     outcome.count(report, clock)
-                    if crowd == 1, plan.totals == .exact, let finding = source.told.finding(report, options, origin) {
+                    if crowd == 1, plan.totals == .exact, let finding = source.answers.finding(report, options, origin) {
                         outcome.violations.append(finding)
                     }
                 }

@@ -3,13 +3,13 @@ import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 
-/// A source that traces its requests and answers, and keeps the total of the last answer.
+/// A source that traces its requests and answers, and keeps what the answers of a run have shown.
 struct TracedSource: PageSource, PromptSource {
     let origin: SimulatedOrigin
     let trace: (@Sendable (String) -> Void)?
 
-    /// The total of the last answer.
-    let told = ToldTotal()
+    /// The answers of the present run.
+    let answers = RunAnswers()
 
     private let clock: any SyncClock
 
@@ -30,7 +30,7 @@ struct TracedSource: PageSource, PromptSource {
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         do {
             let answer = try await origin.fetch(request)
-            told.note(answer)
+            answers.note(answer)
             trace?("\(time): ask \(request.target) \(request.size.map(String.init) ?? ""): \(answer.brief)")
             return answer
         } catch {
@@ -40,21 +40,28 @@ struct TracedSource: PageSource, PromptSource {
     }
 }
 
-/// The total of the last answer of an origin.
+/// The answers of an origin during one run: the total of the last one, and the ids of all received items.
 ///
-/// State: the total, under a mutex.
-final class ToldTotal: Sendable {
-    private let total = Mutex(ListTotal.unknown)
+/// State: the total and the ids, under a mutex.
+final class RunAnswers: Sendable {
+    private let state = Mutex((total: ListTotal.unknown, ids: Set<String>()))
+
+    /// The ids of the received items.
+    var ids: Set<String> { state.withLock { $0.ids } }
 
     func note(_ answer: PageAnswer) {
-        switch answer {
-        case .page(let page): total.withLock { $0 = page.total }
-        case .notModified(let now, _): if now != .unknown { total.withLock { $0 = now } }
-        case .pastEnd, .notFound: break
+        state.withLock { state in
+            switch answer {
+            case .page(let page):
+                state.total = page.total
+                state.ids.formUnion(page.content.ids.compactMap(\.self))
+            case .notModified(let now, _): if now != .unknown { state.total = now }
+            case .pastEnd, .notFound: break
+            }
         }
     }
 
-    func restart() { total.withLock { $0 = .unknown } }
+    func restart() { state.withLock { $0 = (.unknown, []) } }
 
     /// Returns a violation if a run reports a list as complete although its last answer stated another total than the
     /// stored one (G2). The plan's totals must be right.
@@ -62,7 +69,7 @@ final class ToldTotal: Sendable {
         // Some faults are answers with a wrong total.
         guard !origin.hasSeen(["emptyAnswer", "emptyMinute"]), report.outcome == .complete,
             let record = report.state?.record, !record.allowsDuplicates, let known = record.total.exactCount,
-            let last = total.withLock({ $0.exactCount }), last != known
+            let last = state.withLock({ $0.total.exactCount }), last != known
         else { return nil }
         switch options.work {
         case .next, .positions: return nil

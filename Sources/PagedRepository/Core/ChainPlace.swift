@@ -74,8 +74,10 @@ struct ChainPlace {
         let range = merge.position..<merge.position + page.content.count
         var edits = merge.edits(observed, list)
         // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
-        // `ListSettlement`.
-        if page.total != .unknown, page.total.count != list.record.total.count {
+        // `ListSettlement`. A total that counts fewer items than this answer shows, at a list whose total is an estimate
+        // already, is no change.
+        let isTooLow = list.record.total.exactCount == nil && page.total.exactCount ?? .max < range.upperBound
+        if page.total != .unknown, page.total.count != list.record.total.count, !isTooLow {
             edits.append(.setTotal(page.total))
             pass.walk.hasChanged = true
             // The validator of page one confirms the earlier total only.

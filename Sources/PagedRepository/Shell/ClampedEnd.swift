@@ -11,7 +11,7 @@ extension SyncRun {
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
-        guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
+        guard page.next == nil, page.hasMore != true, page.total.exactCount ?? 0 <= end, count < end,
             [end - count, 0].contains(where: { first in
                 page.content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
             }),
@@ -24,11 +24,7 @@ extension SyncRun {
             return true
         }
         pass.check.isDue = false
-        if page.hasMore == true {
-            try await originIgnoresOffsets(at: end)
-        } else {
-            try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
-        }
+        try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
         return true
     }
 
