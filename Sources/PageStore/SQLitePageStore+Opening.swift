@@ -40,6 +40,29 @@ extension SQLitePageStore {
         }
     }
 
+    /// Opens the store at `path` for reading only. Migrates a store of an older schema first, which writes to the file
+    /// (R8).
+    /// - Throws: `StorageError`, as `open` does. When the migration fails, its reason: `full`, `permission`, `busy` or
+    ///   `damaged`, for example.
+    package static func openMigrated(
+        at path: String, options: Options = Options()
+    ) async throws(StorageError) -> SQLitePageStore {
+        do throws(StorageError) {
+            return try await open(at: path, mode: .readOnly, options: options)
+        } catch {
+            guard error.cause is OlderSchema else { throw error }
+        }
+        let writer: SQLitePageStore
+        do throws(StorageError) {
+            writer = try await open(at: path, mode: .mustExist, options: options)
+        } catch {
+            throw StorageError(
+                error.code, "\(path) has an older schema, and cannot be brought up to date: \(error.message)", cause: error)
+        }
+        await writer.close()
+        return try await open(at: path, mode: .readOnly, options: options)
+    }
+
     private static func open(
         file: String, from path: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable

@@ -112,9 +112,24 @@ extension SQLitePageStore {
                 throw error
             }
         } catch {
+            if error.cause is OlderSchema { return try await isOlderFileDamaged(file) }
             // The header has the mark of this package, so another schema behind it is damage.
             guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
             return true
+        }
+    }
+
+    /// Returns whether the file of a store of an older schema is damaged. A damaged file may prevent its migration, so
+    /// this check needs none.
+    private static func isOlderFileDamaged(_ file: String) async throws(StorageError) -> Bool {
+        let place = try OpenStore(file) {}
+        return try await ReaderActor().run { () throws(StorageError) in
+            let connection = try StoreOpening.openReader(
+                file, place.identity, isReadOnly: true, options: Options(), takesOlder: true)
+            connection.timeLimit = nil
+            return try connection.transaction(.read) { () throws(StorageError) in
+                !Verification.run(in: connection, isOlder: true).report.isSound
+            }
         }
     }
 

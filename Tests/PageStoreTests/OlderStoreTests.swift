@@ -1,57 +1,89 @@
+import FaultVFS
+import Foundation
 import PageModel
 import StorageSupport
 import Testing
 
 @testable import PageStore
 
-/// A store of an older schema is migrated in place (R8).
+/// A store of an older schema is migrated in place (R8). No older schema was released, so these tests add a step.
 @Suite("Stores of an older schema")
 struct OlderStoreTests {
-    /// Creates a store of schema 1, text for text, with one list.
-    private func makeOld() async throws -> (bench: Bench<SQLitePageStore>, record: QueryRecord) {
+    private static let step = Migration(
+        version: 2, name: "v0002_later.sql", script: Array("CREATE TABLE later (a INTEGER) STRICT;".utf8))
+
+    /// Runs `body` as the next version of this package would.
+    private func later(_ body: () async throws -> Void) async throws {
+        try await Migration.$catalogue.withValue(Migration.catalogue + [Self.step]) { try await body() }
+    }
+
+    @Test("A reader of the next version migrates a store, which keeps its lists, and this version refuses it untouched")
+    func migrated() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
-        try await bench.commit([.setTotal(.exact(9)), .setResultWindow(3), .validated])
         let record = try await bench.list.record
         await bench.store.close()
-        let connection = try Connection(path: bench.folder.store)
-        try connection.execute(
-            """
-            BEGIN; ALTER TABLE query DROP COLUMN last_audit_at; DELETE FROM migration WHERE version > 1;
-            PRAGMA user_version = 1; COMMIT
-            """)
-        return (bench, record)
-    }
-
-    @Test("A store of schema 1 keeps its lists, and knows of no audit until the next one (R54)")
-    func migrated() async throws {
-        let (bench, record) = try await makeOld()
-        await #expect(throws: StorageError.self) {
-            try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .readOnly)
+        let path = bench.folder.store
+        try await later {
+            #expect(await code { try await SQLitePageStore.openForTest(at: path, mode: .readOnly) } == .permission)
+            let store = try await SQLitePageStore.openMigrated(at: path)
+            #expect(try await store.query(record.key) == record)
+            #expect(try await store.window(of: record.id, 0..<3)?.parts.count == 1)
+            #expect(try await store.verify().isSound)
+            #expect(try await store.statistics().schema == 2)
+            await store.close()
         }
-        var store = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
-        #expect(try await store.query(record.key) == record)
-        #expect(record.lastAuditAt == nil)
-        #expect(try await store.window(of: record.id, 0..<3)?.parts.count == 1)
-        #expect(try await store.verify().isSound)
-        #expect(try await store.statistics().schema == Migration.newest)
-        let plan = CommitPlan(query: record.id, version: record.version, edits: [.audited])
-        #expect(try await store.commit(plan, at: noon + .seconds(9)) == .committed(record.version))
-        await store.close()
-        store = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
-        #expect(try await store.query(record.key)?.lastAuditAt == noon + .seconds(9))
-        #expect(try await store.verify().isSound)
-        await store.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        for mode in [SQLitePageStore.Mode.readOnly, .mustExist] {
+            #expect(await code { try await SQLitePageStore.openForTest(at: path, mode: mode) } == .newerSchema)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test("An audit that was removed from its row is damage, although rows of schema 1 have none")
-    func removed() async throws {
+    @Test("A store that cannot be migrated says why, and keeps its schema")
+    func full() async throws {
+        let faulty = FaultyFolder()
+        let path = "\(faulty.folder.realPath)/store.sqlite"
+        await (try faulty.open()).close()
+        try await later {
+            faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
+            let error = await #expect(throws: StorageError.self) {
+                try await SQLitePageStore.openMigrated(at: path, options: faulty.options)
+            }
+            #expect(error?.code == .full)
+            #expect(error?.message.contains("has an older schema, and cannot be brought up to date: ") == true)
+            faulty.disarm()
+        }
+        await (try faulty.open()).close()
+    }
+
+    @Test("A record of a later migration does not prevent that migration")
+    func forgedNote() async throws {
         let bench = try await Bench()
-        try await bench.put(0, items(0..<3))
-        try await bench.commit([.audited])
-        #expect(try await bench.list.record.lastAuditAt == noon)
-        try Connection(path: bench.folder.store).execute("UPDATE query SET last_audit_at = NULL")
-        await #expect(throws: StorageError.self) { try await bench.store.outline(of: bench.query) }
-        #expect(try await bench.store.verify().findings.map(\.kind).contains(.query))
+        try bench.execute("INSERT INTO migration VALUES (2, 'n', 'c', 0)")
+        await bench.store.close()
+        try await later {
+            let store = try await SQLitePageStore.openMigrated(at: bench.folder.store)
+            #expect(try await store.verify().isSound)
+            await store.close()
+        }
+    }
+
+    @Test("Whether an older store may be set aside is known without its migration", arguments: [false, true])
+    func aside(isDamaged: Bool) async throws {
+        let bench = try await Bench()
+        if isDamaged { try bench.execute("UPDATE store SET seal = 1") }
+        await bench.store.close()
+        try await later {
+            #expect(try await SQLitePageStore.isDamaged(at: bench.folder.store) == isDamaged)
+        }
+        let connection = try Connection(path: bench.folder.store)
+        #expect(try connection.pragma("user_version") == 1)
+    }
+}
+
+extension Bench<SQLitePageStore> {
+    fileprivate func execute(_ script: String) throws {
+        try Connection(path: folder.store).execute(script)
     }
 }

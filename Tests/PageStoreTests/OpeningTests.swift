@@ -101,7 +101,7 @@ struct OpeningTests {
 
     @Test(
         "A schema number that the tables and the records of the migrations disprove is damage, and not a newer schema",
-        arguments: [-1, 0, 1, 3, 4711])
+        arguments: [-1, 0, 2, 3, 4711])
     func wrongNumber(version: Int) async throws {
         await (try open()).close()
         try Connection(path: folder.store).execute("PRAGMA user_version = \(version)")

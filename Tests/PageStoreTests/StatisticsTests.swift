@@ -30,7 +30,7 @@ struct StatisticsTests {
         }
         #expect(found.fileBytes == (try size(path)))
         #expect(found.logBytes == (try size(path + "-wal")))
-        #expect(found.schema == 2)
+        #expect(found.schema == 1)
     }
 
     @Test("A purge returns the freed space, and removes the query's tally")

@@ -91,27 +91,6 @@ struct ServerOpeningTests {
         #expect(try await schema.content() == before)
     }
 
-    @Test("A store of schema 1 is migrated in place by a writer, and refused by a reader until then (R8, R54)")
-    func older() async throws {
-        let schema = try Schema()
-        let first = try await schema.open()
-        let key = QueryKey("https://example.com/list")
-        _ = try await first.register(key)
-        let record = try #require(try await first.query(key))
-        await first.close()
-        try await schema.run(
-            "ALTER TABLE \(schema.name).query DROP COLUMN last_audit_at",
-            "DELETE FROM \(schema.name).migration WHERE version > 1")
-        #expect(await code { try await schema.open(.readOnly) } == .notFound)
-        let store = try await schema.open()
-        #expect(try await store.query(key) == record)
-        #expect(record.lastAuditAt == nil)
-        let plan = CommitPlan(query: record.id, version: record.version, edits: [.audited])
-        #expect(try await store.commit(plan) == .committed(record.version))
-        #expect(try await store.query(key)?.lastAuditAt != nil)
-        await store.close()
-    }
-
     @Test("Tables that are not those of a store are refused and unchanged")
     func foreign() async throws {
         let schema = try Schema()

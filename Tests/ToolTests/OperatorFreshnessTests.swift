@@ -112,23 +112,6 @@ struct OperatorFreshnessTests {
         }
     }
 
-    @Test("A store of schema 1 is migrated by the first command, also by one that only reads (R8)")
-    func olderSchema() async throws {
-        let id = try await store(freshFor: nil, age: .seconds(600))
-        let script = """
-            import sqlite3, sys
-            d = sqlite3.connect(sys.argv[1])
-            d.executescript("ALTER TABLE query DROP COLUMN last_audit_at; DELETE FROM migration WHERE version > 1; "
-                "PRAGMA user_version = 1")
-            """
-        let ended = try await Program.run("/usr/bin/env", ["python3", "-c", script, folder.store])
-        #expect(ended.status == 0, "\(ended.errors)")
-        let shown = try await tool(["show", id])
-        #expect(shown.status == 0 && shown.output.contains("i9"), "\(shown.errors)")
-        #expect(try await tool(["info", id, "--json"]).json["last_audit_at"] is NSNull)
-        #expect(try await tool(["verify"]).status == 0)
-    }
-
     @Test("sync with --stale-after skips page one of a young list, and fetches its missing pages (R13)")
     func staleAfter() async throws {
         let origin = DemoOrigin(count: 1_000)

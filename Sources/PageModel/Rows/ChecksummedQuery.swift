@@ -87,8 +87,7 @@ package struct ChecksummedQuery {
         seal.mix(record.invalidatedAt)
         seal.mix(freshFor)
         seal.mix(record.resultWindow)
-        // A row from before this column has the seal that it had then.
-        if let lastAuditAt = record.lastAuditAt { seal.mix(lastAuditAt.milliseconds) }
+        seal.mix(record.lastAuditAt)
         return seal.value
     }
 }

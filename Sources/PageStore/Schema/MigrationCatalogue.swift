@@ -1,7 +1,7 @@
 import PageModel
 
 /// One numbered step of the schema.
-struct Migration {
+struct Migration: Sendable {
     /// The schema version after this step.
     let version: Int
     /// The name of its file in `Migrations/`.
@@ -15,12 +15,11 @@ struct Migration {
     }
 
     /// Every step, in order. The embedded files cannot be enumerated, so the list is maintained by hand. A test
-    /// compares it with the folder.
-    static let catalogue: [Migration] = [
-        Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql),
-        Migration(version: 2, name: "v0002_last_audit.sql", script: PackageResources.v0002_last_audit_sql),
+    /// compares it with the folder. Another test adds a step, because no older schema was released.
+    @TaskLocal static var catalogue: [Migration] = [
+        Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql)
     ]
 
     /// The newest schema version, which this build reads and writes.
-    static let newest = catalogue.count
+    static var newest: Int { catalogue.count }
 }

@@ -62,7 +62,10 @@ enum Migrator {
 
     private static let notes = SQL("SELECT version, checksum FROM migration")
     private static let noNotes = SQL("DELETE FROM migration")
-    private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
+    // A damaged row of this version must not prevent the migration.
+    private static let note = SQL(
+        "INSERT OR REPLACE INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
+
     // The tables that ANALYZE creates belong to SQLite
     // (https://www.sqlite.org/fileformat2.html#the_sqlite_stat1_table).
     private static let objects = SQL(

@@ -9,6 +9,9 @@ import Musl
 import Darwin
 #endif
 
+/// The cause of an error: the store has an older schema, and is open for reading only.
+struct OlderSchema: Error {}
+
 /// Opens connections in a way that is safe against hostile files and concurrent processes.
 enum StoreOpening {
     /// Opens the connection that writes. Makes a blank file a store, and migrates the schema.
@@ -64,8 +67,11 @@ enum StoreOpening {
 
     /// Opens a connection that only reads. The writer must have been opened before, unless the whole store is open for
     /// reading only. In that case this function checks the schema itself.
+    /// - Parameter takesOlder: whether a store of an older schema is opened, too. Defaults to false: `permission` with
+    ///   the cause `OlderSchema` is thrown.
     static func openReader(
-        _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options
+        _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options,
+        takesOlder: Bool = false
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
         let place = OpenStore(path, identity)
@@ -86,8 +92,11 @@ enum StoreOpening {
             // The process that was creating the store ended before it wrote anything.
             case 0: throw StorageError(.notFound, "\(path) is empty: no process has created a store in it")
             default:
-                throw StorageError(
-                    .permission, "\(path) has an older schema; open it once for writing to bring it up to date")
+                guard takesOlder else {
+                    throw StorageError(
+                        .permission, "\(path) has an older schema; open it once for writing to bring it up to date",
+                        cause: OlderSchema())
+                }
             }
         } else {
             try connection.execute("PRAGMA query_only = ON")

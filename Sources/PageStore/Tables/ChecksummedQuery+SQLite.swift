@@ -30,8 +30,7 @@ extension ChecksummedQuery {
             && record.total.count == row.optionalInt(7)
             && !hasBlob
         var found = RowChecksum(RowChecksum.query)
-        // A row from before the last column has the seal that it had then.
-        row.mix(record.lastAuditAt == nil ? 21 : 22, into: &found)
+        row.mix(22, into: &found)
         self.init(
             record, nameHash: row.hash(3), seal: row.hash(22), sealHolds: found.value == row.hash(22),
             isInBounds: isInBounds)

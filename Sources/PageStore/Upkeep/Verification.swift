@@ -46,9 +46,11 @@ struct Verification {
         self.connection = connection
     }
 
-    static func run(in connection: Connection) -> Verification {
+    /// - Parameter isOlder: whether the store has an older schema. Its lists are not checked then. Defaults to false.
+    static func run(in connection: Connection, isOlder: Bool = false) -> Verification {
         var verification = Verification(connection)
         verification.checkFile()
+        if isOlder { return verification }
         verification.checkTrees()
         verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries()
         }
@@ -82,7 +84,8 @@ struct Verification {
                 this.damage.isFileDamaged = true
                 this.report.findings.append(Finding(.file, line))
             }
-            for migration in Migration.catalogue {
+            let version = try Migrator.version(of: this.connection)
+            for migration in Migration.catalogue where migration.version <= version {
                 let stored = try this.connection.first(Verification.checksum, .int(migration.version)) {
                     row throws(StorageError) in
                     (checksum: row.text(0), appliedAt: row.time(1))

@@ -26,8 +26,7 @@ struct Migration {
     /// Every step, in order. The embedded files cannot be enumerated, so the list is maintained by hand. A test compares
     /// it with the folder.
     static let catalogue: [Migration] = [
-        Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql),
-        Migration(version: 2, name: "v0002_last_audit.sql", script: PackageResources.v0002_last_audit_sql),
+        Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql)
     ]
 
     /// The newest schema version, which this build reads and writes.

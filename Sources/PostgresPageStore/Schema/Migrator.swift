@@ -150,9 +150,6 @@ struct Migrator {
                 }) {
                     columns.insert("\(words[3]) unique")
                 }
-                if let added = statement.firstMatch(of: /ALTER TABLE (\w+) ADD COLUMN (\w+) (\w+)/) {
-                    columns.insert("\(added.1).\(added.2) \(added.3)")
-                }
                 guard let head = lines.first(where: { $0.hasPrefix("CREATE TABLE ") }) else { continue }
                 let table = head.split(separator: " ")[2]
                 let key = statement.firstMatch(of: /CONSTRAINT (\w+) PRIMARY KEY/)?.1

@@ -99,22 +99,11 @@ enum StorePlace {
         switch self {
         case .refused(let reason): throw StorageError(.cannotCreate, reason)
         case .file(let path):
-            let mode: SQLitePageStore.Mode =
-                switch access {
-                case .creating: .createIfMissing
-                case .writing: .mustExist
-                case .reading: .readOnly
-                }
-            do throws(StorageError) {
-                return try await SQLitePageStore.open(at: path, mode: mode)
-            } catch {
-                // After an update, the first command migrates the store, although it may only read (R8). A store that
-                // this user cannot write stays as it is.
-                guard mode == .readOnly, error.code == .permission,
-                    let writer = try? await SQLitePageStore.open(at: path, mode: .mustExist)
-                else { throw error }
-                await writer.close()
-                return try await SQLitePageStore.open(at: path, mode: mode)
+            switch access {
+            case .creating: return try await SQLitePageStore.open(at: path, mode: .createIfMissing)
+            case .writing: return try await SQLitePageStore.open(at: path, mode: .mustExist)
+            // After an update, the first command migrates the store, although it may only read (R8).
+            case .reading: return try await SQLitePageStore.openMigrated(at: path)
             }
         case .server(let address):
             #if PostgreSQL
