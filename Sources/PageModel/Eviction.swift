@@ -27,6 +27,9 @@ public struct EvictionReport: Hashable, Sendable {
     public var queries: Int
     /// Bytes of all items that are left, including pinned ones.
     public var bytesLeft: Int
+    /// The bytes that the store's file keeps without using them, because a full disk has no room to shorten it. The next
+    /// eviction tries again. 0 otherwise, and for other storages.
+    public var unreturnedBytes = 0
 
     /// Creates a report.
     public init(pages: Int = 0, bytes: Int = 0, queries: Int = 0, bytesLeft: Int = 0) {

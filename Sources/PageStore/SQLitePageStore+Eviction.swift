@@ -4,7 +4,8 @@ public import PageModel
 extension SQLitePageStore {
     /// Removes pages until the budget is kept (R40).
     ///
-    /// On a full disk smaller portions are removed, and the log is merged in between.
+    /// On a full disk smaller portions are removed, and the log is merged in between. The file is shortened in portions,
+    /// too. Where the disk has no room for that, it keeps its length: `EvictionReport.unreturnedBytes`.
     /// - Throws: `StorageError`, as every write does. Throws `full` when the disk has no room for the log of the smallest
     ///   portion, which takes about 300 KB. The remaining pages then stay.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
@@ -12,13 +13,15 @@ extension SQLitePageStore {
     }
 
     /// Removes pages as `evict(to:exempt:)` does, on a disk without a free byte, too. Where a deletion has no room for
-    /// its log, the remaining rows are held in memory and written over the file. That closes this store.
+    /// its log, or the file cannot be shortened afterwards, the remaining rows are held in memory and written over the
+    /// file. That closes this store, and the journals of changes start again.
     ///
     /// **A crash of the process or of the system while the file is written loses the store**, because the disk has no
     /// room for a second copy.
     /// - Throws: `StorageError`, as every write does. Throws `full`, and leaves the file as it is, when another process
     ///   has the store open, when more than 256 MiB of items would remain, or when the remaining rows need more bytes
-    ///   than the file has. Throws `damaged` when the file system refuses to write the file; the store is then lost.
+    ///   than the file has. Throws `damaged`, and leaves the file as it is, when the store is damaged. Throws `damaged`,
+    ///   too, when the file system refuses to write the file; the store is then lost.
     public func evictRewritingFile(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport {
@@ -68,10 +71,28 @@ extension SQLitePageStore {
                 try Purge.returnSpace(in: session, isUrgent: false)
             }
         } catch {
-            // The pages are removed. Their space is returned once the disk has room to merge the log.
+            // The pages are removed. Their space is returned once the disk has room to move pages and to merge the log.
             guard error.code == .full else { throw error }
+            let unused = try await withWriter { session throws(StorageError) in
+                try Purge.unusedBytes(of: session.connection)
+            }
+            eviction.keeps(unused)
+            // A refused rewrite leaves the file as it is.
+            if mayRewrite, let report = try await rewriteUnlessRefused(eviction, because: error) { return report }
         }
         return eviction.report
+    }
+
+    /// - Returns: nil when the file cannot be rewritten, and is as it was.
+    private func rewriteUnlessRefused(
+        _ eviction: Eviction, because cause: StorageError
+    ) async throws(StorageError) -> EvictionReport? {
+        do throws(StorageError) {
+            return try await rewriteFile(eviction, because: cause)
+        } catch {
+            guard error.code == .full else { throw error }
+            return nil
+        }
     }
 
     private func rewriteFile(
@@ -81,12 +102,17 @@ extension SQLitePageStore {
         await leaveFile()
         let (doomed, path, options, now) = (eviction.remaining, path, options, now)
         let removed = try await upkeep.run { () throws(StorageError) in
-            try Recreation.rewrite(path, options, because: cause) { connection throws(StorageError) in
-                try MemoryCopy(of: connection, without: doomed, at: now)
+            try Recreation.rewrite(path, options, because: cause) { connection throws(StorageError) -> MemoryCopy in
+                // A copy lacks the rows that cannot be read, and so the evidence of the damage.
+                guard Verification.run(in: connection).report.isSound else {
+                    throw StorageError(.damaged, "\(path) is damaged, and is rewritten only after a repair")
+                }
+                return try MemoryCopy(of: connection, without: doomed, at: now)
             }.removed
         }
         var eviction = eviction
         eviction.removed(removed)
+        eviction.keeps(0)
         return eviction.report
     }
 }

@@ -76,6 +76,7 @@ struct fault_control {
     long calls[FAULT_KIND_COUNT];
     long fired;
     unsigned hesitation;
+    int64_t log_limit;
     bool recording;
     struct name *names;
     struct fault_event *events;
@@ -139,6 +140,9 @@ static inline sqlite3_file *wrapped(sqlite3_file *file)
 }
 
 void file_record(sqlite3_file *file, struct fault_event event);
+
+// Whether a write up to `end` would make a write-ahead log longer than its limit.
+bool exceeds_log_limit(struct fault_file *file, sqlite3_int64 end);
 
 sqlite3_io_methods methods_like(const sqlite3_io_methods *original);
 

@@ -2,6 +2,7 @@
 #include "fault_internals.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool is_kind(enum fault_kind kind)
@@ -39,6 +40,23 @@ void fault_disarm(fault_control *control)
     pthread_mutex_lock(&control->mutex);
     for (int kind = 0; kind < FAULT_KIND_COUNT; kind++) control->plans[kind].armed = false;
     pthread_mutex_unlock(&control->mutex);
+}
+
+void fault_limit_log(fault_control *control, int64_t bytes)
+{
+    pthread_mutex_lock(&control->mutex);
+    control->log_limit = bytes;
+    pthread_mutex_unlock(&control->mutex);
+}
+
+bool exceeds_log_limit(struct fault_file *file, sqlite3_int64 end)
+{
+    size_t length = file->name != NULL ? strlen(file->name) : 0;
+    if (length < 4 || strcmp(file->name + length - 4, "-wal") != 0) return false;
+    pthread_mutex_lock(&file->control->mutex);
+    int64_t limit = file->control->log_limit;
+    pthread_mutex_unlock(&file->control->mutex);
+    return limit > 0 && end > limit;
 }
 
 long fault_fired(fault_control *control)

@@ -41,6 +41,7 @@ static int write_through(sqlite3_file *file, const void *buffer, int amount, sql
 static int file_write(sqlite3_file *file, const void *buffer, int amount, sqlite3_int64 offset)
 {
     long partial = -1;
+    if (exceeds_log_limit(fault_file(file), offset + amount)) return SQLITE_FULL;
     int code = check_partial(fault_file(file)->control, FAULT_WRITE, &partial);
     if (code == SQLITE_OK) return write_through(file, buffer, amount, offset);
     if (partial > 0) write_through(file, buffer, partial < amount ? (int)partial : amount, offset);

@@ -1,3 +1,4 @@
+import FaultVFS
 import Foundation
 import PageModel
 import StorageSupport
@@ -62,6 +63,104 @@ struct FullDiskEvictionTests {
         #expect(list.gaps == [200..<600])
         #expect(try await store.window(of: tree.query, 0..<200)?.missing == [])
         await store.close()
+    }
+
+    /// Creates an open store with a list of pages of 60 KB. Each page was fetched a second after the page before it, so that
+    /// an eviction begins with the front of the file, and shortening the file moves the pages behind.
+    private func makeLarge(
+        _ faulty: FaultyFolder, pages: Int
+    ) async throws -> (store: SQLitePageStore, query: QueryID) {
+        let store = try await faulty.open()
+        let query = try await store.register(QueryKey("list"), at: noon).id
+        for page in 0..<pages {
+            let content = PageContent([
+                RawItem(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 60_000), id: "i\(page)")
+            ])
+            let plan = CommitPlan(
+                query: query, version: ListVersion(generation: 1, revision: 0),
+                edits: [.insertPage(PageWrite(offset: page, content: content, evidence: .inferred))])
+            #expect(try await store.commit(plan, at: noon + .seconds(page)) == .committed(plan.version))
+        }
+        try await store.withWriter { session throws(StorageError) in _ = try session.emptyLog(isUrgent: true) }
+        return (store, query)
+    }
+
+    /// The bytes of items of half of the pages that `makeLarge` creates.
+    private func half(_ pages: Int) -> EvictionBudget { EvictionBudget(bytes: pages / 2 * 61_000) }
+
+    @Test("With room for a log of 400 KB the file becomes shorter by all that an eviction removes")
+    func shortened() async throws {
+        let faulty = FaultyFolder()
+        let (store, query) = try await makeLarge(faulty, pages: 60)
+        let before = StoreFile.size(store.path)
+        fault_limit_log(faulty.control, 400_000)
+        let report = try await store.evict(to: half(60), exempt: [], at: noon + .seconds(100))
+        #expect(report.pages == 30)
+        #expect(report.unreturnedBytes == 0)
+        #expect(StoreFile.size(store.path) < before * 6 / 10)
+        #expect(try await store.window(of: query, 0..<60)?.missing == [0..<30])
+        #expect(try await store.verify().isSound)
+        await store.close()
+    }
+
+    @Test("A file that cannot be shortened is reported with its unused bytes, and the next eviction shortens it")
+    func unreturned() async throws {
+        let faulty = FaultyFolder()
+        let (store, _) = try await makeLarge(faulty, pages: 60)
+        let before = StoreFile.size(store.path)
+        // A reader keeps the log from starting again, so that it only grows.
+        var reader: Connection? = try Connection(path: store.path)
+        try reader?.execute("BEGIN; SELECT count(*) FROM page")
+        fault_limit_log(faulty.control, 1_000_000)
+        let report = try await store.evict(to: half(60), exempt: [], at: noon + .seconds(100))
+        #expect(report.pages == 30)
+        #expect(report.unreturnedBytes > 100_000)
+        reader = nil
+        fault_limit_log(faulty.control, 0)
+        let next = try await store.evict(to: half(60), exempt: [], at: noon + .seconds(100))
+        #expect(next.pages == 0)
+        #expect(next.unreturnedBytes == 0)
+        #expect(StoreFile.size(store.path) < before * 6 / 10)
+        await store.close()
+    }
+
+    @Test("On a disk without a free byte the file is written anew and shorter, and a damaged one is left as it is")
+    func rewritten() async throws {
+        for isDamaged in [false, true] {
+            let faulty = FaultyFolder()
+            let (store, query) = try await makeLarge(faulty, pages: 20)
+            // The damaged page stays in the list, because a pinned list has no page to evict.
+            let pinned = try await store.register(QueryKey("pinned"), at: noon)
+            let page = PageWrite(offset: 0, content: items(0..<3), evidence: .inferred)
+            _ = try await store.commit(
+                CommitPlan(query: pinned.id, version: pinned.version, edits: [.insertPage(page)]), at: noon)
+            try await store.setPinned(true, pinned.id)
+            try await store.withWriter { session throws(StorageError) in
+                if isDamaged {
+                    try session.connection.execute("UPDATE page SET seal = 1 WHERE query = \(pinned.id.rawValue)")
+                }
+                _ = try session.emptyLog(isUrgent: true)
+            }
+            let before = try Data(contentsOf: URL(fileURLWithPath: store.path))
+            faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
+            func evict() async throws -> EvictionReport {
+                try await store.evictRewritingFile(to: half(20), exempt: [])
+            }
+            if isDamaged {
+                #expect(await code { try await evict() } == .damaged)
+                #expect(try Data(contentsOf: URL(fileURLWithPath: store.path)) == before)
+            } else {
+                let report = try await evict()
+                #expect(report.pages == 10)
+                #expect(report.unreturnedBytes == 0)
+                #expect(StoreFile.size(store.path) < before.count * 7 / 10)
+            }
+            faulty.disarm()
+            let again = try await faulty.open()
+            #expect(try await again.verify().isSound == !isDamaged)
+            #expect(try await again.outline(of: query)?.pages.count == (isDamaged ? 20 : 10))
+            await again.close()
+        }
     }
 
     private let full = StorageError(.full, "the disk is full")

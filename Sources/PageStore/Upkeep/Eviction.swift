@@ -82,6 +82,9 @@ struct Eviction: Sendable {
         report.queries = touched.count
     }
 
+    /// Notes how many bytes the file keeps, because the disk has no room to shorten it.
+    mutating func keeps(_ bytes: Int) { report.unreturnedBytes = bytes }
+
     /// Removes a chosen page. Call inside a write transaction.
     /// - Returns: the row of the page. `nil` where the page has another size or was fetched since, and stays.
     static func remove(_ victim: Candidate, in connection: Connection) throws(StorageError) -> PageRow? {

@@ -107,6 +107,41 @@ enum Purge {
         try QueryTable.delete(query, in: connection)
     }
 
+    /// Moves the last pages of the file into unused ones, and cuts the file.
+    ///
+    /// Each portion is one transaction, so that other writers get their turn. A portion needs room in the log for each
+    /// page that it moves. Where the disk lacks that room, a smaller portion follows, and the log is merged in between,
+    /// so that the file becomes shorter and the next portion uses the blocks of the log.
+    /// - Throws: `full` when not one page can be moved.
+    private static func shorten(in session: Session) throws(StorageError) {
+        let connection = session.connection
+        var portion = mostPagesMoved
+        while true {
+            let before = try connection.pragma("freelist_count")
+            guard before > 0 else { return }
+            do throws(StorageError) {
+                try connection.pragma("incremental_vacuum(\(portion))") { _ throws(StorageError) in }
+                guard try connection.pragma("freelist_count") < before else { return }
+                guard portion < mostPagesMoved else { continue }
+                portion *= 2
+            } catch {
+                guard error.code == .full, portion > 1 else { throw error }
+                portion = max(1, portion / 8)
+            }
+            _ = try? session.emptyLog(isUrgent: false)
+        }
+    }
+
+    /// The largest number of database pages that one transaction moves.
+    private static let mostPagesMoved = 2_048
+
+    /// The bytes of the file that no row uses.
+    static func unusedBytes(of connection: Connection) throws(StorageError) -> Int {
+        let (bytes, isTooMuch) = try connection.pragma("freelist_count").multipliedReportingOverflow(
+            by: connection.pragma("page_size"))
+        return isTooMuch ? .max : Int(clamping: bytes)
+    }
+
     /// Gives freed pages back to the file system, and empties the log, which may still hold purged data. Readers may
     /// delay that; a later commit then finishes it.
     /// - Parameter isUrgent: whether the call waits for readers and other writers to empty the log.
@@ -115,12 +150,7 @@ enum Purge {
     static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) -> Bool {
         let connection = session.connection
         do throws(StorageError) {
-            // Each portion is one transaction, so that other writers get their turn.
-            while try connection.pragma("freelist_count") > 0 {
-                let before = try connection.pragma("freelist_count")
-                try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }
-                if try connection.pragma("freelist_count") >= before { break }
-            }
+            try shorten(in: session)
             if try UpkeepTable.hasLog(in: connection) { return try session.finishPurges(isUrgent: isUrgent) }
             try session.emptyLog(isUrgent: isUrgent)
             return true

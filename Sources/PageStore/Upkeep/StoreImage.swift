@@ -36,6 +36,11 @@ struct StoreImage: ~Copyable {
         guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
         defer { close(descriptor) }
         guard bytes.count <= StoreImage.room(for: path) else { throw cause }
+        guard bytes.count <= StoreImage.largestFile else {
+            throw StorageError(
+                .full, "\(path) would be larger than this process may make a file (raise the limit with 'ulimit -f')",
+                cause: cause)
+        }
         // The log of the old content must not be applied to the new one. SQLite has it open, so that only cutting it
         // frees its blocks.
         truncate(path + "-wal", 0)
@@ -49,13 +54,16 @@ struct StoreImage: ~Copyable {
 
     /// The number of bytes that the file can have without more blocks than it and its log have.
     private static func room(for path: String) -> Int {
-        var limit = rlimit()
-        guard getrlimit(fileSizeLimit, &limit) == 0 else { return 0 }
-        let blocks = [path, path + "-wal"].reduce(0) { blocks, path in
+        [path, path + "-wal"].reduce(0) { bytes, path in
             var status = stat()
-            return lstat(path, &status) == 0 ? blocks + Int(status.st_blocks) : blocks
+            return lstat(path, &status) == 0 ? bytes + Int(status.st_blocks) * 512 : bytes
         }
-        return min(blocks * 512, Int(clamping: limit.rlim_cur))
+    }
+
+    /// The largest size of a file that this process may write, in bytes.
+    private static var largestFile: Int {
+        var limit = rlimit()
+        return getrlimit(fileSizeLimit, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
     }
 
     #if canImport(Glibc)

@@ -111,10 +111,14 @@ struct CollectGarbage: AsyncParsableCommand {
             guard error.code == .full else { throw error }
             throw ToolFailure(
                 .inputOutput, error.code.description, error.message,
-                hint: rewrite
-                    ? "end the other programs that use the store, or free 300 KB; stored pages are safe"
-                    : "free 300 KB for the log, or see --rewrite in 'pagecache gc --help'; stored pages are safe")
+                hint: "\(remedy(error)); the pages that were not removed are safe")
         }
+    }
+
+    private func remedy(_ error: StorageError) -> String {
+        guard rewrite else { return "free 300 KB for the log, or see --rewrite in 'pagecache gc --help'" }
+        return error.message.contains("the store is open elsewhere too")
+            ? "end the other programs that use the store" : "free 300 KB by other means"
     }
 
     private func write(_ report: EvictionReport) {
@@ -125,6 +129,11 @@ struct CollectGarbage: AsyncParsableCommand {
                 ("dry_run", .bool(dryRun)), ("pages", .int(report.pages)), ("bytes", .int(report.bytes)),
                 ("queries", .int(report.queries)), ("bytes_left", .int(report.bytesLeft)),
             ], common.outputFormat, sentence: "\(dryRun ? "would remove" : "removed") \(removed); \(left)")
+        if report.unreturnedBytes > 0 {
+            Terminal.standard.note(
+                "the file keeps \(SizeText.bytes(report.unreturnedBytes)) that it does not use, because the disk has no room to shorten it; free some space and run 'pagecache gc' again"
+            )
+        }
         if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
             Terminal.standard.note("the remaining pages belong to pinned queries")
         }

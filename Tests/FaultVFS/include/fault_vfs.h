@@ -86,7 +86,11 @@ void fault_arm(fault_control *control, enum fault_kind kind, long nth, bool fore
 /// Ends the process, as `kill -9` does, instead of the `nth` call of a kind, counted from now.
 void fault_arm_death(fault_control *control, enum fault_kind kind, long nth);
 
-/// Nothing fails any more. The counts stay.
+/// Lets each write that would make a write-ahead log longer than this fail with SQLITE_FULL: a disk that has as much room for the
+/// log. 0 for no limit.
+void fault_limit_log(fault_control *control, int64_t bytes);
+
+/// Nothing fails any more, except beyond the limit of the log. The counts stay.
 void fault_disarm(fault_control *control);
 
 /// How many calls were made to fail since the last `fault_arm` of any kind.
