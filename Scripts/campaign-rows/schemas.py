@@ -29,7 +29,6 @@ HOSTILE = {
         {65},
     ),
     "a table missing": ("DROP TABLE identity", {65}),
-    "an index missing": ("DROP INDEX ledger_due", {65}),
     "a schema that is no SQL": (
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABEL x' WHERE name = 'tally'",
         {65},

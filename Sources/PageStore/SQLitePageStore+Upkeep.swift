@@ -115,6 +115,8 @@ extension SQLitePageStore {
             if error.cause is OlderSchema { return try await isOlderFileDamaged(file) }
             // The header has the mark of this package, so another schema behind it is damage.
             guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
+            // No data is damaged where an object of another program can be removed.
+            if (error.cause as? SchemaChange)?.remedy != nil { throw error }
             return true
         }
     }

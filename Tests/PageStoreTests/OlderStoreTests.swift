@@ -69,6 +69,20 @@ struct OlderStoreTests {
         }
     }
 
+    @Test("The schema number of another known version is damage, which a repair of the header restores")
+    func otherNumber() async throws {
+        let bench = try await Bench()
+        await bench.store.close()
+        let path = bench.folder.store
+        try await later {
+            await (try await SQLitePageStore.openMigrated(at: path)).close()
+            try bench.execute("PRAGMA user_version = 1")
+            #expect(await code { try await SQLitePageStore.openForTest(at: path, mode: .mustExist) } == .damaged)
+            #expect(try SQLitePageStore.repairHeader(at: path).count == 1)
+            await (try await SQLitePageStore.openForTest(at: path, mode: .mustExist)).close()
+        }
+    }
+
     @Test("Whether an older store may be set aside is known without its migration", arguments: [false, true])
     func aside(isDamaged: Bool) async throws {
         let bench = try await Bench()

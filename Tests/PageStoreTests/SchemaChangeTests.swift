@@ -44,6 +44,63 @@ struct SchemaChangeTests {
         await store.close()
     }
 
+    @Test(
+        "An object of another program is named with the statement that removes it, and is no reason to set the store aside",
+        arguments: [
+            ("CREATE TABLE theirs (a PRIMARY KEY)", #"DROP TABLE "theirs""#),
+            (#"CREATE TABLE "th""eirs" (a)"#, #"DROP TABLE "th""eirs""#),
+            ("CREATE INDEX theirs ON page (bytes)", #"DROP INDEX "theirs""#),
+            ("CREATE VIEW theirs AS SELECT 1", #"DROP VIEW "theirs""#),
+            (
+                "CREATE TRIGGER theirs AFTER INSERT ON page BEGIN DELETE FROM body; END", #"DROP TRIGGER "theirs""#
+            ),
+        ])
+    func named(script: String, removal: String) async throws {
+        let store = try await open()
+        try Connection(path: folder.store).execute(script)
+        let beside = await #expect(throws: StorageError.self) { try await store.register(QueryKey("ours"), at: noon) }
+        #expect((beside?.cause as? SchemaChange)?.remedy?.hasSuffix(": \(removal)") == true)
+        await store.close()
+        let error = await #expect(throws: StorageError.self) { try await open() }
+        #expect(error?.code == .notAStore)
+        #expect(error?.message.contains("eirs', which is not of a pagecache store") == true)
+        #expect((error?.cause as? SchemaChange)?.remedy?.hasSuffix(": \(removal)") == true)
+        #expect(await code { try await SQLitePageStore.isDamaged(at: folder.store) } == .notAStore)
+        try Connection(path: folder.store).execute(removal)
+        await (try await open()).close()
+    }
+
+    @Test("A dropped index is damage for a reader, and opening for writing creates it again")
+    func droppedIndex() async throws {
+        await (try await open()).close()
+        try Connection(path: folder.store).execute("DROP INDEX ledger_due; DROP INDEX ledger_failing")
+        let error = await #expect(throws: StorageError.self) {
+            try await SQLitePageStore.openForTest(at: folder.store, mode: .readOnly)
+        }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.hasSuffix("lacks the index 'ledger_due', the index 'ledger_failing'") == true)
+        #expect((error?.cause as? SchemaChange)?.remedy == "'pagecache verify --repair' creates it again")
+        let store = try await open()
+        #expect(try await store.verify().isSound)
+        await store.close()
+        await (try await SQLitePageStore.openForTest(at: folder.store, mode: .readOnly)).close()
+    }
+
+    @Test("A store that lacks a table, or has a changed one, has no remedy that keeps all data")
+    func noRemedy() async throws {
+        for script in ["DROP TABLE tally", "ALTER TABLE page ADD COLUMN theirs INTEGER"] {
+            let folder = Folder()
+            await (try await SQLitePageStore.openForTest(at: folder.store, mode: .createIfMissing)).close()
+            try Connection(path: folder.store).execute("DROP INDEX ledger_due; \(script)")
+            let error = await #expect(throws: StorageError.self) {
+                try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
+            }
+            #expect(error?.code == .notAStore)
+            #expect(error?.cause is SchemaChange)
+            #expect((error?.cause as? SchemaChange)?.remedy == nil)
+        }
+    }
+
     @Test("A read that needs a table or an index that another program dropped throws `damaged`")
     func droppedByOthers() async throws {
         let store = try await open()

@@ -56,6 +56,35 @@ struct SetAsideTests {
         try await expectRefusal(78, "has schema 99")
     }
 
+    @Test("A table of another program is named with its removal by every command, and the store is not set aside")
+    func foreignTable() async throws {
+        try await folder.writeListWithGap()
+        try await sql("CREATE TABLE notes (a)", in: folder.store)
+        let removal = #"DROP TABLE "notes""#
+        try await expectRefusal(65, removal)
+        for arguments in [["list"], ["verify"], ["verify", "--repair", "--yes"], ["sync", "list"]] {
+            let ended = try await tool(arguments)
+            #expect(ended.status == 65, "\(arguments): \(ended.errors)")
+            #expect(ended.errors.contains("the table 'notes'"), "\(arguments): \(ended.errors)")
+            #expect(ended.errors.contains(removal), "\(arguments): \(ended.errors)")
+            #expect(!ended.errors.contains("--set-aside"), "\(arguments): \(ended.errors)")
+        }
+        try await sql(removal, in: folder.store)
+        #expect(try await tool(["verify"]).status == 0)
+    }
+
+    @Test("A dropped index is created again by verify --repair, which the other commands name")
+    func droppedIndex() async throws {
+        try await folder.writeListWithGap()
+        try await sql("DROP INDEX ledger_due", in: folder.store)
+        let list = try await tool(["list"])
+        #expect(list.status == 65)
+        #expect(list.errors.contains("lacks the index 'ledger_due'"), "\(list.errors)")
+        #expect(list.errors.contains("'pagecache verify --repair"), "\(list.errors)")
+        #expect(try await tool(["verify", "--repair", "--yes"]).status == 0)
+        #expect(try await tool(["list"]).status == 0)
+    }
+
     @Test(
         "A store with an overwritten header or schema is known as a store, the hints lead to --set-aside, and it is renamed",
         arguments: [

@@ -73,16 +73,38 @@ enum Migrator {
         SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
         WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[1-4]') ORDER BY name
         """)
-    private static let expected = Mutex<[Int: [String]]>([:])
+    private static let expected = Mutex<[Int: [SchemaObject]]>([:])
 
     /// Compares the schema, text for text, with the one that the migrations make for the store's version. Throws
-    /// `notAStore` for an extra trigger or view, or a table replaced by a view (R46). Throws it, too, for a file of
-    /// version 0 that has any table. Throws `newerSchema` and `damaged` as `version` does.
+    /// `damaged` if only indexes are missing. Throws `notAStore` for an extra trigger or view, or a table replaced by a
+    /// view (R46). Both have the cause `SchemaChange`. Throws `notAStore`, too, for a file of version 0 that has any
+    /// table. Throws `newerSchema` and `damaged` as `version` does.
     static func checkSchema(of connection: Connection) throws(StorageError) {
-        let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
+        let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [SchemaObject]) in
             (try Migrator.version(of: connection), try schema(of: connection))
         }
         try compare(found, version, connection)
+    }
+
+    /// Compares the schema as `checkSchema` does, and accepts missing indexes.
+    /// - Returns: whether indexes are missing.
+    static func lacksIndexes(_ connection: Connection) throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            try checkSchema(of: connection)
+            return false
+        } catch {
+            guard let change = error.cause as? SchemaChange, change.repair != nil else { throw error }
+            return true
+        }
+    }
+
+    /// Creates missing indexes again. Their rows follow from those of the tables.
+    static func createIndexes(in connection: Connection) throws(StorageError) {
+        try connection.transaction(.write) { () throws(StorageError) in
+            let expected = try expectedSchema(try version(of: connection))
+            let change = SchemaChange(from: expected, to: try schema(of: connection))
+            for statement in change.repair ?? [] { try connection.execute(statement) }
+        }
     }
 
     /// Compares the schema as `checkSchema` does, as of the transaction that is open.
@@ -90,18 +112,25 @@ enum Migrator {
         try compare(try schema(of: connection), try Migrator.version(of: connection), connection)
     }
 
-    private static func compare(_ found: [String], _ version: Int, _ connection: Connection) throws(StorageError) {
+    private static func compare(
+        _ found: [SchemaObject], _ version: Int, _ connection: Connection
+    ) throws(StorageError) {
         let expected = try expectedSchema(version)
         guard found == expected else {
             if try provenVersion(of: connection) != nil {
                 throw StorageError(.damaged, StoreHeader.wrongVersion(connection.path))
             }
-            throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
+            guard version > 0 else {
+                throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
+            }
+            let change = SchemaChange(from: expected, to: found)
+            throw StorageError(
+                change.repair == nil ? .notAStore : .damaged, "\(connection.path) \(change.words)", cause: change)
         }
     }
 
     /// The schema that the migrations up to this version make. Computed once per process.
-    private static func expectedSchema(_ version: Int) throws(StorageError) -> [String] {
+    private static func expectedSchema(_ version: Int) throws(StorageError) -> [SchemaObject] {
         if let known = expected.withLock({ $0[version] }) { return known }
         let model = try Connection(path: ":memory:")
         for migration in Migration.catalogue where migration.version <= version {
@@ -112,11 +141,11 @@ enum Migrator {
         return made
     }
 
-    private static func schema(of connection: Connection) throws(StorageError) -> [String] {
-        var texts: [String] = []
+    private static func schema(of connection: Connection) throws(StorageError) -> [SchemaObject] {
+        var found: [SchemaObject] = []
         try connection.each(objects) { row throws(StorageError) in
-            texts.append([row.text(0), row.text(1), row.text(2), row.text(3)].joined(separator: "\u{1f}"))
+            found.append(SchemaObject(type: row.text(0), name: row.text(1), table: row.text(2), sql: row.text(3)))
         }
-        return texts
+        return found
     }
 }

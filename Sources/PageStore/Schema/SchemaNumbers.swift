@@ -29,9 +29,10 @@ struct SchemaNumbers: Equatable {
         do throws(StorageError) {
             try Migrator.compareSchema(of: connection)
         } catch {
-            guard error.code == .notAStore else { throw error }
+            guard error.code == .notAStore || error.cause is SchemaChange else { throw error }
             throw StorageError(
-                .damaged, "another program changed the schema of \(connection.path) while it was open", cause: error)
+                .damaged, "another program changed the store while it was open: \(error.message)",
+                cause: error.cause ?? error)
         }
     }
 }

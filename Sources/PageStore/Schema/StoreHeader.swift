@@ -111,7 +111,6 @@ enum StoreHeader {
             return [Damage(wrongFormat(path), formats, [largestFormat, largestFormat])]
         }
         let version = number(schemaVersion)
-        if isMarked, (1...UInt32(Migration.newest)).contains(version) { return [] }
         guard let proven = provenVersion(of: path) else { return [] }
         var damage: [Damage] = []
         if !isMarked { damage.append(Damage(wrongMark(path), mark, StoreFile.applicationID)) }

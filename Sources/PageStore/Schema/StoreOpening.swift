@@ -29,7 +29,10 @@ enum StoreOpening {
         try StoreHeader.checkWritable(connection)
         try stampIfBlank(connection, options)
         // A file that is not a store, or has a newer schema, is refused before anything is written.
-        try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
+        var lacksIndexes = false
+        try retrying(connection, options) { () throws(StorageError) in
+            lacksIndexes = try Migrator.lacksIndexes(connection)
+        }
         if withLog { try switchToWAL(connection, options) }
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // FAST overwrites freed pages where that needs no additional writes. A purge always overwrites them.
@@ -41,6 +44,7 @@ enum StoreOpening {
         // Temporary data of sorts and moves is not written to the disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try RowChecksum.define(in: connection)
+        if lacksIndexes { try Migrator.createIndexes(in: connection) }
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
         try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)

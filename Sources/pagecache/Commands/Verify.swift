@@ -69,8 +69,9 @@ struct Verify: AsyncParsableCommand {
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
-            hint: repair && !consent.dryRun
-                ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)")
+            hint: (error.cause as? SchemaChange)?.remedy
+                ?? (repair && !consent.dryRun
+                    ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)"))
     }
 
     /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.

@@ -1,5 +1,6 @@
 #if Tool
 import PageModel
+import PageStore
 
 /// The exit codes of the tool (sysexits(3)). Scripts depend on them.
 enum ExitStatus: Int32 {
@@ -43,8 +44,10 @@ struct ToolFailure: Error {
     }
 
     private init(storage error: StorageError) {
+        let remedy = (error.cause as? SchemaChange)?.remedy
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
+            case _ where remedy != nil: (.unusableData, remedy)
             case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
             case .cannotCreate: (.cannotCreate, "use another store with --store")
             case .notAStore: (.unusableData, "nothing was changed; use another store with --store")

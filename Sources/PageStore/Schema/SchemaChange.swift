@@ -1,0 +1,63 @@
+/// A table, an index, a view or a trigger, as SQLite's table of the schema describes it.
+struct SchemaObject: Hashable, Sendable {
+    var type: String
+    var name: String
+    /// The table or view that the object belongs to, or its own name.
+    var table: String
+    /// Empty for an index that SQLite creates itself.
+    var sql: String
+
+    fileprivate func hasName(of other: SchemaObject) -> Bool { type == other.type && name == other.name }
+    fileprivate var title: String { "the \(type) '\(name)'" }
+}
+
+/// The difference between the schema of a store and the one that this package makes (R46): the cause of the error that
+/// refuses the store.
+package struct SchemaChange: Error, Equatable {
+    /// The objects that are not of this package, without the indexes and triggers of such tables.
+    private let foreign: [SchemaObject]
+    private let missing: [SchemaObject]
+    private let changed: [SchemaObject]
+
+    init(from expected: [SchemaObject], to found: [SchemaObject]) {
+        let unknown = found.filter { object in !expected.contains { $0.hasName(of: object) } }
+        foreign = unknown.filter { object in
+            object.type == "table" || !unknown.contains { $0.type == "table" && $0.name == object.table }
+        }
+        missing = expected.filter { object in !found.contains { $0.hasName(of: object) } }
+        changed = found.filter { object in expected.contains { $0.hasName(of: object) && $0 != object } }
+    }
+
+    private var lacksOnlyIndexes: Bool { missing.allSatisfy { $0.type == "index" && !$0.sql.isEmpty } }
+
+    /// The statements that restore the schema: those of missing indexes. Returns nil where anything else differs.
+    var repair: [String]? {
+        foreign.isEmpty && changed.isEmpty && !missing.isEmpty && lacksOnlyIndexes ? missing.map(\.sql) : nil
+    }
+
+    /// The difference in words, such as "has the table 'notes', which is not of a pagecache store".
+    var words: String {
+        func titles(_ objects: [SchemaObject]) -> String {
+            objects.prefix(SchemaChange.mostNamed).map(\.title).joined(separator: ", ")
+        }
+        var parts: [String] = []
+        if !foreign.isEmpty { parts.append("has \(titles(foreign)), which is not of a pagecache store") }
+        if !missing.isEmpty { parts.append("lacks \(titles(missing))") }
+        if !changed.isEmpty { parts.append("has a changed schema: \(titles(changed))") }
+        return parts.isEmpty ? "does not have the schema of a pagecache store" : parts.joined(separator: ", and ")
+    }
+
+    /// The remedy that keeps all data of the store. Returns nil where there is none.
+    package var remedy: String? {
+        if repair != nil { return "'pagecache verify --repair' creates it again" }
+        guard !foreign.isEmpty, changed.isEmpty, lacksOnlyIndexes else { return nil }
+        let statements = foreign.prefix(SchemaChange.mostNamed).map { object in
+            let parts = object.name.split(separator: "\"", omittingEmptySubsequences: false)
+            return "DROP \(object.type.uppercased()) \"\(parts.joined(separator: "\"\""))\""
+        }
+        return "remove it with another SQLite program: \(statements.joined(separator: "; "))"
+    }
+
+    /// The largest number of objects that a message names.
+    private static let mostNamed = 3
+}
