@@ -146,11 +146,13 @@ extension Connection {
     /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection
     /// has open. A process that opens a store without its log creates a new log. Two processes would then use different
     /// logs.
-    /// - Throws: `moved` when one of the files was renamed, replaced or removed.
+    /// - Throws: `moved` when one of the files was renamed, replaced or removed; `notAStore` when the store has a second
+    ///   name.
     func checkPlace() throws(StorageError) {
         guard !hasMoved, place.map({ FileIdentity(path) == $0.identity }) ?? true,
             companions.allSatisfy({ FileIdentity($0.path) == $0.identity })
         else { throw .moved(path) }
+        if place != nil { try StoreFile.checkName(of: path) }
     }
 
     /// Remembers the identities of the log and the shared memory. Call after the first read of the connection: from

@@ -40,24 +40,30 @@ extension SQLitePageStore {
         }
     }
 
-    /// Opens the store at `path` for reading only. Migrates a store of an older schema first, which writes to the file
-    /// (R8).
-    /// - Throws: `StorageError`, as `open` does. When the migration fails, its reason: `full`, `permission`, `busy` or
-    ///   `damaged`, for example.
-    package static func openMigrated(
+    /// Opens the store at `path` for reading only. Before that, migrates a store of an older schema (R8), and undoes a
+    /// change that a killed program has left in a rollback journal. Both write to the file.
+    /// - Throws: `StorageError`, as `open` does. When the file cannot be written, the reason: `full`, `permission`,
+    ///   `busy` or `damaged`, for example.
+    package static func openForReading(
         at path: String, options: Options = Options()
     ) async throws(StorageError) -> SQLitePageStore {
+        let need: NeedsWriter
         do throws(StorageError) {
             return try await open(at: path, mode: .readOnly, options: options)
         } catch {
-            guard error.cause is OlderSchema else { throw error }
+            guard let cause = error.cause as? NeedsWriter else { throw error }
+            need = cause
         }
         let writer: SQLitePageStore
         do throws(StorageError) {
             writer = try await open(at: path, mode: .mustExist, options: options)
         } catch {
-            throw StorageError(
-                error.code, "\(path) has an older schema, and cannot be brought up to date: \(error.message)", cause: error)
+            let problem =
+                switch need {
+                case .olderSchema: "has an older schema, and cannot be brought up to date"
+                case .hotJournal: "has an unfinished change of another program, which cannot be undone"
+                }
+            throw StorageError(error.code, "\(path) \(problem): \(error.message)", cause: error.cause ?? error)
         }
         await writer.close()
         return try await open(at: path, mode: .readOnly, options: options)

@@ -112,7 +112,7 @@ extension SQLitePageStore {
                 throw error
             }
         } catch {
-            if error.cause is OlderSchema { return try await isOlderFileDamaged(file) }
+            if error.cause as? NeedsWriter == .olderSchema { return try await isOlderFileDamaged(file) }
             // The header has the mark of this package, so another schema behind it is damage.
             guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
             // No data is damaged where an object of another program can be removed.

@@ -70,9 +70,7 @@ enum StoreFile {
         }
         // A log belongs to the name by which the store was opened. Under its other name, the store would be read
         // without the log (https://www.sqlite.org/howtocorrupt.html, 2.5).
-        guard status.st_nlink <= 1 else {
-            throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
-        }
+        try checkName(of: path)
         guard !isMountPoint(path) else {
             throw StorageError(.notAStore, "\(path) is mounted as a single file; mount the directory of the store")
         }
@@ -94,6 +92,13 @@ enum StoreFile {
             throw StorageError(.notAStore, "\(path) is not a pagecache store")
         }
         throw StorageError(.damaged, "\(path) is a store whose header was overwritten")
+    }
+
+    /// Throws `notAStore` for a file with a second hard link.
+    static func checkName(of path: String) throws(StorageError) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return }
+        throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
     }
 
     /// Returns whether both files that every opened store leaves next to it are there.

@@ -153,6 +153,64 @@ struct CompanionTests {
         #expect(!store.isInPlace)
     }
 
+    @Test("The next write notices that the store got a second name, and the writes go on when it has one again")
+    func secondName() async throws {
+        let store = try await open("ours")
+        #expect(link(folder.store, "\(folder.path)/second") == 0)
+        #expect(await codeOfWrites(store) == .notAStore)
+        #expect(unlink("\(folder.path)/second") == 0)
+        _ = try await store.register(QueryKey("more"))
+        await store.close()
+    }
+
+    @Test("A VACUUM of another program that moves the table with the stamp is no overwritten file")
+    func movedStamp() async throws {
+        let store = try await open("ours")
+        let root = SQL("SELECT rootpage FROM sqlite_schema WHERE name = 'store'")
+        // The store checks the file again after a millisecond.
+        func write() async throws {
+            let end = ContinuousClock.now + .milliseconds(20)
+            while ContinuousClock.now < end {
+                _ = try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))"))
+            }
+        }
+        try await store.withWriter { session throws(StorageError) in _ = try session.emptyLog(isUrgent: true) }
+        try await write()
+        do {
+            let other = try Connection(path: folder.store)
+            let before = try other.number(root)
+            try other.execute("PRAGMA auto_vacuum = 0; VACUUM; PRAGMA wal_checkpoint(PASSIVE)")
+            #expect(try other.number(root) != before)
+        }
+        try await write()
+        #expect(try await store.verify().isSound)
+        await store.close()
+    }
+
+    @Test("A reader first undoes the change that a killed program has left in a rollback journal")
+    func hotJournal() async throws {
+        let tree = try await DamagedTree()
+        do {
+            // The copy is what such a program leaves: its cache is small, so that it has written half of its change.
+            let other = try Connection(path: tree.path)
+            try other.execute(
+                """
+                PRAGMA journal_mode = DELETE; PRAGMA cache_size = 2; BEGIN;
+                UPDATE body SET payload = zeroblob(length(payload)); DELETE FROM page
+                """)
+            for suffix in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: tree.path + suffix, toPath: folder.store + suffix)
+            }
+            try other.execute("ROLLBACK")
+        }
+        #expect(await code { try await SQLitePageStore.openForTest(at: folder.store, mode: .readOnly) } == .permission)
+        #expect(await code { try await SQLitePageStore.isDamaged(at: folder.store) } == .permission)
+        let store = try await SQLitePageStore.openForReading(at: folder.store)
+        #expect(try await store.verify().isSound)
+        #expect(try await store.window(of: tree.query, 0..<4_000)?.missing == [])
+        await store.close()
+    }
+
     @Test("Setting a store aside also moves companion files that would block the next store")
     func foreignKinds() async throws {
         let store = try await open("ours")

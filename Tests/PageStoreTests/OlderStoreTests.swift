@@ -26,7 +26,7 @@ struct OlderStoreTests {
         let path = bench.folder.store
         try await later {
             #expect(await code { try await SQLitePageStore.openForTest(at: path, mode: .readOnly) } == .permission)
-            let store = try await SQLitePageStore.openMigrated(at: path)
+            let store = try await SQLitePageStore.openForReading(at: path)
             #expect(try await store.query(record.key) == record)
             #expect(try await store.window(of: record.id, 0..<3)?.parts.count == 1)
             #expect(try await store.verify().isSound)
@@ -48,7 +48,7 @@ struct OlderStoreTests {
         try await later {
             faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
             let error = await #expect(throws: StorageError.self) {
-                try await SQLitePageStore.openMigrated(at: path, options: faulty.options)
+                try await SQLitePageStore.openForReading(at: path, options: faulty.options)
             }
             #expect(error?.code == .full)
             #expect(error?.message.contains("has an older schema, and cannot be brought up to date: ") == true)
@@ -63,7 +63,7 @@ struct OlderStoreTests {
         try bench.execute("INSERT INTO migration VALUES (2, 'n', 'c', 0)")
         await bench.store.close()
         try await later {
-            let store = try await SQLitePageStore.openMigrated(at: bench.folder.store)
+            let store = try await SQLitePageStore.openForReading(at: bench.folder.store)
             #expect(try await store.verify().isSound)
             await store.close()
         }
@@ -75,7 +75,7 @@ struct OlderStoreTests {
         await bench.store.close()
         let path = bench.folder.store
         try await later {
-            await (try await SQLitePageStore.openMigrated(at: path)).close()
+            await (try await SQLitePageStore.openForReading(at: path)).close()
             try bench.execute("PRAGMA user_version = 1")
             #expect(await code { try await SQLitePageStore.openForTest(at: path, mode: .mustExist) } == .damaged)
             #expect(try SQLitePageStore.repairHeader(at: path).count == 1)

@@ -9,8 +9,12 @@ import Musl
 import Darwin
 #endif
 
-/// The cause of an error: the store has an older schema, and is open for reading only.
-struct OlderSchema: Error {}
+/// The cause of an error: a store can be read only after it was opened for writing.
+enum NeedsWriter: Error {
+    case olderSchema
+    /// A program that uses a rollback journal was killed during a commit. Its pages are half written.
+    case hotJournal
+}
 
 /// Opens connections in a way that is safe against hostile files and concurrent processes.
 enum StoreOpening {
@@ -72,7 +76,7 @@ enum StoreOpening {
     /// Opens a connection that only reads. The writer must have been opened before, unless the whole store is open for
     /// reading only. In that case this function checks the schema itself.
     /// - Parameter takesOlder: whether a store of an older schema is opened, too. Defaults to false: `permission` with
-    ///   the cause `OlderSchema` is thrown.
+    ///   the cause `NeedsWriter` is thrown.
     static func openReader(
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options,
         takesOlder: Bool = false
@@ -99,7 +103,7 @@ enum StoreOpening {
                 guard takesOlder else {
                     throw StorageError(
                         .permission, "\(path) has an older schema; open it once for writing to bring it up to date",
-                        cause: OlderSchema())
+                        cause: NeedsWriter.olderSchema)
                 }
             }
         } else {
@@ -128,6 +132,13 @@ enum StoreOpening {
             try readFirst(connection, options)
             return connection
         } catch {
+            // SQLITE_READONLY_ROLLBACK
+            if (error.cause as? SQLiteError)?.code == SQLITE_READONLY | 3 << 8 {
+                throw StorageError(
+                    .permission,
+                    "\(path)-journal holds an unfinished change of another program; open the store once for writing to undo it",
+                    cause: NeedsWriter.hotJournal)
+            }
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
             return try Connection(path: path, .immutable, fileSystem: options.fileSystem, place: place)
         }

@@ -43,19 +43,20 @@ struct StoreStamp: Equatable {
     /// Checks that the file of the connection is still the store that was opened.
     /// - Throws: `damaged` when the file was overwritten.
     mutating func check(_ connection: Connection) throws(StorageError) {
-        guard let found = connection.bytesOfFile(at: position) else {
-            guard !isInFile else { throw StoreStamp.overwritten(connection.path) }
-            return
-        }
-        if found == UInt64(bitPattern: number) {
-            isInFile = true
-        } else if isInFile || found != 0 {
-            throw StoreStamp.overwritten(connection.path)
-        }
+        guard !isShown(in: connection) else { return }
+        // A VACUUM of another program can move the table to another page.
+        guard var moved = try? StoreStamp(of: connection), moved.number == number, moved.position != position,
+            moved.isShown(in: connection)
+        else { throw StorageError(.damaged, "\(connection.path) was overwritten while it was open") }
+        self = moved
     }
 
-    private static func overwritten(_ path: String) -> StorageError {
-        StorageError(.damaged, "\(path) was overwritten while it was open")
+    /// Returns whether the file has the number in its place, or has no page for it yet.
+    private mutating func isShown(in connection: Connection) -> Bool {
+        guard let found = connection.bytesOfFile(at: position) else { return !isInFile }
+        guard found == UInt64(bitPattern: number) else { return !isInFile && found == 0 }
+        isInFile = true
+        return true
     }
 
     /// Returns the stamp. Returns `nil` when there is none, or when it is damaged or cannot be read.

@@ -103,7 +103,7 @@ enum StorePlace {
             case .creating: return try await SQLitePageStore.open(at: path, mode: .createIfMissing)
             case .writing: return try await SQLitePageStore.open(at: path, mode: .mustExist)
             // After an update, the first command migrates the store, although it may only read (R8).
-            case .reading: return try await SQLitePageStore.openMigrated(at: path)
+            case .reading: return try await SQLitePageStore.openForReading(at: path)
             }
         case .server(let address):
             #if PostgreSQL

@@ -50,6 +50,8 @@ struct ToolFailure: Error {
             case _ where remedy != nil: (.unusableData, remedy)
             case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
             case .cannotCreate: (.cannotCreate, "use another store with --store")
+            case .notAStore where error.message.contains("(a hard link)"):
+                (.unusableData, "remove the other name, and run the command again")
             case .notAStore: (.unusableData, "nothing was changed; use another store with --store")
             case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
