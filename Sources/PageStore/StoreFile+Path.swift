@@ -10,16 +10,18 @@ import PageModel
 /// The path of a store: missing directories, and symbolic links (R9).
 extension StoreFile {
     /// Returns the resolved path of the store at `path`. Throws `notFound` when there is none, and `cannotCreate` when
-    /// the path is too long for a store.
+    /// the path is too long for a store or has too many links.
     static func locate(_ path: String) throws(StorageError) -> String {
         try checkLinks(of: path)
         let (directory, name) = split(path)
         guard let parent = realPath(directory) else {
             let reason = errno
             try checkLength(join(resolvedDirectory(directory), name))
-            throw reason == EACCES
-                ? StorageError(.permission, "\(path): permission denied")
-                : StorageError(.notFound, "there is no store at \(path)")
+            switch reason {
+            case EACCES: throw StorageError(.permission, "\(path): permission denied")
+            case ELOOP: throw StorageError(.cannotCreate, "\(path): too many symbolic links")
+            default: throw StorageError(.notFound, "there is no store at \(path)")
+            }
         }
         let file = join(parent, name)
         if !exists(file) { try checkLength(file) }

@@ -56,6 +56,14 @@ struct PathTests {
         #expect(folder.contents.isEmpty)
     }
 
+    @Test("A directory that links to itself is no missing store")
+    func loop() async throws {
+        let directory = try link("loop", to: "loop")
+        for mode in PathTests.modes {
+            #expect(await code { _ = try await open("\(directory)/store.sqlite", mode) } == .cannotCreate)
+        }
+    }
+
     @Test("A long name of a link leads to a store with a short one")
     func longLink() async throws {
         await (try await open(folder.store)).close()

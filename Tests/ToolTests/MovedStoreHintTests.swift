@@ -30,7 +30,8 @@ struct MovedStoreHintTests {
     func removed() async throws {
         let failure = try await failureOfReads { _ = unlink($0) }
         #expect(failure.status == .incomplete)
-        #expect(failure.hint == "'pagecache sync' creates an empty store where no store is at this path")
+        #expect(failure.hint == "'pagecache sync URL' creates an empty store where no store is at this path")
+        #expect(failure.message.hasSuffix("was renamed or removed while it was open"), "\(failure.message)")
     }
 
     @Test("Where another file is at the path, the hint names that file")

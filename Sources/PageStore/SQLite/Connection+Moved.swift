@@ -5,12 +5,14 @@ extension Connection {
     /// is in its place. Returns `moved` unchanged where every file is in its place by now.
     func explainedByFiles(_ moved: StorageError) -> StorageError {
         guard let place else { return moved }
+        // Only a connection that writes takes turns with other writers.
+        let result = turns == nil ? "" : "; nothing more was stored"
         guard FileIdentity(path) == place.identity else {
             let end = StoreFile.exists(path) ? "was replaced by another file" : "was renamed or removed"
-            return StorageError(.moved, "\(path) \(end) while it was open; nothing more was stored")
+            return StorageError(.moved, "\(path) \(end) while it was open\(result)")
         }
         guard let file = companions.first(where: { FileIdentity($0.path) != $0.identity })?.path else { return moved }
         let end = StoreFile.exists(file) ? "was replaced" : "was removed"
-        return StorageError(.moved, "\(file) beside the store \(end) while the store was open; nothing more was stored")
+        return StorageError(.moved, "\(file) beside the store \(end) while the store was open\(result)")
     }
 }

@@ -66,7 +66,7 @@ struct ToolFailure: Error {
             case .moved where error.message.contains("beside the store"):
                 (.incomplete, "end the processes that use the store, and run the command again")
             case .moved:
-                (.incomplete, "'pagecache sync' creates an empty store where no store is at this path")
+                (.incomplete, "'pagecache sync URL' creates an empty store where no store is at this path")
             case .unavailable: (.unreachable, "check that the server runs and that the address is right")
             case .busy where error.message.contains("waits for its standby"):
                 (.incomplete, "start the standby, or change synchronous_standby_names at the server")
