@@ -42,6 +42,45 @@ struct FaultyPurgeTests {
         await store.close()
     }
 
+    @Test("With room for a log of 400 KB a purge removes a list of more bytes, and keeps the other list")
+    func inPortions() async throws {
+        let faulty = FaultyFolder()
+        let store = try await faulty.open()
+        let other = try await store.register(QueryKey("other"), at: noon)
+        _ = try await store.commit(
+            CommitPlan(
+                query: other.id, version: other.version,
+                edits: [.insertPage(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
+        let query = try await store.register(QueryKey("list"), at: noon).id
+        for page in 0..<20 {
+            let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 60_000)
+            let plan = CommitPlan(
+                query: query, version: ListVersion(generation: 1, revision: 0),
+                edits: [
+                    .insertPage(
+                        PageWrite(
+                            offset: page, content: PageContent([RawItem(payload: payload, id: "\(page)")]),
+                            evidence: .inferred))
+                ])
+            #expect(try await store.commit(plan) == .committed(plan.version))
+        }
+        try await store.withWriter { session throws(StorageError) in _ = try session.emptyLog(isUrgent: true) }
+        fault_limit_log(faulty.control, 400_000)
+        let report = try await store.purge([query])
+        #expect((report.queries, report.pages) == (1, 20))
+        #expect(report.bytes > 20 * 60_000)
+        #expect(!report.mayRemainInLog && !report.isDiskFull)
+        #expect(try await store.records().map(\.id) == [other.id])
+        #expect(try await store.window(of: other.id, 0..<5)?.missing == [])
+        #expect(try await store.verify().isSound)
+        await store.close()
+        let needle = Data(repeating: UInt8(ascii: "x"), count: 1_000)
+        for name in faulty.folder.contents {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(faulty.folder.path)/\(name)"))
+            #expect(bytes.range(of: needle) == nil, "\(name)")
+        }
+    }
+
     @Test("A purge does not count a log as empty that could not be cut")
     func uncutLog() async throws {
         let faulty = FaultyFolder()

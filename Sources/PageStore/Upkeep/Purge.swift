@@ -26,7 +26,8 @@ enum Purge {
     /// second and as much memory, and other writers wait meanwhile.
     private static let mostBytesRewritten = 64 << 20
 
-    /// Removes queries, overwrites their bytes in the file, rewrites the file, and empties the log.
+    /// Removes queries, overwrites their bytes in the file, rewrites the file, and empties the log. The removal is one
+    /// transaction, unless the disk has too little room for it.
     /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false. They are also removed with a
     ///   damaged record whose name is not bound to its id.
     static func run(
@@ -37,7 +38,35 @@ enum Purge {
         // Purged data must not be readable in the file afterwards.
         try connection.execute("PRAGMA secure_delete = ON")
         defer { try? connection.execute("PRAGMA secure_delete = FAST") }
-        var report = try session.write { () throws(StorageError) in
+        var report: PurgeReport
+        do throws(StorageError) {
+            report = try remove(queries, withOrphans: withOrphans, in: session)
+        } catch {
+            // A full store can be emptied instead, see `SQLitePageStore.purgeAll`.
+            guard error.code == .full, !withOrphans else { throw error }
+            let removed = try removePages(of: queries, in: session)
+            report = try remove(queries, withOrphans: withOrphans, in: session)
+            report.pages += removed.count
+            report.bytes += removed.reduce(0) { $0 + $1.bytes }
+        }
+        if try UpkeepTable.hasLog(in: connection) { session.purgeIsCommitted() }
+        if report.queries > 0 || withOrphans { report.mayRemainInFile = try !rewriteFile(of: connection) }
+        do throws(StorageError) {
+            report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
+        } catch {
+            guard error.code == .full else { throw error }
+            // The queries are gone. Their bytes stay until there is room to merge the log.
+            report.mayRemainInLog = true
+            report.isDiskFull = true
+        }
+        return report
+    }
+
+    private static func remove(
+        _ queries: [QueryID], withOrphans: Bool, in session: Session
+    ) throws(StorageError) -> PurgeReport {
+        let connection = session.connection
+        return try session.write { () throws(StorageError) -> PurgeReport in
             var report = PurgeReport()
             var removesOrphans = withOrphans
             for query in queries {
@@ -56,18 +85,42 @@ enum Purge {
             if report.queries > 0 || removesOrphans { try UpkeepTable.noteLog(in: connection) }
             return report
         }
-        if try UpkeepTable.hasLog(in: connection) { session.purgeIsCommitted() }
-        if report.queries > 0 || withOrphans { report.mayRemainInFile = try !rewriteFile(of: connection) }
-        do throws(StorageError) {
-            report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
-        } catch {
-            guard error.code == .full else { throw error }
-            // The queries are gone. Their bytes stay until there is room to merge the log.
-            report.mayRemainInLog = true
-            report.isDiskFull = true
-        }
-        return report
     }
+
+    /// Removes the intact pages of queries in portions. The overwritten bytes of a large list need more room in the log
+    /// than a nearly full disk has. After each portion the log is merged, so that the next one uses its blocks. A process
+    /// that ends meanwhile leaves a list with gaps.
+    /// - Returns: the removed pages.
+    /// - Throws: `full` when the disk has no room for one page.
+    private static func removePages(
+        of queries: [QueryID], in session: Session
+    ) throws(StorageError) -> [Eviction.Candidate] {
+        var left: [Eviction.Candidate] = []
+        for query in queries {
+            for row in try PageTable.rows(of: query, in: session.connection) {
+                left.append(
+                    Eviction.Candidate(
+                        query: query, offset: row.summary.offset, bytes: row.bytes, usedAt: row.summary.fetchedAt,
+                        isExempt: false))
+            }
+        }
+        var removed: [Eviction.Candidate] = []
+        var portion = mostPagesRemoved
+        while !left.isEmpty {
+            do throws(StorageError) {
+                removed += try Eviction.remove(Array(left.prefix(portion)), in: session)
+                left.removeFirst(min(portion, left.count))
+            } catch {
+                guard error.code == .full, portion > 1 else { throw error }
+                portion = 1
+            }
+            _ = try? session.emptyLog(isUrgent: false)
+        }
+        return removed
+    }
+
+    /// The largest number of pages that a purge on a nearly full disk removes in one transaction.
+    private static let mostPagesRemoved = 4
 
     /// Rewrites the file from its rows (Decision 0002). SQLite overwrites a row that it deletes, but no copies of the
     /// row in unused parts of the file's pages. It leaves such copies when it moves rows from page to page.
