@@ -116,7 +116,7 @@ extension SQLitePageStore {
             // The header has the mark of this package, so another schema behind it is damage.
             guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
             // No data is damaged where an object of another program can be removed.
-            if (error.cause as? SchemaChange)?.remedy != nil { throw error }
+            if let change = error.cause as? SchemaChange, change.isRepairable || change.removal != nil { throw error }
             return true
         }
     }

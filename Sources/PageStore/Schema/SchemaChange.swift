@@ -47,15 +47,18 @@ package struct SchemaChange: Error, Equatable {
         return parts.isEmpty ? "does not have the schema of a pagecache store" : parts.joined(separator: ", and ")
     }
 
-    /// The remedy that keeps all data of the store. Returns nil where there is none.
-    package var remedy: String? {
-        if repair != nil { return "'pagecache verify --repair' creates it again" }
+    /// Whether opening the store for writing restores the schema.
+    package var isRepairable: Bool { repair != nil }
+
+    /// The statements with which another SQLite program removes what is not of a store. Returns nil where the schema would
+    /// still differ in more than missing indexes.
+    package var removal: String? {
         guard !foreign.isEmpty, changed.isEmpty, lacksOnlyIndexes else { return nil }
         let statements = foreign.prefix(SchemaChange.mostNamed).map { object in
             let parts = object.name.split(separator: "\"", omittingEmptySubsequences: false)
             return "DROP \(object.type.uppercased()) \"\(parts.joined(separator: "\"\""))\""
         }
-        return "remove it with another SQLite program: \(statements.joined(separator: "; "))"
+        return statements.joined(separator: "; ")
     }
 
     /// The largest number of objects that a message names.

@@ -69,7 +69,7 @@ struct Verify: AsyncParsableCommand {
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
-            hint: (error.cause as? SchemaChange)?.remedy
+            hint: (error.cause as? SchemaChange).flatMap { ToolFailure.remedy(for: $0) }
                 ?? (repair && !consent.dryRun
                     ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)"))
     }

@@ -44,7 +44,7 @@ struct ToolFailure: Error {
     }
 
     private init(storage error: StorageError) {
-        let remedy = (error.cause as? SchemaChange)?.remedy
+        let remedy = (error.cause as? SchemaChange).flatMap { ToolFailure.remedy(for: $0) }
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
             case _ where remedy != nil: (.unusableData, remedy)
@@ -77,6 +77,12 @@ struct ToolFailure: Error {
             default: (.internal, nil)
             }
         self.init(status, error.code.description, error.message, hint: hint)
+    }
+
+    /// The hint at a changed schema, if there is a remedy that keeps all data of the store.
+    static func remedy(for change: SchemaChange) -> String? {
+        if change.isRepairable { return "'pagecache verify --repair' creates it again" }
+        return change.removal.map { "remove it with another SQLite program: \($0)" }
     }
 
     /// The hint at a list whose record a repair has rebuilt.
