@@ -79,8 +79,9 @@ public struct ListOutline: Hashable, Sendable {
         return coverage.gaps(below: window).isEmpty
     }
 
-    /// Whether items are held behind the origin's result window, so that the window is wrong.
-    package var isResultWindowDisproved: Bool {
+    /// Whether items are held behind the origin's result window. The origin has returned items there, or an insert has
+    /// moved held items there.
+    package var holdsItemsBehindResultWindow: Bool {
         guard let window = record.resultWindow else { return false }
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }

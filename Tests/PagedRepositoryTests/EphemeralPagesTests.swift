@@ -83,12 +83,23 @@ struct EphemeralPagesTests {
     @Test("An end before an exact total is a surprise, and a second walk with the same end makes the total an estimate")
     func contradictedEnd() throws {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
+        _ = pages.take(page(["a", "b"], total: .exact(3)))
+        let found = try #require(surprise(pages.take(page([], total: .exact(3)))))
+        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        _ = pages.take(page(["a", "b"], total: .exact(3)))
+        equal(pages.take(page([], total: .exact(3))), .news(PageContent()))
+        #expect(pages.isAtEnd && pages.total == .estimate(3) && pages.pages == 1)
+    }
+
+    @Test("No item after a full page, with one more page counted, fails after a second walk, as for a stored list (R24)")
+    func cutOff() throws {
+        var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: .exact(4)))
         let found = try #require(surprise(pages.take(page([], total: .exact(4)))))
         pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
         _ = pages.take(page(["a", "b"], total: .exact(4)))
-        equal(pages.take(page([], total: .exact(4))), .news(PageContent()))
-        #expect(pages.isAtEnd && pages.total == .estimate(4) && pages.pages == 1)
+        equal(pages.take(page([], total: .exact(4))), .failed(.cutOff(at: 2, 4)))
+        #expect(!pages.isAtEnd && pages.total == .exact(4) && pages.next == .offset(2))
     }
 
     @Test("A last page that is repeated where an exact total ends is the end, although answers have left items out")

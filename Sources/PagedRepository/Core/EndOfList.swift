@@ -49,6 +49,20 @@ extension EndOfList {
     }
 }
 
+extension EndOfList {
+    /// Whether a result window seems to cut off a list of pages by position: no item follows a full page, and the exact
+    /// total counts one more page (R24). The total of any other such list is wrong.
+    /// - Parameters:
+    ///   - end: the position at which no item was returned.
+    ///   - total: the exact total.
+    ///   - size: the number of items of a full page.
+    ///   - lastPage: the number of items of the page before `end`.
+    static func isCutOff(at end: Int, total: Int, size: Int, lastPage: Int) -> Bool {
+        let size = max(size, 1)
+        return end > 0 && total - end >= size && (lastPage >= size || end.isMultiple(of: size))
+    }
+}
+
 extension FetchFailure {
     /// The failure for the refusal of a position that an exact total counts (R24).
     static func refused(_ place: Int, by answer: PageAnswer) -> FetchFailure {

@@ -34,6 +34,8 @@ struct EphemeralPages: Equatable {
     private var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
+    /// The number of items of the last answer that had any.
+    private var lastPage = 0
     /// Whether ids repeat in this list. Its items are then compared by their content (R25).
     private(set) var allowsDuplicates = false
     /// The content hash of the held items, by id. An item that counts as repeated is not shown. The ids are bytes: two
@@ -183,7 +185,13 @@ struct EphemeralPages: Equatable {
         var isMiscounted = false
         if hasEnded, reached > 0, let exact = known.exactCount, exact > reached {
             // The origin counts items that it has not returned. A second walk shows whether the list has changed.
-            if answers > 0, let surprise, pushed + moved + reached < exact { return .moved(surprise) }
+            let isCutOff =
+                page.content.isEmpty && page.hasMore == nil && access.supportsRandomAccess
+                && EndOfList.isCutOff(at: position, total: exact, size: fullPage ?? 1, lastPage: lastPage)
+            if answers > 0, let surprise, pushed + moved + reached < exact, start == 0 || !isCutOff {
+                return .moved(surprise)
+            }
+            if isCutOff { return .failed(.cutOff(at: reached, exact)) }
             // A second walk has received held items again, at a position before the exact total (R24).
             if isRepetition, surprise == nil, position < exact {
                 return .failed(
@@ -196,7 +204,7 @@ struct EphemeralPages: Equatable {
         pushed += moved
         position = begin + page.content.count
         if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += max(1, fullPage ?? 1) }
-        if !page.content.isEmpty { fullPage = fullPage ?? page.content.count }
+        if !page.content.isEmpty { (fullPage, lastPage) = (fullPage ?? page.content.count, page.content.count) }
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }

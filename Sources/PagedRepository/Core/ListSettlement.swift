@@ -106,20 +106,24 @@ extension ListBelief {
         self.end.furthest > end ? .unchanged : .window(end: end, total: total)
     }
 
-    /// Whether a result window cut off a list whose items end before its total. The origin refuses the position, or
-    /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise
-    /// the list ends there, and the total is wrong.
+    /// Whether a result window cut off a list whose items end before its total. A known window ends there or before, the
+    /// origin refuses the position, or it returns no item there although the previous page is full. In the last case at
+    /// least one more full page must be counted. Otherwise the list ends there, and the total is wrong.
     private func isWindow(
         _ list: ListOutline, end: Int, total: Int, _ source: PagingAccess, _ fill: PositionFill
     ) -> Bool {
         guard end > 0 else { return false }
+        // An insert moves held items behind a window, and moves no window.
+        if let known = list.record.resultWindow, known <= end { return true }
         // The origin counts these positions, and refuses them. A wrong total looks the same, and `limited` is the safer
         // result.
         if self.end.hasRefusal(from: end, before: total) { return true }
-        guard !hidden.isHiding else { return false }
+        // A walk by position that has found no hidden item says no more than requests by position.
+        guard !hidden.isHiding || !hidden.walk.hasSeenHidden else { return false }
         if let refused = fill.refused.min(), refused <= end { return true }
-        let size = max(sizes.size, 1)
-        guard total - end >= size, let last = list.heldPages.last, last.range.upperBound == end else { return false }
-        return source == .chain ? list.heldPages.count > 1 && last.count >= size : end % size == 0
+        guard let last = list.heldPages.last, last.range.upperBound == end,
+            source != .chain || list.heldPages.count > 1 && last.count >= sizes.size
+        else { return false }
+        return EndOfList.isCutOff(at: end, total: total, size: sizes.size, lastPage: last.count)
     }
 }

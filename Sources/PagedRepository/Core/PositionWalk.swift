@@ -22,6 +22,8 @@ struct PositionWalk: Equatable {
     private(set) var headTotal = ListTotal.unknown
     /// Whether a page lacked items since `restart()`.
     private(set) var sawHidden = false
+    /// Whether a page of any walk lacked items.
+    private(set) var hasSeenHidden = false
     /// Whether an answer said that more items follow.
     private var saidMore = false
     /// Whether a page had fewer items than another one.
@@ -72,7 +74,7 @@ struct PositionWalk: Equatable {
         let new = received - answer.repeated
         if isBehind, new > 0, page.total.count != nil { isBehindTotal = true }
         // The last page may be short. Any other short page, or an item from farther back, shows that items are hidden.
-        if answer.repeated > 1 || wasShort && new > 0 { sawHidden = true }
+        if answer.repeated > 1 || wasShort && new > 0 { (sawHidden, hasSeenHidden) = (true, true) }
         span = max(span, received)
         wasShort = wasShort || received < span
         knownAnswers = received > 0 && new == 0 ? knownAnswers + 1 : 0

@@ -242,8 +242,10 @@ extension SyncRun {
         {
             return
         }
-        // The known items before the position are missing too (R21).
-        guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
+        // The known items before the position are missing too (R21). Behind a result window they are always missing.
+        var isExpected = range.lowerBound - overlap >= list.record.resultWindow ?? .max
+        if !isExpected { isExpected = try await hasKnown(answer, before: range.lowerBound, overlap, query) }
+        guard isExpected else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
         }
         let place = SpanPlace(range: range, overlap: overlap, list: list, source: source.access)

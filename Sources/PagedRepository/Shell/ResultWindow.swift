@@ -53,18 +53,44 @@ extension SyncRun {
         return try await finish([.setResultWindow(end)], list)
     }
 
-    /// Drops a stored window that held items disprove: the origin has returned items behind it. The positions behind it
-    /// are requested again, and a refusal stores the window again.
+    /// Drops a stored window that held items disprove: the origin has returned items behind it in this run, or the items
+    /// reach the exact total. Items that an insert has moved behind the window do not disprove it. A chain is walked to
+    /// its end in any case.
     /// - Returns: whether the window was dropped.
     func dropsDisprovedWindow(_ list: ListOutline) async throws(StorageError) -> Bool {
-        guard list.isResultWindowDisproved else { return false }
+        guard list.holdsItemsBehindResultWindow, let window = list.record.resultWindow,
+            access == .chain || belief.end.furthest > window
+                || list.coverage.headEnd >= list.record.total.exactCount ?? 0
+        else { return false }
         return try await commit([.setResultWindow(nil)], [], list)
     }
 
     /// Says in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
     func warnOfWindow(_ end: Int, _ total: Int?) {
+        warn(FetchFailure.cutOff(at: end, total).message)
+    }
+}
+
+extension FetchFailure {
+    /// The failure of a load behind a result window.
+    /// - Parameters:
+    ///   - end: the number of items before the window ends.
+    ///   - total: the exact total. `nil` when the origin only refuses later positions.
+    static func cutOff(at end: Int, _ total: Int?) -> FetchFailure {
         let count = total.map { "counts \($0) items" } ?? "refuses later positions"
-        warn("the origin \(count) and returns only the first \(end)")
+        return FetchFailure(
+            .unconfirmed, "the origin \(count) and returns only the first \(end)", isRetryable: true)
+    }
+}
+
+extension ListOutline {
+    /// The list for a plan: without a result window that items are held behind. The positions behind these items are
+    /// then requested once more.
+    var withoutPassedWindow: ListOutline {
+        guard holdsItemsBehindResultWindow else { return self }
+        var list = self
+        list.record.resultWindow = nil
+        return list
     }
 }
 

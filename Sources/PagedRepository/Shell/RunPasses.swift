@@ -21,9 +21,9 @@ extension SyncRun {
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             while !pass.mustRestart, let stored = try await storage.outline(of: query) {
-                let list = pass.check.begin(stored)
-                if try await dropsDisprovedWindow(list) { continue }
-                belief.end.observe(list)
+                if try await dropsDisprovedWindow(stored) { continue }
+                belief.end.observe(stored)
+                let list = pass.check.begin(stored).withoutPassedWindow
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; further pages are not fetched")
                     return ending
@@ -93,13 +93,16 @@ extension SyncRun {
     }
 
     /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows whether
-    /// the list ends there, and the pages behind show whether items are hidden (R20, R53).
+    /// the list ends there, and the pages behind show whether items are hidden (R20, R53). A walk by position from page
+    /// one to the end has requested these pages already.
     private func isStuck(_ list: ListOutline) -> Bool {
         guard options.work == .next, source.access.supportsRandomAccess, let total = list.record.total.exactCount else {
             return false
         }
         let end = list.coverage.headEnd
-        return pass.fill.emptyFrom == end && end < total && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
+        guard end < total else { return false }
+        if access == .chain { return list.record.end == end && belief.isWalkedWhole(to: end) }
+        return pass.fill.emptyFrom ?? .max <= end && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
     }
 
     /// Whether the walk of this pass through a held chain has received none of its items.

@@ -60,6 +60,18 @@ struct ListSettlementTests {
         #expect(settle(short, belief: &refusing, pass: &pass) == .window(end: 24, total: 30))
     }
 
+    @Test("A known window still ends a list whose items an insert has moved behind it (R24)")
+    func knownWindow() {
+        var (belief, pass) = (belief, pass)
+        belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+        pass.fill.observe(emptyFrom: 24)
+        let list = held([0..<24], total: .exact(33), window: 20)
+        _ = settle(list, belief: &belief, pass: &pass)
+        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 24, total: 33))
+        let before = held([0..<24], total: .exact(33), window: 30)
+        #expect(settle(before, belief: &belief, pass: &pass) == .miscounted(total: 33, end: 24))
+    }
+
     @Test("No result window ends before items that the run has received (R24)")
     func noWindow() {
         var (belief, pass) = (belief, pass)

@@ -17,7 +17,8 @@ struct EndBelief: Equatable {
     var proven: Int?
     /// The position behind the last item that was returned in this run.
     private(set) var furthest = 0
-    /// The position behind the last held item, as of the last plan.
+    /// The position behind the last held item, as of the last plan. Items behind a stored result window do not count: an
+    /// insert has moved them there, and the origin does not return them there.
     private(set) var heldEnd = 0
     /// The positions at which an earlier run has found a loop (R24).
     private(set) var loops: Set<Int> = []
@@ -35,7 +36,7 @@ struct EndBelief: Equatable {
 
     /// Records the list before a plan.
     mutating func observe(_ list: ListOutline) {
-        heldEnd = list.heldEnd
+        heldEnd = min(list.heldEnd, list.record.resultWindow ?? .max)
         loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
     }
 
