@@ -145,4 +145,36 @@ struct EdgeChangeTests {
         #expect(list.current.segments.allSatisfy { $0.isHeld })
         #expect(origin.requests == before + 4)
     }
+
+    @Test(
+        "A failed request behind a last page that has become shorter leaves a list that every call can load",
+        arguments: [1, 2, 3, 5], 1...5)
+    func failureBehindShorterPage(removed: Int, failing: Int) async throws {
+        for isWhole in [true, false] {
+            let bench = BadInputBench()
+            let state = Mutex((rows: Row.list(0..<35), requests: 0, isArmed: false))
+            let source = ItemSource<Row>.pages(size: 22) { page, size -> [Row] in
+                try state.withLock { state -> [Row] in
+                    if state.isArmed {
+                        state.requests += 1
+                        if state.requests == failing { throw FetchFailure.status(500) }
+                    }
+                    return Array(state.rows.dropFirst((page - 1) * size).prefix(size))
+                }
+            }
+            let list = bench.list(source)
+            try await list.loadAll()
+            state.withLock { state in
+                state.rows.removeLast(removed)
+                state.isArmed = true
+            }
+            _ = try? await list.loadAll()
+            state.withLock { $0.isArmed = false }
+            bench.clock.advance(by: .seconds(100))
+            if !isWhole { for _ in 0..<3 where list.current.hasMore { try await list.loadNext() } }
+            try await list.loadAll()
+            #expect(Array(list.current.items) == Row.list(0..<35 - removed))
+            #expect(!list.current.hasMore && list.current.failure == nil)
+        }
+    }
 }

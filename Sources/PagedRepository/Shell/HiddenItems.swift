@@ -121,10 +121,12 @@ extension SyncRun {
     /// Sets the end of the list after a request behind it has returned no new item.
     func nothingBehind(_ look: PositionFill.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
         pass.fill.observe(withoutNews: start)
-        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty.
-        let isLastPage =
-            pass.check.oldEnd == list.coverage.headEnd && list.coverage.headEnd - (look.end ?? 0) < belief.sizes.size
-        guard let end = look.end, list.coverage.headEnd == end || isLastPage, list.record.end != end else { return }
+        guard let end = look.end, list.record.end != end else { return }
+        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty. An
+        // earlier run may have begun this check, and may have removed the end from the record.
+        let rest = list.coverage.headEnd - end
+        let isLastPage = list.coverage.headEnd == belief.end.heldEnd && belief.end.furthest <= end
+        guard rest == 0 || rest > 0 && rest < belief.sizes.size && isLastPage else { return }
         belief.end.proven = end
         try await apply([.setEnd(end)], [leases.deleted(start)], to: list)
     }
