@@ -144,6 +144,14 @@ struct FetchQueue: Equatable {
         return (first.target, failure, first.due)
     }
 
+    /// The failed probes that wait for a retry.
+    var failedProbes: [(target: FetchTarget, failure: FetchFailure)] {
+        waiting.compactMap { entry in
+            guard case .probe = entry.target, let failure = entry.failure else { return nil }
+            return (entry.target, failure)
+        }
+    }
+
     /// The failure and the end of a pause that keeps page one from being requested. `nil` unless page one waits for it.
     var postponedPageOne: (failure: FetchFailure, due: Timestamp)? {
         guard ready.contains(.firstPage), let quietUntil, let quietFailure else { return nil }

@@ -138,6 +138,14 @@ struct AnchoredInterval: Equatable {
     /// Whether the stretch has no held item that could be lost.
     var holdsNothing: Bool { held.reduce(0) { $0 + $1.count } == moved.count }
 
+    /// Where the held positions are at the origin, if the stretch is unchanged.
+    var heldAtOrigin: [Range<Int>] {
+        held.map { segment in
+            let start = origin.lowerBound + (segment.lowerBound - cached.lowerBound)
+            return (start..<start + segment.count).clamped(to: origin)
+        }
+    }
+
     /// Whether the stretch counts as unchanged by its length: as long as before, less the items that moved out of it.
     var isUnchanged: Bool { !isOpen && seen.isEmpty && cached.count - moved.count == origin.count }
 

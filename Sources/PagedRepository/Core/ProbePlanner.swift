@@ -54,10 +54,10 @@ enum ProbePlanner {
         return edges
     }
 
-    /// Returns probes in the middle of the widest stretches that are only inferred to be unchanged (R18). There are at
-    /// most ⌈log2⌉ of the number of pages.
+    /// Returns probes in the middle of the widest held parts of stretches that are only inferred to be unchanged (R18).
+    /// There are at most ⌈log2⌉ of the number of pages. A position that is not held has no item to compare.
     static func audit(_ stretches: [AnchoredInterval], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
-        var wide = stretches.filter { $0.isUnchanged && $0.origin.count > reach.pageSize }.map(\.origin)
+        var wide = stretches.filter(\.isUnchanged).flatMap(\.heldAtOrigin).filter { $0.count > reach.pageSize }
         var questions: [Range<Int>] = []
         for _ in 0..<(max(pages, 2) - 1).bitWidth - (max(pages, 2) - 1).leadingZeroBitCount {
             guard let index = wide.indices.max(by: { wide[$0].count < wide[$1].count }),

@@ -68,6 +68,8 @@ struct Reconciler: Equatable {
     private var hasAsked = false
     private let isSuspicious: Bool
     private var isAudited = false
+    /// A probe from this position on had no answer. Nothing is requested there any more.
+    private var unansweredFrom = Int.max
     /// Answers that showed the drift which led to this reconciliation.
     private var clues: [Range<Int>] = []
 
@@ -94,6 +96,12 @@ struct Reconciler: Equatable {
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
         if observed.repeatsItems { isContradicted = true }
         sightings.append(observed)
+    }
+
+    /// Records that a request had no answer. What is not explained without it stays unknown.
+    mutating func lacksAnswer(to range: Range<Int>) {
+        requests += 1
+        unansweredFrom = min(unansweredFrom, range.lowerBound)
     }
 
     /// Adds an answer that showed the list moving before page one was requested again (R21).
@@ -130,7 +138,9 @@ struct Reconciler: Equatable {
         }
         // Never send more requests than reading the whole list would take.
         var once = asked
-        questions = questions.filter { $0.upperBound <= reach.window && once.insert($0).inserted }
+        questions = questions.filter {
+            $0.upperBound <= reach.window && $0.lowerBound < unansweredFrom && once.insert($0).inserted
+        }
         questions = reach.supportsRandomAccess ? Array(questions.prefix(max(0, cached.pages - requests))) : []
         guard questions.isEmpty else {
             hasAsked = true

@@ -32,6 +32,9 @@ struct RunFailures: Equatable {
         return attempt
     }
 
+    /// The number of failed attempts for this position since it was last answered.
+    func attempts(at place: Int) -> Int { attempts[place] ?? 0 }
+
     /// Whether a request for this position failed in this run and was not answered since.
     func hasFailed(_ place: Int) -> Bool { attempts[place] != nil }
 

@@ -160,7 +160,9 @@ extension SyncRun {
             if checked != nil { leases.drop(place) }
         }
         // A run can end before a probe or a sweep request is retried: see `abandonQuestion`.
-        if !target.isPage, next == nil { try await questionFailed(failure, at: target.offset, nextAttemptIn: nil) }
+        if !target.isPage, next == nil, try await !goesOn(without: target, failure) {
+            try await questionFailed(failure, at: target.offset, nextAttemptIn: nil)
+        }
         if case .cursor = target, !failure.isRetryable, failure.failureClass == .rejected {
             cursorWasRejected(failure, at: target.offset)
         }

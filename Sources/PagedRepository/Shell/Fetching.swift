@@ -53,7 +53,7 @@ extension SyncRun {
                                 StorageError(.internal, "nothing is in flight, yet something is waited for"))
                         }
                     case .finish(let ending):
-                        try await abandonQuestion()
+                        if try await abandonQuestion(ending) { continue }
                         return .success(ending)
                     }
                 }

@@ -202,16 +202,52 @@ extension SyncRun {
     /// Handles a failed probe or sweep request whose retry the run does not wait for: the next attempt does not fit
     /// into the wait budget, the origin is unavailable, or the run was stopped. A request for page one that a change
     /// requires is handled alike, if a pause that the origin requested delays it.
-    func abandonQuestion() async throws(StorageError) {
+    /// - Returns: whether the run goes on, because the reconciliation does without its probes.
+    func abandonQuestion(_ ending: FetchQueue.Ending) async throws(StorageError) -> Bool {
         guard let open = queue.failedQuestion else {
-            guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return }
+            guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return false }
             failures.head = head.failure
-            return try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
+            try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
+            return false
+        }
+        let probes = queue.failedProbes
+        if case .retryLater = ending, let work = reconciliation, work.open == probes.count,
+            probes.allSatisfy({ isDispensable($0.target, $0.failure) })
+        {
+            queue.clear()
+            for probe in probes { _ = try await goesOn(without: probe.target, probe.failure) }
+            return true
         }
         // The ledger has the failure of a page that could not be checked.
-        guard phase.recheck == nil || leases.keepsHead else { return }
+        guard phase.recheck == nil || leases.keepsHead else { return false }
         try await questionFailed(
             open.failure, at: open.target.offset, nextAttemptIn: max(open.due - clock.now(), .zero))
+        return false
+    }
+
+    /// Continues the reconciliation without the answer to a probe. The list then shows page one. Held items that are
+    /// not explained are marked as stale, and are fetched again when they are needed (R18).
+    /// - Returns: whether the reconciliation continues. False means that the refresh has to fail.
+    func goesOn(without target: FetchTarget, _ failure: FetchFailure) async throws(StorageError) -> Bool {
+        guard case .probe(let range) = target, var work = reconciliation, isDispensable(target, failure) else {
+            return false
+        }
+        warn("check at position \(range.lowerBound): \(failure.message); the list is aligned without it")
+        failures.abandoned.remove(range.lowerBound)
+        work.machine.lacksAnswer(to: range)
+        work.open -= 1
+        reconciliation = work
+        if work.open == 0 { try await carryOn() }
+        return true
+    }
+
+    /// Whether a failure may concern the position of a probe alone, so that a later refresh would fail for it again.
+    /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause.
+    private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure) -> Bool {
+        guard !failure.isTransport, failure.retryAfter == nil, failure.failureClass != .throttled,
+            failure.httpStatus != 401
+        else { return false }
+        return !failure.isRetryable || failures.attempts(at: target.offset) > 1
     }
 
     /// Returns the answer with the positions of its items in the cached list. Items that equal stored ones as JSON get
