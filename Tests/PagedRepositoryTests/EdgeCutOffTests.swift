@@ -61,4 +61,22 @@ struct EdgeCutOffTests {
         }
         await #expect(throws: ListFailure.self) { try await list.loadAll() }
     }
+
+    @Test("A window behind the last page number that an origin accepts hides no page from scrolling (R24)")
+    func windowBehindLastPage() async throws {
+        let rows = Row.list(0..<52)
+        let bench = BadInputBench()
+        let repository = bench.repository(
+            ItemSource<Row>.pages(size: 9) { number, size in
+                ItemPage(items: Array(rows.dropFirst((min(number, 3) - 1) * size).prefix(size)), total: 52)
+            })
+        let list = repository.list(bench.key)
+        try await list.load()
+        _ = try await repository.page(bench.key, offset: 30, limit: 4)
+        await #expect(throws: ListFailure.self) {
+            for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+        }
+        #expect(Array(list.current.items) == Array(rows.prefix(27)))
+        #expect(list.current.hasMore && list.current.total == .exact(52))
+    }
 }

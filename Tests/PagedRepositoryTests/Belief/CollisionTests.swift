@@ -54,6 +54,14 @@ struct CollisionTests {
         #expect(meanings == [.moved, .moved, .ignoredPosition])
     }
 
+    @Test("Known items that arrive before their places, three times in a row, belong to the first positions (R24)")
+    func earlier() {
+        var belief = ListBelief()
+        let row = Row(name: "", arrivals: (1, 1), isKnownWhole: true, shifts: [-9, -9], meaning: .moved)
+        let meanings = (0..<3).map { _ in collide(row, &belief) }
+        #expect(meanings == [.moved, .moved, .secondLook])
+    }
+
     @Test("Items that arrive farther back by the same distance, again and again, show hidden items (R53)")
     func shifted() {
         var belief = ListBelief()

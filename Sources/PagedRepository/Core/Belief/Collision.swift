@@ -6,8 +6,8 @@ enum Collision: Equatable {
     case moved
     /// The origin leaves items out of its pages, so the pages are requested one after the other (R53).
     case walkByPosition
-    /// The positions at which the items are held are requested again. If the same items arrive there again, the list
-    /// has them at both positions.
+    /// The items are stored where they arrived, and the positions at which they are held are requested again. If the
+    /// same items arrive there again, the list has them at both positions.
     case secondLook
     /// The list repeats ids.
     case repeatedIDs
@@ -29,7 +29,9 @@ extension ListBelief {
         let areOthers = !isAlike && arrivals.alike > 1
         if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
             repeats.observe(isNews: false)
-            if repeats.provesDeafness { return .ignoredPosition }
+            // Some origins return their last page for each later position. Its items belong to the first of these.
+            let isFirst = !shifts.isEmpty && shifts.allSatisfy { $0 < 0 }
+            if repeats.provesDeafness { return isFirst ? .secondLook : .ignoredPosition }
         }
         let mayBeShifted = isAlike || arrivals.count > 1 && !areOthers
         // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats some
