@@ -44,14 +44,14 @@ extension SnapshotBuilder {
             }
             if offset == 0 { window.freshness = .stale }
         }
-        var end = window.end ?? .max
         let last = window.segments.last?.range.upperBound ?? 0
-        if let bound, bound >= window.total.exactCount ?? 0, bound >= last {
-            end = min(end, bound)
-            // Behind the end, the pages before it are unknown.
-            if bound == 0 || served.contains(where: { $0.range.contains(bound - 1) }) { window.end = bound }
+        // Without the item before the bound, the list may end farther ahead. Its end is then not known.
+        if let bound, bound >= window.total.exactCount ?? 0, bound >= last,
+            bound == 0 || served.contains(where: { $0.range.contains(bound - 1) })
+        {
+            window.end = bound
         }
-        end = max(window.range.lowerBound, end)
+        let end = max(window.range.lowerBound, window.end ?? .max)
         window.missing = window.missing.map { $0.clamped(to: 0..<end) }.filter { !$0.isEmpty }
         return window
     }
