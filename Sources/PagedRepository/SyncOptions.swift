@@ -248,6 +248,8 @@ public struct SyncReport: Hashable, Sendable {
     public var driftsDetected = 0
     /// Whether the caller cancelled the run before it ended. The list keeps all pages that were fetched.
     public var wasCancelled = false
+    /// The number of items of page one, as the run has received it. 0 if the run has received none.
+    var pageOneCount = 0
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
     /// Whether the run gave up because the list changed with each pass.

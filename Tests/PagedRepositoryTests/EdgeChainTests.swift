@@ -8,9 +8,13 @@ import Testing
 struct PickyCodec: ItemCodec {
     struct Refused: Error {}
     let refused: Set<Int>
+    let undecodable: UndecodableItems<Row>
     private let json = JSONItemCodec<Row>()
 
-    init(_ refused: Set<Int>) { self.refused = refused }
+    init(_ refused: Set<Int>, _ undecodable: UndecodableItems<Row> = .skip) {
+        self.refused = refused
+        self.undecodable = undecodable
+    }
 
     var name: String { json.name }
     func encode(_ value: Row) throws -> [UInt8] { try json.encode(value) }

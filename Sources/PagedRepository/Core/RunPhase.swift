@@ -19,6 +19,8 @@ enum RunPhase: Equatable {
         /// The position of the failure, if the last request for the page failed. A cursor that the origin refuses again
         /// then starts no new walk.
         var failure: Int?
+        /// Whether only some positions of the page are verified.
+        var isPart = false
         /// The requests by position. Unused in a chain, which is requested by cursor.
         var sweep = PositionSweep()
 

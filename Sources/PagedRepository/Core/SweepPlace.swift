@@ -83,6 +83,8 @@ struct SweepPlace {
             }
             content = content.slice(overlap..<content.count)
         }
+        // The check of a held page fetches no position that is missing behind the page.
+        if let end = missingFrom { content = content.slice(0..<min(content.count, end - position)) }
         guard !content.isEmpty else { return isRecheck ? .moved(nil) : end(at: position, nil, page) }
         let news = ObservedPage(offset: position, content: content, places: observed.placesByKey, isEnd: false)
         let merge = CursorMerge(news, at: position, segments: list.coverage.segments, keepsHole: false)
@@ -125,6 +127,15 @@ struct SweepPlace {
     private func isShortAtEnd(_ page: FetchedPage, _ requested: Range<Int>) -> Bool {
         grid.isSizeSure && page.total.exactCount == nil && page.hasMore == nil
             && page.content.count < requested.count
+    }
+
+    /// The first missing position behind the held page that is checked. Returns nil in a sweep, and if the list ends with
+    /// the held items.
+    private var missingFrom: Int? {
+        guard isRecheck, let end = list.coverage.segments.first(where: { $0.contains(position) })?.upperBound,
+            end != list.record.end ?? list.record.total.exactCount
+        else { return nil }
+        return end
     }
 
     /// Whether an answer behind the end of the list holds the last page again, or the first one (R24). The sweep has

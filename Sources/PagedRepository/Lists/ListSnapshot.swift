@@ -33,8 +33,9 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     }
 
     /// The items from position 0 up to the first gap, in order. Items that do not decode are left out, or replaced by a
-    /// placeholder, as `ItemCodec.undecodable` says. The index of an item is its position unless items were left out;
-    /// see `position(ofItem:)`.
+    /// placeholder, as `ItemCodec.undecodable` says. If none of the items before a gap decodes, `items` begins behind the
+    /// gap, and `hasMore` is true. The index of an item is its position unless items were left out; see
+    /// `position(ofItem:)`.
     public var items: PagedItems<Value>
     /// The position after the last item of `items`, with the items that were left out because they do not decode.
     public var itemsEnd: Int
@@ -48,7 +49,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var end: Int?
     /// The number of pages that contain `items`.
     public var pagesLoaded: Int
-    /// Whether more items follow, or may follow, after `items`.
+    /// Whether more items follow, or may follow, after `items`, or are missing before them.
     public var hasMore: Bool
     /// When page one was last validated, by the storage's clock (R52). `nil` means that page one was never fetched
     /// (R11).
@@ -72,8 +73,14 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// Held positions whose bytes do not decode (R7). `items` leaves them out, contains placeholders for them, or ends
     /// before the first of them, as `ItemCodec.undecodable` says.
     public var undecodable: [Range<Int>]
+    /// The held items of the storage that do not decode, in order.
+    var undecodableItems: [UndecodableItem]
     /// The held positions among `unusable` whose bytes are damaged.
     var damaged: [Range<Int>]
+    /// The position of the first item of `items` behind a gap. 0 if `items` begins with the list.
+    private(set) var itemsBegin: Int
+    /// The position after the segment that begins at position 0. The next page is fetched for this position.
+    private(set) var headEnd: Int
     /// Whether ids repeat in this list. Such a list is read again and not compared (R25).
     public var allowsDuplicates: Bool
     /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
@@ -102,7 +109,10 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isAtItemLimit = false
         unusable = []
         undecodable = []
+        undecodableItems = []
         damaged = []
+        itemsBegin = 0
+        headEnd = 0
         allowsDuplicates = false
         isStored = true
         version = ListVersion(generation: 0, revision: 0)
@@ -125,16 +135,18 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
     }
 
-    /// The held positions with damaged bytes at which `items` ends. `nil` means that `items` does not end at damaged
+    /// The held positions with damaged bytes at which the head segment ends. `nil` means that it does not end at damaged
     /// bytes.
-    var damageAtEnd: Range<Int>? { damaged.first { $0.contains(itemsEnd) } }
+    var damageAtEnd: Range<Int>? { damaged.first { $0.contains(headEnd) } }
 
     /// Returns the position in the list of an item of `items`.
     /// - Parameter index: the index of the item in `items`.
     public func position(ofItem index: Int) -> Int {
         // Only items without a value are left out of `items`.
-        var position = index
-        for range in unusable where range.lowerBound <= position { position += range.count }
+        var position = itemsBegin + index
+        for range in unusable where range.lowerBound >= itemsBegin && range.lowerBound <= position {
+            position += range.count
+        }
         return position
     }
 
@@ -160,7 +172,7 @@ public enum DisplayState: Hashable, Sendable {
     case nothing
     /// The origin answered without items, and without evidence of more.
     case empty
-    /// Items are stored, and none of them can be shown: their bytes do not decode, or are damaged.
+    /// Items are stored, and none of them can be shown: no held item decodes, or the first bytes are damaged.
     case unusable
     /// Items are shown, and no load is under way.
     case items
@@ -179,13 +191,26 @@ public enum DisplayState: Hashable, Sendable {
 }
 
 extension ListSnapshot {
-    /// Sets `items` and `itemsEnd` from the segments.
+    /// Sets `items` and its positions from the segments. If no item before the first gap decodes, `items` has those
+    /// behind the gap: a screen without rows would hide them, and could not ask for the next page.
     /// - Parameter skipped: held positions that `items` leaves out, ascending.
     mutating func collectItems(skipping skipped: [Range<Int>]) {
         items = PagedItems()
-        itemsEnd = 0
+        (itemsBegin, itemsEnd) = (0, 0)
         var skipped = skipped[...]
         var rest = segments[...]
+        collect(&rest, &skipped)
+        headEnd = itemsEnd
+        guard items.isEmpty, headEnd > 0, damageAtEnd == nil else { return }
+        rest = rest.drop { !$0.isHeld }
+        guard let first = rest.first else { return }
+        skipped = skipped.drop { $0.lowerBound < first.offset }
+        (itemsBegin, itemsEnd) = (first.offset, first.offset)
+        collect(&rest, &skipped)
+    }
+
+    /// Appends the held items from `itemsEnd` up to the next gap.
+    private mutating func collect(_ rest: inout ArraySlice<Segment>, _ skipped: inout ArraySlice<Range<Int>>) {
         while true {
             if let segment = rest.first, segment.isHeld, segment.offset == itemsEnd {
                 items.append(contentsOf: segment.items)

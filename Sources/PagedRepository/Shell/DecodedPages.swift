@@ -8,6 +8,8 @@ struct DecodedPage<Value: Sendable>: Sendable {
     var unusable: [Int] = []
     /// The indices in the page of items that do not decode, ascending. With a placeholder, such an item has a value.
     var undecodable: [Int] = []
+    /// The identities of the items that do not decode, in the order of `undecodable`.
+    var undecodableIdentities: [ItemIdentity] = []
     /// Whether the bytes of the page are damaged, so that no item has a value.
     var isDamaged = false
 
@@ -33,9 +35,21 @@ struct DecodedPage<Value: Sendable>: Sendable {
         var part = self
         part.unusable.removeAll { $0 >= length }
         part.undecodable.removeAll { $0 >= length }
+        part.undecodableIdentities.removeLast(undecodable.count - part.undecodable.count)
         part.values.removeLast(values.count - (length - part.unusable.count))
         return part
     }
+}
+
+/// A held item that does not decode.
+struct UndecodableItem: Hashable, Sendable {
+    var position: Int
+    var identity: ItemIdentity
+}
+
+extension [UndecodableItem] {
+    /// The positions of the items, which are in order.
+    var ranges: [Range<Int>] { reduce(into: []) { $0.append(position: $1.position) } }
 }
 
 /// Decoded pages, limited by a budget of payload bytes. Decoding a page costs more than reading it.

@@ -13,7 +13,7 @@ extension ListController {
         }
         hasReplacedUnstored = offset == 0 && unstored?.pages.start == 0
         if offset == 0 || unstored?.pages.isFollowed(by: page, at: offset) != true {
-            let start = offset == 0 ? 0 : stored.itemsEnd
+            let start = offset == 0 ? 0 : stored.headEnd
             let pages = emptyPages(behind: start)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }

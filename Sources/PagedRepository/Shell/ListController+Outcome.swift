@@ -55,10 +55,10 @@ extension ListController {
                 let why = "the origin repeats items that are held already, or gives no more; the list has no end"
                 return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
             }
-            if let damaged = now.damageAtEnd, work == .all || now.itemsEnd == before.itemsEnd, !Task.isCancelled {
+            if let damaged = now.damageAtEnd, work == .all || now.headEnd == before.headEnd, !Task.isCancelled {
                 return .failure(ListFailure(.next, .damaged(at: damaged.lowerBound)))
             }
-            let isEnough = now.itemsEnd > before.itemsEnd && !isShort(work, report)
+            let isEnough = now.headEnd > before.headEnd && !isShort(work, report)
             if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }

@@ -131,10 +131,10 @@ extension ListController {
             query: query, snapshot: built.snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
     }
 
-    /// Returns the recorded failure that concerns the shown items: that of page one, or of the page behind the items.
+    /// Returns the recorded failure that concerns the shown items: that of page one, or of the next page.
     private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> ListFailure? {
         let snapshot = built.snapshot
-        guard let entry = built.failures.first(where: { [0, snapshot.itemsEnd].contains($0.offset) }),
+        guard let entry = built.failures.first(where: { [0, snapshot.headEnd].contains($0.offset) }),
             let failure = entry.failure
         else { return nil }
         let kind: ListFailure.Kind = !snapshot.isLoaded ? .first : entry.offset == 0 ? .refresh : .next

@@ -53,10 +53,10 @@ extension ListController {
         do {
             // Without these items the list would end before them, whatever is loaded behind them.
             if work == .next, let damaged = before.damageAtEnd { _ = try await markDamaged([damaged]) }
-            let undecodable = work == .next ? [] : stillOpen(before.undecodable, in: before.undecodable)
-            var report = try await sync(work.syncWork, ticket, again: undecodable)
+            let undecodable = work == .next ? [] : openItems(since: before)
+            var report = try await sync(work.syncWork, ticket, again: undecodable.ranges)
             var ended = work
-            if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before) }
+            if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before, report) }
             if work == .all, report.headFailure == nil { _ = try await goOnUnstored(toTheEnd: true, ticket) }
             if work == .refresh, report.headFailure == nil, current.isEmptyWithMore, machine.isRunning(ticket) {
                 // A screen without rows could not ask for the next page.
@@ -172,59 +172,6 @@ extension ListController {
     func drop(_ ticket: Int) {
         tasks.removeValue(forKey: ticket)?.cancel()
         waiters.answer(ticket, .success(.superseded))
-    }
-
-    /// Returns those of the unusable positions that an earlier load has not fetched again (R7). Each is fetched again
-    /// only once, because an origin may always send such bytes.
-    /// - Parameters:
-    ///   - known: the unusable positions before the work. Items that the work has just fetched are not fetched again.
-    ///   - now: the unusable positions now.
-    private func stillOpen(_ known: [Range<Int>], in now: [Range<Int>]) -> [Range<Int>] {
-        // Pages in memory are fetched again with page one.
-        let end = unstored?.pages.start ?? .max
-        let open = Set(known).subtracting(refetched)
-        return now.filter { open.contains($0) && $0.upperBound <= end }
-    }
-
-    /// Marks pages with damaged bytes as missing, so that they are fetched again (R7).
-    /// - Parameter known: the damaged positions before the work.
-    /// - Returns: the positions of the marked pages.
-    private func markDamaged(_ known: [Range<Int>]) async throws -> [Range<Int>] {
-        let ranges = stillOpen(known, in: current.damaged)
-        guard !ranges.isEmpty, let query, let list = try await context.storage.outline(of: query) else { return [] }
-        refetched.formUnion(ranges)
-        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .markStale($0) })
-        guard case .committed = try await context.storage.commit(plan) else { return [] }
-        return ranges
-    }
-
-    /// Fetches pages with unusable items again, after the origin has answered for page one. Pages with items that do
-    /// not decode are sound, and stay held meanwhile (R14).
-    /// - Throws: `ListFailure` when a damaged page cannot be fetched. The list then ends before it, until the next page
-    ///   is loaded.
-    private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {
-        guard machine.isRunning(ticket) else { return }
-        let damaged = try await markDamaged(before.damaged)
-        let undecodable = stillOpen(before.undecodable, in: current.undecodable)
-        let ranges = damaged + undecodable
-        guard let first = ranges.map(\.lowerBound).min(), let end = ranges.map(\.upperBound).max() else { return }
-        refetched.formUnion(undecodable)
-        var options = context.options.sync
-        (options.work, options.again) = (.positions(first..<end), undecodable)
-        let report = try await ListSync(
-            storage: context.storage, source: source, key: key, options: options, clock: context.clock,
-            jitter: context.jitter, logger: context.logger
-        ).run()
-        try await renew()
-        // Failures of earlier runs are no failure of a cancelled load.
-        try Task.checkCancellation()
-        guard let failure = report.headFailure ?? report.failures.first?.failure else { return }
-        // The next refresh requests the pages again.
-        refetched.subtract(undecodable)
-        if !damaged.isEmpty, report.outcome != .complete {
-            throw ListFailure(
-                .next, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause)
-        }
     }
 
     // MARK: Waiting

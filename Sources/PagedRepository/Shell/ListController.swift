@@ -57,9 +57,10 @@ actor ListController<Value: Sendable> {
     /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
     /// commit.
     var hasHeardMeanwhile = false
-    /// The pages that were fetched again because their bytes could not be used. Each is fetched again only once,
-    /// because an origin may always send such bytes.
-    var refetched: Set<Range<Int>> = []
+    /// The items that were fetched again because they do not decode. A shift of the list does not change an identity.
+    var refetched: Set<ItemIdentity> = []
+    /// The positions that were fetched again because their bytes are damaged.
+    var refetchedDamage: Set<Range<Int>> = []
 
     init(key: QueryKey, context: RepositoryContext<Value>, source: any PageSource) {
         self.key = key
@@ -244,7 +245,7 @@ actor ListController<Value: Sendable> {
     /// Shows that the list was removed.
     func wasRemoved() {
         removals -= 1
-        refetched = []
+        (refetched, refetchedDamage) = ([], [])
         prefetch.restart()
         showNothing()
         events.send(.reset)

@@ -43,7 +43,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
     func laid(over stored: ListSnapshot<Value>, skips: Bool, limit: Int) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
-            isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.itemsEnd == pages.start
+            isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.headEnd == pages.start
         else {
             return nil
         }
@@ -83,6 +83,8 @@ struct NoStoreList<Value: Sendable>: Sendable {
         snapshot.end = pages.isAtEnd ? pages.end : snapshot.total.exactCount
         snapshot.hasMore = !pages.isAtEnd || snapshot.isAtItemLimit || pages.end == 0 && snapshot.total.count ?? 0 > 0
         if snapshot.hasMore, snapshot.end == pages.end { snapshot.end = nil }
+        // The items may end before one that does not decode.
+        if snapshot.itemsEnd < pages.end { snapshot.hasMore = true }
         return snapshot
     }
 }

@@ -34,15 +34,29 @@ extension SyncRun {
         return failed.isEmpty ? nil : try await recheck(failed, query)
     }
 
-    /// Requests the held pages again whose items the caller cannot use. If one has other items than stored, page one is
-    /// requested again, and no other page is verified.
+    /// Requests the held positions again whose items the caller cannot use. If they have other items than stored, page
+    /// one is requested again, and no other page is verified.
     private func recheckUnusable(_ query: QueryID) async throws(StorageError) -> FetchQueue.Ending {
         guard access != .single, let list = try await storage.outline(of: query), !list.record.allowsDuplicates else {
             return .drained
         }
-        for page in list.heldPages where options.again.contains(where: { $0.overlaps(page.range) }) {
-            let ending = try await recheck(page, nil, query)
+        var checked = 0
+        while let wanted = options.again.first(where: { $0.upperBound > checked }) {
+            let start = max(checked, wanted.lowerBound)
+            // The check of an earlier page may have cut or joined the pages.
+            guard
+                let page = try await storage.excerpt(of: query, start..<start + 1)?.heldPages.first(where: {
+                    $0.range.contains(start)
+                })
+            else {
+                checked = wanted.upperBound
+                continue
+            }
+            let after = page.range.upperBound
+            let last = options.again.last { $0.lowerBound < after }?.upperBound ?? after
+            let ending = try await recheck(page, nil, query, only: start..<min(last, after))
             if ending != .drained || pass.mustRestart || failures.head != nil { return ending }
+            checked = max(after, phase.sweep.position)
         }
         return .drained
     }
@@ -137,14 +151,18 @@ extension SyncRun {
         return pages.map { ($0, nil) }
     }
 
+    /// Requests a held page again.
+    /// - Parameter part: the positions of the page that are verified, if the origin accepts positions. `nil` means the
+    ///   whole page. Defaults to nil.
     private func recheck(
-        _ page: PageSummary, _ failure: Int?, _ query: QueryID
+        _ page: PageSummary, _ failure: Int?, _ query: QueryID, only part: Range<Int>? = nil
     ) async throws(StorageError) -> FetchQueue.Ending {
         let around = max(0, page.offset - 1)..<page.range.upperBound
         guard let list = try await storage.excerpt(of: query, around),
             list.heldPages.contains(where: { $0.range == page.range })
         else { return .drained }
-        phase = .rechecking(RunPhase.Recheck(range: page.range, failure: failure))
+        let range = access == .chain ? page.range : part ?? page.range
+        phase = .rechecking(RunPhase.Recheck(range: range, failure: failure, isPart: range != page.range))
         if access == .chain {
             guard let cursor = list.heldPages.first(where: { $0.range.upperBound == page.offset })?.cursorOut else {
                 return .drained
@@ -156,7 +174,7 @@ extension SyncRun {
             return try await drive()
         }
         if let failure, try await !takesLease(of: failure, query) { return .drained }
-        phase.sweep = PositionSweep(position: page.offset, version: list.record.version)
+        phase.sweep = PositionSweep(position: range.lowerBound, version: list.record.version)
         while !phase.sweep.isDone, !pass.mustRestart {
             queue.add([.sweep(nextSweepRequest)])
             let ending = try await drive()
@@ -196,11 +214,15 @@ extension SyncRun {
         _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {
         let (range, after) = (recheck.range, swept.range.upperBound)
-        guard swept.isInPlace, page.hasMore != false || list.record.end == after else {
+        // An answer with items behind the held ones says nothing about the end of those.
+        let isCut = nextSweepRequest.lowerBound + page.content.count > after
+        guard swept.isInPlace, isCut || page.hasMore != false || list.record.end == after else {
             return try await listMovedInSweep(list)
         }
         var edits = swept.edits
-        if after >= range.upperBound { edits.append(.touchPage(offset: range.lowerBound, validator: nil)) }
+        if after >= range.upperBound, !recheck.isPart {
+            edits.append(.touchPage(offset: range.lowerBound, validator: nil))
+        }
         let places = list.ledger.filter { $0.awaitsRetry && range.contains($0.offset) }.map(\.offset)
         let failures = Set(places + [recheck.failure].compactMap(\.self)).sorted()
         let ledger = failures.map { leases.deleted($0) }

@@ -90,6 +90,7 @@ extension SyncRun {
         {
             report.hiddenItems = max(0, total - end)
         }
+        report.pageOneCount = belief.pageOne.received.count
         report.originAnswered = counts.originAnswered
         report.keptChanging = passes.keptChanging
         report.unverified = failures.unverified

@@ -141,6 +141,10 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
                 }
             }
         }
+        if !page.undecodable.isEmpty {
+            let identities = content.identities
+            page.undecodableIdentities = page.undecodable.map { identities[$0] }
+        }
         return page
     }
 
@@ -162,7 +166,10 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             }
             for index in page.unusable { snapshot.unusable.append(position: begins + index) }
             guard isHeld else { continue }
-            for index in page.undecodable { snapshot.undecodable.append(position: begins + index) }
+            for (index, identity) in zip(page.undecodable, page.undecodableIdentities) {
+                snapshot.undecodable.append(position: begins + index)
+                snapshot.undecodableItems.append(UndecodableItem(position: begins + index, identity: identity))
+            }
             if page.isDamaged { for index in page.unusable { snapshot.damaged.append(position: begins + index) } }
         }
         snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
@@ -178,7 +185,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         // A total below the number of held items is wrong, whatever the origin says.
         snapshot.total = record.total.believed(reached: max(list.heldEnd, snapshot.itemsEnd)).raised(to: list.heldEnd)
         snapshot.end = record.shownEnd ?? snapshot.total.exactCount
-        snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
+        snapshot.hasMore =
+            record.validatedAt == nil || snapshot.itemsBegin > 0 || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         if snapshot.isVoid {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         } else if snapshot.end == 0 {
