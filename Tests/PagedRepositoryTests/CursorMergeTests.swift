@@ -79,6 +79,26 @@ struct CursorMergeTests {
         #expect(rearrangement.kept()?.last?.distance == -1, "two items and a hole follow the first two")
     }
 
+    @Test("Items behind the held ones are a page of their own, and rearrange nothing")
+    func added() {
+        func edits(_ names: [String], at position: Int, into held: [Range<Int>]) -> [ListEdit] {
+            let observed = ObservedPage(offset: position, content: named(names), places: places(0..<5), isEnd: false)
+            return CursorMerge(observed, at: position, segments: held, keepsHole: true)
+                .edits(observed, PagedRepositoryTests.held(held))
+        }
+        let page = PageWrite(offset: 5, content: named(["a", "b"]), evidence: .inferred)
+        #expect(edits(["a", "b"], at: 5, into: [0..<5]) == [.insertPage(page), .markContiguous(5..<7)])
+        #expect(edits(["a", "b"], at: 5, into: [0..<5, 8..<9]) == [.insertPage(page), .markContiguous(5..<7)])
+        for (names, position, held) in [
+            (["a", "b"], 5, [0..<5, 7..<9]), (["a", "b"], 4, [0..<5]), (["i4", "a"], 5, [0..<5]),
+        ] {
+            guard case .rearrange = edits(names, at: position, into: held).first else {
+                Issue.record("\(names) at \(position) move other items")
+                return
+            }
+        }
+    }
+
     @Test("A swap at the end of an answer removes no item")
     func swapped() {
         let merged = merge(["i0", "i2", "i1"], at: 0, into: 5)

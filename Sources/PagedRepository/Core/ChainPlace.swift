@@ -211,15 +211,16 @@ extension CursorMerge {
     func edits(_ observed: ObservedPage, _ list: ListOutline) -> [ListEdit] {
         let count = observed.content.count
         let range = position..<position + count
+        let page = observed.write(0..<count, at: position, evidence: .inferred)
         switch step {
         case .same:
             // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
             // page.
-            let page = observed.write(0..<count, at: position, evidence: .inferred)
             let isPage = list.heldPages.contains { $0.range == range }
             return [isPage ? .insertPage(page) : .rearrange(.replacing(range, with: page)), .markContiguous(range)]
         case .changed(let rearrangement):
-            return [.rearrange(rearrangement), .markContiguous(range)]
+            // An observer learns of a loaded page, and of no other change.
+            return [isAddition ? .insertPage(page) : .rearrange(rearrangement), .markContiguous(range)]
         }
     }
 

@@ -19,6 +19,9 @@ struct CursorMerge: Equatable {
     let position: Int
     /// Whether the cached list continues directly behind the answer.
     let hasMet: Bool
+    /// Whether all items of the answer are new, and their positions were not held. The answer is then a page of its own,
+    /// and moves no other item.
+    let isAddition: Bool
 
     /// - Parameters:
     ///   - position: the planned position of the answer's first item.
@@ -42,7 +45,7 @@ struct CursorMerge: Equatable {
             (0..<count).allSatisfy({ observed.isHeldAsSent($0) })
         {
             step = .same
-            hasMet = true
+            (hasMet, isAddition) = (true, false)
             return
         }
         // Only an item shows where the cached list continues. A cursor may name a position, so an equal cursor does not
@@ -58,6 +61,7 @@ struct CursorMerge: Equatable {
         let rest = behind + min(free, filling)
         // No evidence shows that the held items follow (G2).
         let hole = keepsHole && !hasMet && next != nil && free <= filling ? 1 : 0
+        isAddition = known.isEmpty && behind == position && free >= count && hole == 0
         let leaving = again + Set(ahead.map(\.cached)).filter { $0 >= rest }.sorted()
         var pieces: [Rearrangement.Piece] = []
         CursorMerge.keep(0..<position, except: leaving, in: &pieces)
