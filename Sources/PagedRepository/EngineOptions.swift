@@ -1,6 +1,7 @@
 public import PageModel
 
-/// Options of background work. Each property states its default.
+/// Options of background work. Each property states its default. A number or a duration out of range counts as the
+/// nearest valid one. Durations are at most 68 years.
 public struct EngineOptions: Hashable, Sendable {
     /// How pages are fetched. `work` is set for each list. Defaults to the defaults of `SyncOptions`, with
     /// `retryWaitBudget` 0 and `honorsLedger` true.
@@ -28,7 +29,7 @@ public struct EngineOptions: Hashable, Sendable {
     /// At least 0. Defaults to 10 seconds.
     public var spread: Duration = .seconds(10)
     /// How long an origin is left alone after `SyncOptions.transportFailuresUntilOffline` runs in a row without an
-    /// answer (R32). More than 0. Defaults to 30 seconds.
+    /// answer (R32). At least 1 millisecond. Defaults to 30 seconds.
     public var circuitPause: Duration = .seconds(30)
 
     /// Options with the default values.

@@ -59,7 +59,7 @@ public struct SyncEngine: Sendable {
         origin: @escaping @Sendable (QueryRecord) -> Origin?
     ) {
         self.storage = storage
-        self.options = options
+        self.options = options.bounded
         self.clock = clock
         self.jitter = jitter
         self.logger = logger

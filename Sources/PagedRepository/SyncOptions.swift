@@ -1,13 +1,13 @@
 public import PageModel
 
-/// The options of one synchronisation. Each property states its default. A count out of range counts as the nearest
-/// valid one, except for `pageSize`.
+/// The options of one synchronisation. Each property states its default. A number or a duration out of range counts as
+/// the nearest valid one, except for `pageSize`. Durations are at most 68 years.
 public struct SyncOptions: Hashable, Sendable {
     /// The number of concurrent fetches, 1 to 64; other numbers are clamped. It applies where the origin allows pages
     /// out of order. Defaults to 4.
     public var concurrency = 4
-    /// The number of items to request per page, at least 1. A repository or a run with a smaller number traps when it
-    /// is made. `nil` means the origin's own page size. Defaults to nil.
+    /// The number of items to request per page, at least 1. A repository, an engine or a run with a smaller number traps
+    /// when it is made. `nil` means the origin's own page size. Defaults to nil.
     public var pageSize: Int?
     /// The number of fetched pages after which the run stops, at least 1. `nil` means no limit. Defaults to nil.
     public var maxPages: Int?
@@ -37,8 +37,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// run that has received no answer then ends as `offline`. A `SyncEngine` counts runs without an answer instead.
     /// Defaults to 5.
     public var transportFailuresUntilOffline = 5
-    /// How long a lease holds a page in flight for this process (R30), more than 0. The run renews it at half its time.
-    /// Defaults to 60 seconds.
+    /// How long a lease holds a page in flight for this process (R30), 1 millisecond to 30 days. The run renews it at
+    /// half its time. Defaults to 60 seconds.
     public var lease: Duration = .seconds(60)
     /// Whether an unknown query is registered before the first request. Defaults to true.
     ///
@@ -84,8 +84,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// endless (R24). At least 1. Defaults to 1,000.
     public var emptyPageLimit = 1_000
 
-    /// The time in which a run with `everything` checks each held page again (R54). `nil` means never. Defaults to 7
-    /// days.
+    /// The time in which a run with `everything` checks each held page again (R54); at least 0. `nil` means never.
+    /// Defaults to 7 days.
     ///
     /// Each run requests a share of the pages again, and finds changes that leave page one and the total unchanged. A
     /// run with `maxPages` checks no page.
@@ -93,25 +93,6 @@ public struct SyncOptions: Hashable, Sendable {
 
     /// Options with all defaults.
     public init() {}
-
-    /// The options with values that a run can use.
-    /// - Precondition: `pageSize` is nil or at least 1.
-    var bounded: SyncOptions {
-        var options = self
-        precondition(pageSize ?? 1 >= 1, "SyncOptions.pageSize must be at least 1")
-        options.concurrency = min(max(1, concurrency), 64)
-        // Larger numbers have the same effect, and could overflow.
-        func bounded(_ number: Int, from least: Int) -> Int { min(max(least, number), 1 << 40) }
-        options.pageSize = pageSize.map { bounded($0, from: 1) }
-        options.maxPages = maxPages.map { bounded($0, from: 1) }
-        options.overlap = bounded(overlap, from: 0)
-        options.transportFailuresUntilOffline = bounded(transportFailuresUntilOffline, from: 1)
-        options.restarts = bounded(restarts, from: 0)
-        options.pagesPerQuery = bounded(pagesPerQuery, from: 1)
-        options.loopGuard = bounded(loopGuard, from: 1)
-        options.emptyPageLimit = bounded(emptyPageLimit, from: 1)
-        return options
-    }
 
     /// Whether the run only continues sweeps that the storage has recorded. A sweep that another process has finished
     /// is then not started again (R31).

@@ -1,8 +1,9 @@
 import PageModel
-import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 import Testing
+
+@testable import PagedRepository
 
 /// An origin that misbehaves by jitter: it throws, hangs, repeats itself, sends too much, or sends items without ids of
 /// their own.
@@ -169,6 +170,49 @@ struct OptionsPropertyTests {
         #expect(list.current.items.map(\.number) == Array(0..<48), "\(list.current.displayState)")
         #expect(list.current.isAtEnd)
         origin.deaf.release()
+    }
+
+    @Test("Each option counts as the nearest valid value, and no calculation of an engine overflows", arguments: 0..<100)
+    func bounds(seed: Int) throws {
+        var numbers = SeededGenerator(seed: UInt64(seed))
+        func number() -> Int { Self.numbers.randomElement(using: &numbers) ?? 0 }
+        func time() -> Duration { (Self.times + [.seconds(Int64.max)]).randomElement(using: &numbers) ?? .zero }
+        var options = EngineOptions()
+        (options.lists, options.listsPerOrigin, options.requestsPerOrigin) = (number(), number(), number())
+        (options.spread, options.circuitPause) = (time(), time())
+        options.requestsPerSecond = [nil, -1, 0, .nan, .infinity, 1e-300].randomElement(using: &numbers) ?? nil
+        (options.sync.concurrency, options.sync.overlap, options.sync.restarts) = (number(), number(), number())
+        (options.sync.retry.attempts, options.sync.retry.base, options.sync.retry.cap) = (number(), time(), time())
+        (options.sync.retry.longestRetryAfter, options.sync.lease) = (time(), time())
+        (options.sync.retryWaitBudget, options.sync.recheckEvery) = (time(), time())
+        (options.sync.confirmationPause, options.sync.emptyConfirmationPause) = (time(), time())
+        options.sync.maxPages = number()
+
+        let engine = SyncEngine(storage: MemoryStorage(clock: ManualClock()), options: options, origin: { _ in nil })
+        let (bounded, sync) = (engine.options, engine.options.sync)
+        #expect(min(bounded.lists, bounded.listsPerOrigin, bounded.requestsPerOrigin, sync.retry.attempts) >= 1)
+        #expect((1...64).contains(sync.concurrency) && min(sync.overlap, sync.restarts) >= 0 && sync.maxPages ?? 0 >= 1)
+        #expect(sync.lease >= .milliseconds(1) && sync.lease <= .seconds(30 * 86_400))
+        #expect(bounded.circuitPause > .zero)
+        let pauses = [
+            bounded.spread, sync.retry.base, sync.retry.cap, sync.retry.longestRetryAfter, sync.retryWaitBudget,
+            sync.confirmationPause, sync.emptyConfirmationPause, try #require(sync.recheckEvery),
+        ]
+        #expect(pauses.allSatisfy { $0 >= .zero && $0 <= .seconds(1 << 31) })
+        #expect(bounded.bounded == bounded && sync.bounded == sync)
+
+        var gates = OriginGates()
+        _ = gates.gate(of: SyncEngine.Origin("origin", StagedOrigin()), for: engine)
+        let longest = SyncScheduler(freshness: bounded.freshness, retry: sync.retry).rules.longestPause * 1_000
+        #expect(longest >= .zero)
+        var pacing = RunBackoff(base: sync.retry.base, longest: bounded.circuitPause, spread: bounded.spread)
+        let (query, now) = (QueryID(rawValue: 1), Timestamp(milliseconds: 1_000_000))
+        pacing.delay(query, now: now, jitter: 0.999)
+        for job in 0..<40 {
+            let job = SyncScheduler.Job(query: query, work: .everything, dueAt: Timestamp(milliseconds: Int64(job)))
+            pacing.ended(job, .nothing, now: now)
+            #expect(pacing.start(of: job, now: now) >= job.dueAt)
+        }
     }
 
     @Test("A million items in one answer are counted, shown up to the limit, and not requested again")

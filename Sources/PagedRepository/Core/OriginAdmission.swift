@@ -36,8 +36,7 @@ struct OriginAdmission {
     private var circuits: [String: CircuitBreaker] = [:]
 
     init(_ options: EngineOptions) {
-        lists = max(1, options.lists)
-        listsPerOrigin = max(1, options.listsPerOrigin)
+        (lists, listsPerOrigin) = (options.lists, options.listsPerOrigin)
         threshold = options.sync.transportFailuresUntilOffline
         pause = options.circuitPause
     }

@@ -1,6 +1,7 @@
 public import PageModel
 
-/// Options of lists. Each property states its default.
+/// Options of lists. Each property states its default. A number or a duration out of range counts as the nearest valid
+/// one, except for `sync.pageSize`.
 public struct PagedListOptions: Hashable, Sendable {
     /// How pages are fetched: concurrency, page size, retries, leases. `work` is set by each call. Calls do not wait
     /// for retries; the ledger keeps them. Defaults to the defaults of `SyncOptions`, with a retry wait budget of 0.
