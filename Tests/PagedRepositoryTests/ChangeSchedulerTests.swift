@@ -97,8 +97,50 @@ struct ChangeSchedulerTests {
     func folded() {
         var scheduler = ChangeScheduler(capacity: 4)
         _ = scheduler.follow(query, lists[0])
-        for _ in 0..<5 { scheduler.told(changed(query)) }
+        for _ in 0..<4 { scheduler.told(changed(query)) }
+        scheduler.told(.invalidated([query]))
         scheduler.told(changed(query, [.total(.exact(1))]))
         #expect(scheduler.next()?.notices == [.invalidated([query]), changed(query, [.total(.exact(1))])])
+    }
+
+    @Test("Many notices of this process stay its changes when they are folded, and none is lost", arguments: [1, 2])
+    func foldedOwn(width: Int) {
+        var scheduler = ChangeScheduler(capacity: 8)
+        _ = scheduler.follow(query, lists[0])
+        let difference = ListDifference(Rearrangement([.gap(1), .kept(0..<Int.max)]))
+        func tell(_ pages: Range<Int>) {
+            // Concurrent requests are not stored in order.
+            for page in stride(from: pages.lowerBound, to: pages.upperBound, by: width).flatMap({ first in
+                (first..<min(first + width, pages.upperBound)).reversed()
+            }) {
+                scheduler.told(changed(query, [.stored(page * 10..<page * 10 + 10), .ledger([page * 10]), .validated]))
+            }
+        }
+        tell(0..<100)
+        scheduler.told(changed(query, [.rearranged(difference)]))
+        tell(100..<108)
+        let notices = scheduler.next()?.notices ?? []
+        var stored: [Range<Int>] = []
+        var rest: [ChangeSet.Change] = []
+        for notice in notices {
+            guard case .changed(let set) = notice else {
+                Issue.record("\(notice) is no change of this process")
+                continue
+            }
+            for change in set.changes {
+                if case .stored(let range) = change { stored.append(range) } else { rest.append(change) }
+            }
+        }
+        #expect(notices.count <= 8 && Coverage(stored).segments == [0..<1_080])
+        #expect(rest.contains(.rearranged(difference)))
+        #expect(rest.contains { if case .ledger = $0 { true } else { false } })
+    }
+
+    @Test("More changes of this process than fit into a notice are read again")
+    func foldedTooMany() {
+        var scheduler = ChangeScheduler(capacity: 4)
+        _ = scheduler.follow(query, lists[0])
+        for page in 0..<5 { scheduler.told(changed(query, [.stored(page * 20..<page * 20 + 10)])) }
+        #expect(scheduler.next()?.notices == [.invalidated([query])])
     }
 }

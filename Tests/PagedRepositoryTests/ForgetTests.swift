@@ -213,6 +213,37 @@ struct ForgetTests {
         #expect(try await list.load() == .loaded(10))
     }
 
+    /// A storage that cannot store a pin.
+    private final class PinlessStorage: RelayedStorage {
+        let storage: any PageStorage
+
+        init(_ storage: any PageStorage) { self.storage = storage }
+
+        func relay<Value: Sendable>(
+            _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+        ) async throws(StorageError) -> Value {
+            if call == .setPinned { throw StorageError(.internal, "no pin can be stored") }
+            return try await body()
+        }
+    }
+
+    @Test("A reset that removes the list and cannot store its pin again fails, and shows the list as it is: empty")
+    func pinFails() async throws {
+        let list = ListRepository(
+            storage: PinlessStorage(bench.storage), codec: JSONItemCodec<Row>(), clock: bench.clock,
+            source: { _ in StagedOrigin() }
+        ).list(mine)
+        var events = list.events.makeAsyncIterator()
+        try await list.load()
+        try await bench.storage.pin(mine)
+        await #expect(throws: StorageError.self) { try await list.reset() }
+        #expect(list.current.items.isEmpty && !list.current.isLoaded)
+        #expect(list.current.failure?.kind == .storage)
+        while let event = await events.next() { if case .reset = event { break } }
+        #expect(try await list.load() == .loaded(10))
+        #expect(list.current.failure == nil)
+    }
+
     @Test("Windows that are read during resets are windows, and never a failure of the origin")
     func besideReset() async throws {
         let repository = bench.repository(StagedOrigin())

@@ -108,7 +108,9 @@ struct ChangeScheduler {
 
     private mutating func put(_ notice: StorageNotice, _ list: ObjectIdentifier) {
         entries[list]?.notices.append(notice)
-        if let entry = entries[list], entry.notices.count > capacity { entries[list]?.notices = [entry.notices.folded] }
+        if let entry = entries[list], entry.notices.count > capacity {
+            entries[list]?.notices = [entry.notices.folded(to: capacity)]
+        }
         if case .resting = entries[list]?.turn { call(list) }
     }
 
@@ -132,20 +134,6 @@ struct ChangeScheduler {
         case .follows(let query?): if followers[query] == list { followers[query] = nil }
         }
         return place
-    }
-}
-
-extension [StorageNotice] {
-    /// All queued notices as one, which names the queries to read again.
-    fileprivate var folded: StorageNotice {
-        var queries: Set<QueryID> = []
-        for notice in self {
-            switch notice {
-            case .changed(let set): queries.insert(set.query)
-            case .invalidated(let some): queries.formUnion(some)
-            }
-        }
-        return .invalidated(queries.sorted { $0.rawValue < $1.rawValue })
     }
 }
 

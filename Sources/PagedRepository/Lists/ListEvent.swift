@@ -9,7 +9,7 @@ public enum ListEvent<Value: Sendable>: Sendable {
     case refreshed(ListDifference)
     /// Items at these positions of the shown list do not decode (R7). Sent once for the same positions.
     case undecodable([Range<Int>])
-    /// Another process changed the list.
+    /// Another process changed the list, or more changes arrived at once than events report one by one.
     case changedElsewhere
     /// The list was emptied, by `reset` or by a purge.
     case reset

@@ -114,6 +114,7 @@ public final class PagedList<Value: Sendable>: Sendable {
 
     /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped. A
     /// pinned list stays pinned. Use `ListRepository.forget(_:)` at the end of a session.
-    /// - Throws: `StorageError` when the storage fails.
+    /// - Throws: `StorageError` when the storage fails. The list is then as it was, or is empty without its pin if only
+    ///   the pin could not be stored again.
     public func reset() async throws { try await controller.reset() }
 }

@@ -270,15 +270,23 @@ actor ListController<Value: Sendable> {
         // A removal for good waits for this reset. Otherwise the reset could pin the list again after that removal.
         let entry = context.runs.enter(key)
         defer { context.runs.leave(entry) }
+        var isRemoved = false
         do {
             try await context.runs.duringReset(of: key) {
                 guard let known = try await context.storage.query(key) else { return }
                 _ = try await context.storage.purge([known.id])
+                isRemoved = true
                 // The pin belongs to the list and not to its items.
                 if known.isPinned, !isForgotten { try await context.storage.pin(key) }
             }
         } catch {
-            wasNotRemoved(removal)
+            // A list that has lost its pin is empty all the same.
+            if isRemoved {
+                wasRemoved()
+                observe()
+            } else {
+                wasNotRemoved(removal)
+            }
             throw (error as? StorageError).map { storageFailed($0) } ?? error
         }
         wasRemoved()
