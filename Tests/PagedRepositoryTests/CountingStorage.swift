@@ -11,6 +11,7 @@ final class CountingStorage: RelayedStorage {
     private let countsChanges: Bool
     private let reads = Mutex<[QueryID?: Int]>([:])
     private let windowReads = Mutex(0)
+    private let wholeReads = Mutex(0)
 
     init(_ storage: any PageStorage, countsChanges: Bool = true) {
         self.storage = storage
@@ -21,6 +22,8 @@ final class CountingStorage: RelayedStorage {
     func reads(of query: QueryID?) -> Int { reads.withLock { $0[query] ?? 0 } }
     /// The reads of all queries, without the reads of records.
     var allReads: Int { reads.withLock { $0.filter { $0.key != nil }.values.reduce(0, +) } }
+    /// The reads of all pages of a list, without their items.
+    var outlines: Int { wholeReads.withLock { $0 } }
     /// The reads of items.
     var windows: Int { windowReads.withLock { $0 } }
     private func count(_ query: QueryID?) { reads.withLock { $0[query, default: 0] += 1 } }
@@ -33,7 +36,10 @@ final class CountingStorage: RelayedStorage {
         case .window(let query):
             count(query)
             windowReads.withLock { $0 += 1 }
-        case .outline(let query), .excerpt(let query), .list(let query): count(query)
+        case .outline(let query), .list(let query):
+            count(query)
+            wholeReads.withLock { $0 += 1 }
+        case .excerpt(let query): count(query)
         case .register, .query, .state, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due,
             .purge,
             .setPinned, .evict:

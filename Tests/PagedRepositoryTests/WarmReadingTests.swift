@@ -10,8 +10,10 @@ struct WarmReadingTests {
     private var clock: ManualClock { memory.manualClock }
     private let key = QueryKey("rows")
 
-    private func repository(_ storage: any PageStorage, memoryBudget: Int = 32 << 20) -> ListRepository<Row> {
-        let origin = StagedOrigin()
+    private func repository(
+        _ storage: any PageStorage, memoryBudget: Int = 32 << 20, count: Int = 48
+    ) -> ListRepository<Row> {
+        let origin = StagedOrigin(count)
         return ListRepository(
             storage: storage, codec: JSONItemCodec<Row>(), memoryBudget: memoryBudget, clock: clock, jitter: { 0.5 },
             source: { _ in origin })
@@ -124,6 +126,24 @@ struct WarmReadingTests {
         try await list.load(.cacheOnly)
         #expect(list.current.items.count == 48)
         #expect(storage.allReads == 1)
+    }
+
+    @Test("A next page reads the outline of its list a few times, however many pages are held", arguments: [30, 2_000])
+    func nextPage(held: Int) async throws {
+        let whole = repository(memory, count: 5_000).list(key)
+        while whole.current.items.count < held { try await whole.loadNext() }
+        let storage = CountingStorage(memory)
+        let list = repository(storage, count: 5_000).list(key)
+        try await list.load(.cacheOnly)
+        for _ in 0..<3 {
+            let before = storage.outlines
+            guard case .loaded = try await list.loadNext() else {
+                Issue.record("no page was loaded")
+                return
+            }
+            // Before the request, after the commit, and for the snapshot.
+            #expect(storage.outlines - before <= 4)
+        }
     }
 
     @Test("The observation ends with the last observer and begins again with the next (R40)")
