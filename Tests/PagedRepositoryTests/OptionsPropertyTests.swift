@@ -180,7 +180,7 @@ struct OptionsPropertyTests {
         var options = EngineOptions()
         (options.lists, options.listsPerOrigin, options.requestsPerOrigin) = (number(), number(), number())
         (options.spread, options.circuitPause) = (time(), time())
-        options.requestsPerSecond = [nil, -1, 0, .nan, .infinity, 1e-300].randomElement(using: &numbers) ?? nil
+        options.requestsPerSecond = [nil, -1, 0, Double.nan, Double.infinity, 1e-300].randomElement(using: &numbers) ?? nil
         (options.sync.concurrency, options.sync.overlap, options.sync.restarts) = (number(), number(), number())
         (options.sync.retry.attempts, options.sync.retry.base, options.sync.retry.cap) = (number(), time(), time())
         (options.sync.retry.longestRetryAfter, options.sync.lease) = (time(), time())
@@ -208,8 +208,9 @@ struct OptionsPropertyTests {
         var pacing = RunBackoff(base: sync.retry.base, longest: bounded.circuitPause, spread: bounded.spread)
         let (query, now) = (QueryID(rawValue: 1), Timestamp(milliseconds: 1_000_000))
         pacing.delay(query, now: now, jitter: 0.999)
-        for job in 0..<40 {
-            let job = SyncScheduler.Job(query: query, work: .everything, dueAt: Timestamp(milliseconds: Int64(job)))
+        for moment in 0..<40 {
+            let dueAt = Timestamp(milliseconds: Int64(moment))
+            let job = SyncScheduler.Job(query: query, work: .everything, dueAt: dueAt)
             pacing.ended(job, .nothing, now: now)
             #expect(pacing.start(of: job, now: now) >= job.dueAt)
         }
