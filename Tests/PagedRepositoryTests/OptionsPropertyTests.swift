@@ -172,7 +172,8 @@ struct OptionsPropertyTests {
         origin.deaf.release()
     }
 
-    @Test("Each option counts as the nearest valid value, and no calculation of an engine overflows", arguments: 0..<100)
+    @Test(
+        "Each option counts as the nearest valid value, and no calculation of an engine overflows", arguments: 0..<100)
     func bounds(seed: Int) throws {
         var numbers = SeededGenerator(seed: UInt64(seed))
         func number() -> Int { Self.numbers.randomElement(using: &numbers) ?? 0 }
@@ -180,7 +181,8 @@ struct OptionsPropertyTests {
         var options = EngineOptions()
         (options.lists, options.listsPerOrigin, options.requestsPerOrigin) = (number(), number(), number())
         (options.spread, options.circuitPause) = (time(), time())
-        options.requestsPerSecond = [nil, -1, 0, Double.nan, Double.infinity, 1e-300].randomElement(using: &numbers) ?? nil
+        options.requestsPerSecond =
+            [nil, -1, 0, Double.nan, Double.infinity, 1e-300].randomElement(using: &numbers) ?? nil
         (options.sync.concurrency, options.sync.overlap, options.sync.restarts) = (number(), number(), number())
         (options.sync.retry.attempts, options.sync.retry.base, options.sync.retry.cap) = (number(), time(), time())
         (options.sync.retry.longestRetryAfter, options.sync.lease) = (time(), time())
