@@ -149,8 +149,13 @@ extension HTTPSource {
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
                 limits: configuration.limits)
-            guard let content = try? reader.content() else {
-                state.withLock { $0.unreadable = "it has no items" }
+            let content: PageContent
+            do throws(FetchFailure) {
+                content = try reader.content()
+            } catch {
+                state.withLock { $0.unreadable = error.message }
+                // Items at another place are items that page one lacks.
+                if reader.hasMovedItems { draft.sawOthers = true }
                 return .failed(ProbeFinding.unreadable)
             }
             let (one, two) = (contact.content.identities.map(\.key), content.identities.map(\.key))

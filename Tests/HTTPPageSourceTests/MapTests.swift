@@ -64,5 +64,73 @@ struct MapTests {
         ).run()
         #expect(report.outcome != .complete && report.outcome != .limited, "\(report.warnings)")
     }
+
+    /// A list of 95 items in lists by day, with 25 items a day and 20 items a page.
+    private static func days(_ style: String, hasEmptyDays: Bool, total: String) -> ScriptedOrigin {
+        ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? url.number("cursor") ?? 0, 95), end = min(start + 20, 95)
+            let days = (0..<4).compactMap { day -> String? in
+                let (lower, upper) = (max(start, 25 * day), min(end, 25 * day + 25))
+                guard lower < upper || hasEmptyDays else { return nil }
+                return #""2026-11-0\#(day + 1)":[\#(objects(lower..<max(lower, upper)))]"#
+            }
+            var more = ""
+            if end < 95, style == "next" { more = #","next":"/api?limit=20&offset=\#(end)""# }
+            if end < 95, style == "token" { more = #","next_cursor":"\#(end)""# }
+            return .json(#"{\#(total)"days":{\#(days.joined(separator: ","))}\#(more)}"#)
+        }
+    }
+
+    @Test(
+        "Lists under the keys of a map are not read as one list, and an answer without the first key is no end",
+        arguments: ["offset", "next", "token"], [#""total":95,"#, ""])
+    func keyed(style: String, total: String) async throws {
+        for hasEmptyDays in [false, true] {
+            let origin = Self.days(style, hasEmptyDays: hasEmptyDays, total: total)
+            let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("k")
+            for _ in 0..<2 {
+                let source = try scripted("http://h/api?limit=20", origin, stored: try await storage.query(key)?.source)
+                let report = try await ListSync(
+                    storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
+                ).run()
+                #expect(report.outcome != .complete && report.outcome != .limited, "\(report.warnings)")
+            }
+        }
+    }
+
+    @Test(
+        "Items that appear elsewhere while their place is missing are no empty page",
+        arguments: [
+            (#"{"days":{"a":[{"id":1}]}}"#, #"{"days":{"b":[{"id":2}]}}"#),
+            (#"{"data":{"north":[{"id":1}]}}"#, #"{"total":9,"data":{"south":[{"id":2}]}}"#),
+            (#"{"days":{"2026-01":[{"id":1}]}}"#, #"{"days":{"2026-01":[{"id":2}],"2026-02":[{"id":3}]}}"#),
+            (#"{"days":{"2026-01":[{"id":1}]}}"#, #"{"days":{"2026-01":[],"2026-02":[{"id":3}]}}"#),
+        ])
+    func elsewhere(first: String, second: String) throws {
+        #expect(try Self.content(first, second) == nil)
+    }
+
+    @Test(
+        "Other lists beside an answer without items leave it empty",
+        arguments: [
+            (#"{"things":[{"id":1}]}"#, #"{"things":[],"others":[{"id":2}]}"#),
+            (#"{"things":[{"id":1}]}"#, #"{"total":1,"facets":[{"id":2}],"tags":[{"name":"x"}]}"#),
+            (#"{"things":[{"id":1}],"total":1}"#, #"{"total":0,"others":[{"id":2}]}"#),
+            (#"{"things":[{"id":1}]}"#, #"{"_links":{"curies":[{"id":"x","href":"/"}]},"total":1}"#),
+        ])
+    func beside(first: String, second: String) throws {
+        #expect(try Self.content(first, second) == 0)
+    }
+
+    /// The number of items of a second page, read as page one shows it. Returns nil when it cannot be read.
+    private static func content(_ first: String, _ second: String) throws -> Int? {
+        let url = try #require(OriginURL("http://h/api"))
+        func answer(_ body: String) throws -> Answer { try Answer(.json(body), url: url, limits: HTTPLimits()) }
+        let draft = try Detector.describe(answer(first), HTTPSourceConfiguration(url: "http://h/api"))
+        let reader = PageReader(
+            answer: try answer(second), description: draft.description, base: url, isFirst: false,
+            limits: HTTPLimits())
+        return (try? reader.content())?.count
+    }
 }
 #endif

@@ -34,7 +34,7 @@ extension Detector {
     }
 
     /// Whether an array stands beside a list by its name, with or without elements: texts for people, and links.
-    func isAccessory(_ member: EnvelopeMember) -> Bool {
+    static func isAccessory(_ member: EnvelopeMember) -> Bool {
         let words = ["message", "warning", "error", "attribution"]
         return member.plainName.hasSuffix("links") || words.contains { member.plainName.contains($0) }
     }

@@ -19,7 +19,8 @@ extension Detector {
         var key: JSONPointer?
     }
 
-    private static let sideNames: Set<String> = [
+    /// The names of lists that usually stand beside the items.
+    static let sideNames: Set<String> = [
         "facets", "facet", "aggregations", "aggs", "buckets", "filters", "availablefilters", "included", "includes",
         "suggestions", "breadcrumbs", "sorts", "availablesorts", "notices",
     ]
@@ -51,7 +52,7 @@ extension Detector {
             if plain == 1, elements.isEmpty, isUsual(member.name) || member.parent.map({ isUsual($0) }) ?? false {
                 emptyList = emptyList ?? member.pointer
             }
-            if plain == 1, elements.isEmpty, !isAccessory(member) { empties.append(member.pointer) }
+            if plain == 1, elements.isEmpty, !Detector.isAccessory(member) { empties.append(member.pointer) }
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)

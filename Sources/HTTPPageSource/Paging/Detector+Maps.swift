@@ -12,8 +12,8 @@ extension Detector {
             let objects = members.filter { document.kind(of: $0.value) == .object }
             guard objects.count >= 2, !objects.contains(where: { isBeside($0.name) }) else { continue }
             let isList = objects.count == members.count && isListName(holder.tokens.last ?? "")
-            let keys = objects.filter { isKey($0.name) }
-            if isList || keys.count >= 2 && isKey(list.tokens[depth]) { return holder }
+            let keys = objects.filter { Detector.isKey($0.name) }
+            if isList || keys.count >= 2 && Detector.isKey(list.tokens[depth]) { return holder }
         }
         return nil
     }
@@ -23,7 +23,8 @@ extension Detector {
         isUsual(name) && !["data", "content"].contains(name.lowercased())
     }
 
-    private func isKey(_ name: String) -> Bool { name.contains { $0.isNumber || $0 == "/" || $0 == " " } }
+    /// Whether a name looks like a key of a map, such as a date: it has a digit, a slash or a space.
+    static func isKey(_ name: String) -> Bool { name.contains { $0.isNumber || $0 == "/" || $0 == " " } }
 
     /// Whether an object of this name speaks of the list, and is no part of it.
     private func isBeside(_ name: String) -> Bool {
@@ -33,11 +34,26 @@ extension Detector {
 }
 
 extension PageReader {
+    /// The place of objects that may be items, other than the place of the items. Returns nil when there is none, and
+    /// when the caller named the place of the items. Such an answer has another shape than page one, and is neither an
+    /// empty page nor the end of the list.
+    /// - Parameters:
+    ///   - list: the value at the place of the items. `nil` means that the answer has no such place.
+    ///   - isEmpty: whether the answer has no items at the place of the items.
+    func movedItems(list: JSONValue?, isEmpty: Bool) -> JSONPointer? {
+        guard description.said?.contains("items=") != true, let name = description.items.tokens.last,
+            isEmpty || Detector.isKey(name)
+        else { return nil }
+        if isEmpty, let place = movedObjects { return place }
+        // The answer counts 0 items, whatever it has elsewhere.
+        guard !isEmpty || PageReader.total(of: answer, description).total != .exact(0) else { return nil }
+        if let place = listUnderOtherKey { return place }
+        return list == nil ? listElsewhere : nil
+    }
+
     /// The place of objects in another member than that of the items, at the same depth and under the same last name.
-    /// Returns nil when there is none, and when the caller named the place of the items.
-    var movedItems: JSONPointer? {
+    private var movedObjects: JSONPointer? {
         let tokens = description.items.tokens, document = answer.document
-        guard description.said?.contains("items=") != true else { return nil }
         for depth in 0..<max(tokens.count - 1, 0) {
             let holder = JSONPointer(tokens: Array(tokens.prefix(depth)))
             let below = JSONPointer(tokens: Array(tokens.dropFirst(depth + 1)))
@@ -52,4 +68,51 @@ extension PageReader {
         }
         return nil
     }
+
+    /// The place of objects with the ids of the items in the object around the items, where both names look like keys:
+    /// `{"2026-11-01":[…],"2026-11-02":[…]}`. Page one has had one such list.
+    private var listUnderOtherKey: JSONPointer? {
+        let tokens = description.items.tokens, document = answer.document
+        let holder = JSONPointer(tokens: Array(tokens.dropLast()))
+        guard let own = tokens.last, Detector.isKey(own), !(isFirst && hasItems), let value = document.value(at: holder)
+        else { return nil }
+        let other = document.members(of: value).first { name, list in
+            name != own && Detector.isKey(name) && holdsItems(list)
+        }
+        return other.map { holder.appending($0.name) }
+    }
+
+    /// The place of objects with the ids of the items anywhere in the answer, except in lists that usually stand beside
+    /// the items. Items without ids count only in the object around the items.
+    private var listElsewhere: JSONPointer? {
+        let holder = description.items.tokens.dropLast()
+        return answer.document.envelope().first { member in
+            member.kind == .array && holdsItems(member.value) && !Detector.isAccessory(member)
+                && (description.id != nil || member.pointer.tokens.dropLast() == holder)
+                && !member.pointer.tokens.map(EnvelopeMember.plain).contains {
+                    Detector.sideNames.contains($0) || $0.hasSuffix("links")
+                }
+        }?.pointer
+    }
+
+    private var hasItems: Bool {
+        answer.document.value(at: description.items).map {
+            !answer.document.entries(of: $0, atMost: 1).isEmpty
+        } ?? false
+    }
+
+    /// Whether a value is an array of objects, each with an id at the place of the ids.
+    private func holdsItems(_ value: JSONValue) -> Bool {
+        let document = answer.document
+        let elements = document.elements(of: value, atMost: PageReader.mostCompared)
+        return !elements.isEmpty
+            && elements.allSatisfy { element in
+                guard document.kind(of: element) == .object else { return false }
+                guard let id = description.id else { return true }
+                return document.value(at: id, below: element).flatMap { document.identifier($0) } != nil
+            }
+    }
+
+    /// The largest number of elements whose ids are looked at.
+    private static let mostCompared = 16
 }

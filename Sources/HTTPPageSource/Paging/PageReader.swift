@@ -37,13 +37,16 @@ struct PageReader {
     func content() throws(FetchFailure) -> PageContent {
         let document = answer.document
         let list = document.value(at: description.items)
+        let isEmpty = list.map { self.isEmpty($0) } ?? true
         // An error is neither an empty list nor the end of one.
-        if list.map({ isEmpty($0) }) ?? true, let failure = answer.failure(withoutItemsAt: description.items) {
-            throw failure
-        }
-        if list.map({ isEmpty($0) }) ?? true, let place = movedItems {
+        if isEmpty, let failure = answer.failure(withoutItemsAt: description.items) { throw failure }
+        if let place = movedItems(list: list, isEmpty: isEmpty) {
+            let own = described(description.items)
             throw FetchFailure(
-                .undecodable, "the answer has no items at \(described(description.items)), and objects at \(place)",
+                .undecodable,
+                isEmpty
+                    ? "the answer has no items at \(own), and objects at \(place)"
+                    : "the answer has items at \(own), and others at \(place)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
         guard let list else {
@@ -83,6 +86,12 @@ struct PageReader {
 
     private func isEmpty(_ list: JSONValue) -> Bool {
         answer.document.kind(of: list) == .null || answer.document.entries(of: list, atMost: 1).isEmpty
+    }
+
+    /// Whether the answer has items at another place than page one; see `movedItems`.
+    var hasMovedItems: Bool {
+        let list = answer.document.value(at: description.items)
+        return movedItems(list: list, isEmpty: list.map { isEmpty($0) } ?? true) != nil
     }
 
     /// Whether an object holds the items by their keys, as it did on page one. Every member is an item then.
