@@ -13,7 +13,7 @@ extension HTTPSource {
         let earlier = contact.earlier?.searched
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // A probe showed that no item follows page one. A total that equals its number of items then counts the list.
-        if failed.contains(where: { isOpen($0.detail ?? "", false) }) { draft.evidence.isTotalWeak = false }
+        if failed.contains(where: { $0.detail == ProbeFinding.lastItem.detail }) { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
         if configuration.paging != .none {
             end = OpenEnd.find(

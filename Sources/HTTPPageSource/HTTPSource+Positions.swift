@@ -20,13 +20,19 @@ extension HTTPSource {
             overlap = ProbeFinding.overlap(one, two)
             return ProbeFinding.offset(one, two)
         }
-        if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, draft, contact) {
+        // Page one has an item at this position. An answer without it is no end, and the parameter counts no positions,
+        // unless it counts multiples of the page size only.
+        let isRefuted = if count > 1, case .failed(let detail) = verdict { isBehindEnd(detail) } else { false }
+        if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, isRefuted, draft, contact) {
             draft.hasTriedMultiple = true
             url.set(name, String(count + first))
             let aligned = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
-            if case .proved = aligned { draft.description.acceptMultiples(of: count) }
-            return aligned
+            if case .failed(let detail) = aligned, isBehindEnd(detail), isRefuted || !showsNoMore(draft) {
+                return .failed(isRefuted ? "\(detail), and \(ProbeFinding.refuted)" : detail)
+            }
+            return followsMultiples(aligned, count, &draft)
         }
+        if isRefuted, case .failed(let detail) = verdict { return .failed("\(detail), and \(ProbeFinding.refuted)") }
         if case .failed(ProbeFinding.lastItem.detail) = verdict {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
@@ -53,6 +59,25 @@ extension HTTPSource {
             }
         }
         return first == 0 ? try await judgeFirst(name, &draft, contact) : verdict
+    }
+
+    /// The verdict on an offset that was refused, by the answer to a multiple of the page size. Only a position refuses
+    /// the last item of page one, and returns the next page or none.
+    private func followsMultiples(
+        _ verdict: ProbeVerdict, _ count: Int, _ draft: inout DetectionDraft
+    ) -> ProbeVerdict {
+        switch verdict {
+        case .proved: break
+        case .failed(let detail) where isBehindEnd(detail): believeTotal(&draft)
+        case .failed, .interrupted: return verdict
+        }
+        draft.description.acceptMultiples(of: count)
+        return .proved(first: nil)
+    }
+
+    /// Believes a total that may count page one, if the answer behind the end of the list repeats it.
+    private func believeTotal(_ draft: inout DetectionDraft) {
+        if draft.emptyTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
     }
 
     /// Finds the position of the first item. Position 1 returns page one only where positions count from 1. A second
@@ -85,7 +110,7 @@ extension HTTPSource {
     /// the caller names the parameter, or it is the first one that was refused although the total counts more items
     /// and no next page is named.
     private func mayNeedMultiples(
-        _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
+        _ name: String, _ detail: String, _ isRefuted: Bool, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
         let isNamed =
             configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
@@ -95,7 +120,7 @@ extension HTTPSource {
             || !draft.hasTriedMultiple && draft.evidence.next == nil
                 && draft.evidence.exactTotal ?? 0 > contact.content.count
         return isNamed && contact.content.count > 1 && left(contact) > 0
-            && ["answered 400", "answered 422"].contains(detail)
+            && (isRefuted || ["answered 400", "answered 422"].contains(detail))
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
@@ -123,8 +148,18 @@ extension HTTPSource {
                 return try await isSettled(answer, name, first + 2, &draft, contact)
                     ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
             case .failed(let detail):
-                return isBehindEnd(detail) && isOwnPage(name, first, draft, contact)
-                    ? .proved(first: first) : .failed(detail)
+                guard isBehindEnd(detail), showsNoMore(draft) else { return .failed(detail) }
+                if contact.answer.url.value(of: name) != "\(first)" {
+                    // A parameter that filters the list to nothing also does so for the number of page one.
+                    guard left(contact) > 0 else { return .failed("\(detail), and \(first) was not tried") }
+                    switch try await look(first, &draft) {
+                    case .failed(ProbeFinding.pageOne.detail): break
+                    case .failed, .proved: return .failed("\(first) did not return page one")
+                    case .interrupted(let detail): return .interrupted(detail)
+                    }
+                }
+                believeTotal(&draft)
+                return .proved(first: first)
             case .interrupted(let detail): return .interrupted(detail)
             }
         }
@@ -140,6 +175,7 @@ extension HTTPSource {
         }
         switch try await look(1, &draft) {
         case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
+            believeTotal(&draft)
             return .proved(first: 1)
         case .proved:
             switch try await look(0, &draft) {
@@ -147,8 +183,8 @@ extension HTTPSource {
             case .failed, .proved: return .failed("no page number returns page one")
             case .interrupted(let detail): return .interrupted(detail)
             }
-        case let verdict:
-            return verdict
+        case .failed(let detail): return .failed("\(detail) for page 1")
+        case .interrupted(let detail): return .interrupted(detail)
         }
     }
 
@@ -157,12 +193,11 @@ extension HTTPSource {
         detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
     }
 
-    /// Whether the caller's URL has the number of page one, and nothing in page one shows that items follow. An answer
-    /// without items to the next number then shows that the list ends.
-    private func isOwnPage(_ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+    /// Whether nothing in page one shows that items follow. An answer without items to the number of the next page then
+    /// shows that the list ends, if the number of page one returns page one.
+    private func showsNoMore(_ draft: DetectionDraft) -> Bool {
         let evidence = draft.evidence
-        return contact.answer.url.value(of: name) == "\(first)" && !evidence.goesOn && evidence.part == nil
-            && evidence.total.count ?? 0 <= evidence.count
+        return !evidence.goesOn && evidence.part == nil && evidence.total.count ?? 0 <= evidence.count
     }
 
     /// Whether page one states that the list has two pages.

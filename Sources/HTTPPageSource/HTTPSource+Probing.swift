@@ -122,6 +122,7 @@ extension HTTPSource {
         var url = contact.answer.url
         let count = contact.content.count
         draft.sawOthers = false
+        draft.emptyTotal = nil
         switch candidate {
         case .offset(let name, let first):
             return try await judgeOffset(name, first, &draft, contact)

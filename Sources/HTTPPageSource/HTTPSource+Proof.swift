@@ -172,6 +172,7 @@ extension HTTPSource {
             let isFiltered = ProbeFinding.isFiltered(draft.evidence.total, total)
             if !isFiltered, ProbeFinding.following(one, two) == .proved { draft.sawOthers = true }
             if finding == .lastItem { draft.probedTotal = total.exactCount }
+            if finding == .nothing { draft.emptyTotal = total.exactCount }
             guard finding == .proved else { return .failed(finding.detail) }
             if isFiltered { return .failed("returned another list, of \(total.count ?? 0) items") }
             draft.probedTotal = total.exactCount

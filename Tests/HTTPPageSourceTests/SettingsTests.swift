@@ -149,7 +149,9 @@ struct SettingsTests {
             let ended = try scripted(
                 "http://h/api",
                 ScriptedOrigin { url, _ in
-                    .json(#"{"data":[\#(url.parameters.isEmpty ? objects(0..<7) : "")]}"#)
+                    let start = url.number("offset") ?? ((url.number("page") ?? 1) - 1) * 10
+                    let isPlace = url.parameters.allSatisfy { ["offset", "page"].contains($0.plainName) }
+                    return .json(#"{"data":[\#(isPlace ? objects(min(start, 7)..<7) : "")]}"#)
                 }
             ) { $0.paging = style }
             #expect(try await ended.first().hasMore != true, "nothing follows page one")

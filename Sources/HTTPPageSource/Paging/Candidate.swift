@@ -74,6 +74,8 @@ enum ProbeFinding: Equatable {
     static let sameAgain = "returned the same items again"
     /// The list changed between two answers, in a few words.
     static let changed = "not confirmed: the list changes"
+    /// No item at a position where page one has one, in a few words.
+    static let refuted = "page one has an item there"
     /// The detail of a probe whose answer has no list of items.
     static let unreadable = "returned no items"
 

@@ -23,6 +23,8 @@ struct DetectionDraft {
     var hasTriedMultiple = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
+    /// The exact total in the last answer without items to a probe.
+    var emptyTotal: Int?
     /// Whether the last answer without items to a probe of a token names the requested page as its next page.
     var namesSamePage = false
     /// Whether the last answer without items to a probe of a token names no next page.
