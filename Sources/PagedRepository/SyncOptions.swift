@@ -149,7 +149,8 @@ public struct SyncReport: Hashable, Sendable {
         case incomplete
         /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
         /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one is the only page
-        /// that the origin returns, and it states that more items follow.
+        /// that the origin returns, and it states that more items follow. Or the origin counts at least a page more than it
+        /// returns by position.
         case unproven
         /// The origin answered no request of the run. When it answered some and then none, the run is `incomplete`, and
         /// the ledger names the pages without an answer.

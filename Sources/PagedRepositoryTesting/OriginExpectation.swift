@@ -50,8 +50,9 @@ extension OriginPlan {
     private var ofOrdinary: OriginExpectation {
         if case .tooHigh = totals {
             return OriginExpectation(
-                outcomes: ["complete", "limited"], contents: .equal, mayAllowDuplicates: identity == .repeating,
-                reason: "a total that counts a page more than there is looks like a result window")
+                outcomes: ["complete", "limited", "unproven"], contents: .equal,
+                mayAllowDuplicates: identity == .repeating,
+                reason: "a total that counts a page more than there is looks like a result window, or like a part")
         }
         guard identity == .repeating else { return .complete }
         return OriginExpectation(
@@ -70,10 +71,10 @@ extension OriginPlan {
                 outcomes: ["complete"], contents: .some, mayAllowDuplicates: false,
                 reason: "a reached total ends a list whose answers show no item after it (R24)")
         }
-        guard pastEnd != .emptyPage else { return .complete }
+        guard pastEnd != .emptyPage || access != .chain else { return .complete }
         return OriginExpectation(
-            outcomes: ["complete", "limited"], contents: .equal, mayAllowDuplicates: false,
-            reason: "refused positions below a total that is too high look like a result window")
+            outcomes: ["complete", "limited", "unproven"], contents: .equal, mayAllowDuplicates: false,
+            reason: "below a total that is too high, refused positions look like a window, and one page like a part")
     }
 
     /// Whether the total counts fewer items than the origin has, and no answer says that more items follow.
@@ -88,7 +89,7 @@ extension OriginPlan {
 
     private var ofHidden: OriginExpectation {
         OriginExpectation(
-            outcomes: style == .offset ? ["complete", "limited", "unproven"] : ["complete", "limited"],
+            outcomes: access == .chain ? ["complete", "limited"] : ["complete", "limited", "unproven"],
             contents: .equal,
             mayAllowDuplicates: false,
             reason: "hidden items at the end look like a result window, and nothing says how many there are")

@@ -106,6 +106,7 @@ extension SyncRun {
         queue.completed(completion.target)
         failures.answered(completion.target.offset)
         belief.observeLength(of: answer, to: completion.target, source.access)
+        belief.observeStatement(of: answer, to: completion.target)
         tellAnswered(answer, completion.target)
     }
 

@@ -33,7 +33,7 @@ extension SyncRun {
     private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
         if try await isConfirmedWithoutReading(total, validator) { return }
         guard !belief.drift.isSuspicious, let query, let list = try await storage.outline(of: query),
-            !list.contradictsItself,
+            !list.contradictsItself, !mayBeMiscounted(list.record),
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
@@ -51,6 +51,15 @@ extension SyncRun {
                 ledger: [leases.succeeded(0)], requestLease: leases[0]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
+    }
+
+    /// Whether a list by position ends before its total, which is an estimate. The total is possibly an exact one that
+    /// counts more than the origin returns. Only page one itself shows that (R24).
+    func mayBeMiscounted(_ record: QueryRecord) -> Bool {
+        guard access.supportsRandomAccess, case .estimate(let total) = record.total, let end = record.end else {
+            return false
+        }
+        return total > end
     }
 
     /// Uses page one as it is held. A page with a validator is stored as it was received (R1). A page without one may

@@ -46,6 +46,7 @@ extension ListController {
             let isServed = report.pagesNotStored > 0 && !now.isStored
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
+                || isMiscounted(report) && !now.hasMore
             if let stopFailure { return .failure(stopFailure) }
             if now.isVoid, let counted = now.total.count {
                 return .failure(ListFailure(now.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
@@ -96,6 +97,11 @@ extension ListController {
     private func isDeadEnd(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
         work == .all && report.outcome == .unproven && current.hasMore && current.isStored && !current.isAtItemLimit
             && !Task.isCancelled
+    }
+
+    /// Whether every item that the origin returns is held, and only its total makes the list unproven.
+    private func isMiscounted(_ report: SyncReport) -> Bool {
+        report.outcome == .unproven && !report.keptChanging && report.state?.isComplete == true
     }
 
     /// Whether a whole load has left items out that it could have shown.

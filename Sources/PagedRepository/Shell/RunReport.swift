@@ -13,7 +13,7 @@ extension SyncRun {
         case .again: return false
         case .window(let end, let total): return try await self.end(atWindow: end, total, list)
         case .miscounted(let total, let end):
-            warn("the origin counts \(total) items but returned \(end)")
+            warnOfMiscount(total, end)
             let ending: [ListEdit] = access == .chain ? [] : [.setEnd(end)]
             return try await finish([.setTotal(.estimate(total))] + ending, list)
         case .whole(let isConfirmed):
@@ -21,6 +21,10 @@ extension SyncRun {
             guard isConfirmed else { return false }
             return try await finish(list.record.end == list.length ? [] : [.setEnd(list.length)], list)
         }
+    }
+
+    private func warnOfMiscount(_ total: Int, _ end: Int) {
+        warn("the origin counts \(total) items but returned \(end)")
     }
 
     /// Cleans up a complete list. Pages of older generations and items behind its end are removed (R19, R20).
@@ -76,6 +80,9 @@ extension SyncRun {
     ) -> SyncReport {
         if outcome == .limited, let record = state?.record, let window = record.resultWindow {
             warnOfWindow(window, record.total.count.flatMap { $0 > window ? $0 : nil })
+        }
+        if outcome == .unproven, let over = belief.overcount(state, source.access) {
+            warnOfMiscount(over.total, over.reached)
         }
         var report = SyncReport(
             outcome: outcome, reconciliation: counts.reconciliation, list: list, usage: source.usage,

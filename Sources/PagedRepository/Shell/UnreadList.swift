@@ -113,7 +113,8 @@ extension SyncRun {
     /// - Returns: whether the answer is fully handled.
     func isConfirmedWithoutReading(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) -> Bool {
         guard let (state, list, holdings, precondition) = takeUnread(), let head = state.pageOne?.summary,
-            head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count)
+            head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count),
+            !mayBeMiscounted(list.record)
         else { return false }
         adopt(head, list)
         let outcome = try await apply(

@@ -96,7 +96,13 @@ struct SyncRendering {
             return "page one shows that more items follow, and no way to them is known"
         }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
-        return failure?.shownMessage ?? "the list kept changing while it was read\(idHint)"
+        if let failure { return failure.shownMessage }
+        if !report.keptChanging, let record = report.list?.record, let end = record.end, let total = record.total.count,
+            total > end
+        {
+            return "the origin counts \(SizeText.count(total)) items, and returned \(SizeText.count(end))"
+        }
+        return "the list kept changing while it was read\(idHint)"
     }
 
     /// A hint at `--id` for a list without ids, in which a changed item counts as another item. Empty for other lists.

@@ -13,6 +13,21 @@ struct RunOutcomeTests {
     private static let void = held([], total: .exact(5), end: 0)
     private static let cut = held([0..<20], total: .exact(30), end: nil, window: 20)
     private static let contradicting = held([0..<30], total: .exact(40), end: 30)
+    private static let short = held([0..<30], total: .estimate(40), end: 30)
+    private static let onePage = held([0..<10], total: .estimate(13), end: 10)
+
+    /// A page one of 10 items that counts `total` items.
+    private static func count(
+        _ total: Int, isEndStated: Bool = false
+    ) -> @Sendable (inout ListBelief, inout ListBelief.RunEnding) -> Void {
+        { belief, _ in
+            belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
+            belief.pageOne.adopt(count: 10, next: nil, total: .exact(total))
+            belief.observeStatement(of: .page(answer(0..<10, total: .exact(total))), to: .firstPage)
+            let last = answer(20..<30, total: .exact(total), hasMore: isEndStated ? false : nil)
+            belief.observeStatement(of: .page(last), to: .range(20..<30, overlap: 0))
+        }
+    }
 
     struct Row: CustomTestStringConvertible, Sendable {
         var name: String
@@ -67,12 +82,60 @@ struct RunOutcomeTests {
             name: "a refresh of a list by offset does not compare end and total", list: contradicting, work: .refresh,
             outcome: .complete),
         Row(name: "a list that its result window cuts off", list: cut, outcome: .limited),
+        Row(name: "a list that ends a page before its total", list: short, change: count(40), outcome: .unproven),
+        Row(
+            name: "a refresh of a list that ends a page before its total", list: short, work: .refresh,
+            change: count(40), outcome: .unproven),
+        Row(
+            name: "a budget that suffices for a list that ends a page before its total", list: short, ending: .limited,
+            change: count(40), outcome: .limited),
+        Row(
+            name: "a list that ends a page before its total, as the origin states", list: short,
+            change: count(40, isEndStated: true), outcome: .complete),
+        Row(
+            name: "a chain that was walked to an end before its total", list: short, access: .chain, change: count(40),
+            outcome: .complete),
+        Row(
+            name: "a list that ends less than a page before its total", list: short, change: count(39),
+            outcome: .complete),
+        Row(
+            name: "a list of which only page one was returned, although it counts more", list: onePage,
+            change: count(13), outcome: .unproven),
         Row(name: "a complete list", list: whole, outcome: .complete),
         Row(name: "a list with a gap", list: partial, outcome: .incomplete),
         Row(name: "a complete list with a failed page", list: failing, outcome: .incomplete),
         Row(name: "a refresh does not look at failed pages", list: failing, work: .refresh, outcome: .complete),
         Row(name: "a list that was purged", list: nil, outcome: .incomplete),
     ]
+
+    @Test("No list is complete while anything shows that items are missing, however the run ended")
+    func evidence() {
+        let evidence: [(name: String, list: ListOutline, change: (inout ListBelief) -> Void)] = [
+            ("a gap", Self.partial, { _ in }), ("no items", Self.void, { _ in }), ("a window", Self.cut, { _ in }),
+            ("answers that contradict each other", Self.whole, { $0.isUnproven = true }),
+            (
+                "a page more", Self.short,
+                { belief in
+                    var ending = ListBelief.RunEnding(fetching: .drained, work: .everything, access: .offsets)
+                    Self.count(40)(&belief, &ending)
+                }
+            ),
+        ]
+        let endings: [FetchQueue.Ending] = [.drained, .limited, .stopped, .offline]
+        for access in [PagingAccess.offsets, .grid(size: 10)] {
+            for work in [SyncOptions.Work.everything, .sweep, .refresh] {
+                for fetching in endings {
+                    for (name, list, change) in evidence {
+                        var belief = ListBelief()
+                        change(&belief)
+                        let ending = ListBelief.RunEnding(fetching: fetching, work: work, access: access)
+                        let outcome = belief.outcome(ListState(list), ending)
+                        #expect(outcome != .complete, "\(name), \(access), \(work), \(fetching)")
+                    }
+                }
+            }
+        }
+    }
 
     @Test("The outcome follows from the belief, the stored list and the ending", arguments: rows)
     func outcome(_ row: Row) {

@@ -15,6 +15,11 @@ struct EndBelief: Equatable {
     var overcount: Overcount?
     /// The end that an empty page behind it has proven in this run.
     var proven: Int?
+    /// The exact total in the last page one of this run, as the origin stated it. `nil` without such an answer, and with
+    /// an estimated total.
+    private(set) var counted: Int?
+    /// The positions behind which no more items follow, as answers of this run state.
+    private var stated: Set<Int> = []
     /// The position behind the last item that was returned in this run.
     private(set) var furthest = 0
     /// The position behind the last held item, as of the last plan. Items behind a stored result window do not count: an
@@ -39,6 +44,16 @@ struct EndBelief: Equatable {
         heldEnd = min(list.heldEnd, list.record.resultWindow ?? .max)
         loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
     }
+
+    /// Records what an answer states about the length of the list.
+    /// - Parameter start: the requested position. `nil` means page one.
+    mutating func observe(statementOf page: FetchedPage, at start: Int?) {
+        if start == nil { counted = page.total.exactCount }
+        if page.hasMore == false { stated.insert((start ?? 0) + page.content.count) }
+    }
+
+    /// Whether the origin has stated in this run that the list ends at this position.
+    func isStated(_ position: Int) -> Bool { stated.contains(position) }
 
     /// Records that items before `position` were returned.
     mutating func observe(itemsBefore position: Int) { furthest = max(furthest, position) }

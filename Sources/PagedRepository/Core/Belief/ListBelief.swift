@@ -34,6 +34,16 @@ struct ListBelief: Equatable {
         totals.note(total)
         return totals.areUnsteady
     }
+
+    /// Records what an answer for page one, or for a page by position, states about the length of the list.
+    mutating func observeStatement(of answer: PageAnswer, to target: FetchTarget) {
+        guard case .page(let page) = answer else { return }
+        switch target {
+        case .firstPage: end.observe(statementOf: page, at: nil)
+        case .range(let range, let overlap): end.observe(statementOf: page, at: range.lowerBound - overlap)
+        case .cursor, .probe, .sweep: break
+        }
+    }
 }
 
 /// Page one of the list, as this run knows it.
