@@ -30,13 +30,19 @@ extension HTTPSource {
         return QueryKey("POST \(text) \(body.canonicalText(without: places))", scope: scope)
     }
 
-    /// Sets the method and the body of a configuration to those of a stored list that is requested with POST. The body
-    /// becomes nil when it was not stored, because it contains a secret. Changes nothing for a list that is requested
-    /// with GET, for a configuration with POST, and when `source` contains no paging profile of `HTTPSource`.
+    /// Adds the settings with which a list was stored to a configuration that does not name them: the style, the places
+    /// and the parameters, and the method and the body of a list that is requested with POST (R47). The body becomes
+    /// nil when it was not stored, because it contains a secret. With `detectsAnew` only the method and the body are
+    /// added. Changes nothing when the list has another URL, and when `source` contains no paging profile of
+    /// `HTTPSource`.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
-        guard let known = PagingProfile(json: source), known.method == .post, configuration.method == .get else {
-            return
+        guard let known = PagingProfile(json: source) else { return }
+        if let said = known.said, !configuration.detectsAnew,
+            isBound(url: configuration.url, parameters: configuration.pagingParameters, stored: source)
+        {
+            configuration.keep(saying: said)
         }
+        guard known.method == .post, configuration.method == .get else { return }
         configuration.method = .post
         configuration.body = known.body.map { Array($0.utf8) }
     }

@@ -2,6 +2,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import Synchronization
 import Testing
 
 @testable import HTTPPageSource
@@ -172,6 +173,85 @@ struct SettingsTests {
                 ).run().outcome)
         }
         #expect(outcomes == [.unproven, .unproven, .complete])
+    }
+
+    /// Synchronises as the tool does: settings that the caller does not name are those of the stored list.
+    private func run(
+        _ origin: ScriptedOrigin, _ storage: MemoryStorage, _ clock: ManualClock,
+        _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var configuration = HTTPSourceConfiguration(url: "http://h/api")
+        change(&configuration)
+        if let stored = try await storage.query(QueryKey("k"))?.source {
+            HTTPSource.restoreRequest(inStored: stored, into: &configuration)
+        }
+        var options = SyncOptions()
+        options.reportsOutline = true
+        return try await ListSync(
+            storage: storage, source: try HTTPSource(configuration, transport: origin), key: QueryKey("k"),
+            options: options, clock: clock, jitter: { 0.5 }
+        ).run()
+    }
+
+    @Test("A style that the caller named once belongs to the list, until another one is named (R47)")
+    func keptStyle() async throws {
+        let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<10))]") }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        #expect(try await run(origin, storage, clock) { $0.paging = .none }.outcome == .complete)
+        let before = origin.requests.count
+        #expect(try await run(origin, storage, clock).outcome == .complete)
+        #expect(origin.requests.count == before + 1)
+        #expect(try await run(origin, storage, clock) { $0.offsetParameter = "from" }.outcome != .complete)
+        #expect(try await run(origin, storage, clock).outcome == .complete, "a refused setting is not kept")
+        #expect(try await run(origin, storage, clock) { $0.detectsAnew = true }.outcome == .unproven)
+        #expect(try await run(origin, storage, clock).outcome == .unproven)
+    }
+
+    @Test("A place that the caller named is kept although the paging was not proven, and detection starts from it")
+    func keptPlace() async throws {
+        let isDown = Mutex(true)
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 45)
+            if start > 0, isDown.withLock({ $0 }) { return HTTPPageResponse(status: 404) }
+            return .json(
+                #"{"users":[\#(objects(start..<min(start + 20, 45)))],"groups":[\#(objects(100..<130))]}"#)
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        #expect(try await run(origin, storage, clock).outcome == .failed, "two lists")
+        #expect(try await run(origin, storage, clock) { $0.items = JSONPointer("/users") }.outcome == .unproven)
+        isDown.withLock { $0 = false }
+        let later = try await run(origin, storage, clock)
+        #expect(later.outcome == .complete, "\(later.warnings) \(later.headFailure?.message ?? "")")
+        #expect(later.list?.coverage.count == 45)
+    }
+
+    @Test("All settings survive in the stored text, and later ones take precedence")
+    func keptText() throws {
+        var all = HTTPSourceConfiguration(url: "http://h/api")
+        all.items = JSONPointer("/a&id=~1b%26/%")
+        all.id = JSONPointer("")
+        all.total = .init("header:X-Total")
+        all.next = .init("/links[rel=next]")
+        all.hasMore = JSONPointer("/more")
+        all.limitParameter = "page[size]"
+        all.cursorParameter = "a=b&c"
+        all.firstPage = 0
+        all.overlap = 0
+        all.paging = .cursor
+        let text = try #require(all.saying)
+        var kept = HTTPSourceConfiguration(url: "http://h/api")
+        kept.keep(saying: text)
+        #expect(kept.saying == text)
+        var other = HTTPSourceConfiguration(url: "http://h/api")
+        other.paging = .offset
+        other.items = JSONPointer("/b")
+        other.keep(saying: text)
+        #expect(other.cursorParameter == nil && other.next == nil, "they belong to the earlier style")
+        #expect(other.items == JSONPointer("/b") && other.hasMore == JSONPointer("/more"))
+        var placed = HTTPSourceConfiguration(url: "http://h/api")
+        placed.pageParameter = "p"
+        placed.keep(saying: text)
+        #expect(placed.paging == .auto && placed.overlap == 0)
     }
 
     @Test("A total that the caller names for a stored list is no smaller than the list")

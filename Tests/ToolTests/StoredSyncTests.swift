@@ -74,6 +74,22 @@ struct StoredSyncTests {
         }
     }
 
+    @Test("A style that was named once belongs to the list, also for --all, and --paging auto detects again (R47)")
+    func keptStyle() async throws {
+        // A page of 100 without a way on looks like a part of its list.
+        let origin = DemoOrigin(count: 100)
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/linked", "--paging", "none"]).status == 0)
+            for arguments in [["\(root)/linked"], ["--all"]] {
+                let before = origin.requests.count
+                let ended = try await tool(["sync"] + arguments)
+                #expect(ended.status == 0, "\(ended.errors)")
+                #expect(origin.requests.count == before + 1)
+            }
+            #expect(try await tool(["sync", "\(root)/linked", "--paging", "auto"]).status == 75)
+        }
+    }
+
     @Test("SIGINT in a sweep reports the verified pages and how to continue, not a changing list")
     func interruptedSweep() async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 40 ? .hold : nil }

@@ -87,6 +87,9 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The place of a keyset's key below each item. Defaults to nil: a sort value or a cursor that every item has, else
     /// a member that the URL sorts by, else the item's id.
     public var key: JSONPointer?
+    /// The number of known items that a page by position repeats. With 0, detection also accepts an origin that returns
+    /// other items only from multiples of the page size on. Defaults to nil: `SyncOptions.overlap` decides.
+    public var overlap: Int?
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
     /// Whether a stored list of another URL is taken over. Its items stay, and page one is aligned with them (R19,
@@ -124,21 +127,5 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The configured names of paging parameters. The position of a page is no part of the identity of a list (R45).
     var pagingParameters: [String] {
         [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self)
-    }
-
-    /// All settings that can contradict a stored paging profile, in one text. `nil` when there are none.
-    var saying: String? {
-        var parts: [String] = []
-        if paging != .auto { parts.append("paging=\(paging.rawValue)") }
-        let places: [(String, (any CustomStringConvertible)?)] = [
-            ("items", items), ("id", id), ("total", total), ("next", next), ("more", hasMore),
-            ("limit", limitParameter),
-            ("offset", offsetParameter), ("page", pageParameter), ("first", firstPage), ("cursor", cursorParameter),
-            ("key", key), ("in", cursorIn),
-        ]
-        for (name, place) in places {
-            if let place { parts.append("\(name)=\(place)") }
-        }
-        return parts.isEmpty ? nil : parts.joined(separator: "&")
     }
 }

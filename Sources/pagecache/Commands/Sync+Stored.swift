@@ -15,7 +15,7 @@ extension Sync {
             let jobs = try await jobs(in: store, options)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
-                options: options)
+                options: options, overlap: fetch.overlap)
             let results = try await runner.run(jobs)
             if results.isEmpty, damaged == 0 { Terminal.standard.note(try await nothing(in: store)) }
             var all = SyncResults(results: results, common: common)

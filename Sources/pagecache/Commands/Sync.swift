@@ -71,8 +71,8 @@ struct Sync: AsyncParsableCommand {
         guard (1...64).contains(fetch.concurrency) else {
             throw ValidationError("--concurrency must be from 1 to 64, and is \(fetch.concurrency)")
         }
-        guard fetch.overlap >= 0 else {
-            throw ValidationError("--overlap must not be negative, and is \(fetch.overlap)")
+        if let overlap = fetch.overlap, overlap < 0 {
+            throw ValidationError("--overlap must not be negative, and is \(overlap)")
         }
         if work.sweep, work.staleAfter != nil {
             throw ValidationError("--sweep verifies every page of any age; it takes no --stale-after")
@@ -116,7 +116,9 @@ struct Sync: AsyncParsableCommand {
 
         var configuration = source.adding(try source.credentials.read(), to: plain)
         configuration.rebinds = work.rebind
+        configuration.overlap = fetch.overlap
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
+        options.overlap = configuration.overlap ?? options.overlap
         // A stored failure of class `loop` is the strongest hint that the stored paging profile is wrong.
         let state = try await store.state(of: key)
         if state?.failures?.contains(where: { $0.failure?.failureClass == .loop }) == true {
@@ -191,7 +193,7 @@ struct Sync: AsyncParsableCommand {
         options.maxPages = work.maxPages
         if work.sweep { options.work = .sweep }
         if work.refresh { options.work = .refresh }
-        options.overlap = fetch.overlap
+        options.overlap = fetch.overlap ?? options.overlap
         options.retry.attempts = fetch.retries
         // The user of `sync` asks for a copy, as with a download. A library that serves other users does not make that
         // choice for them.

@@ -36,6 +36,8 @@ struct ListRunner {
     /// Whether the caller named the one list. A credential is then meant for it, and the list is refused if it was
     /// fetched without one.
     var isNamed = false
+    /// The overlap that the caller named. `nil` means that of each list.
+    var overlap: Int?
 
     /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a
     /// cancellation, returns the results so far.
@@ -73,9 +75,12 @@ struct ListRunner {
     private func run(
         _ due: Job, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
     ) async throws -> SyncReport {
+        var configuration = HTTPSourceConfiguration(url: url)
+        configuration.limits = limits
+        HTTPSource.restoreRequest(inStored: due.query.source, into: &configuration)
         let origin: HTTPSource
         do {
-            origin = try source(of: due.query, url, transport, limits)
+            origin = try source(of: due.query, configuration, transport)
             // A refused run reads nothing of the list, and this caller may read the store.
             try origin.authorize(due.query)
         } catch {
@@ -88,6 +93,7 @@ struct ListRunner {
         for work in due.runs where !Task.isCancelled {
             var options = due.isDue ? DueWork.options(for: work, from: options) : options
             options.work = work
+            options.overlap = overlap ?? configuration.overlap ?? options.overlap
             let before = origin.usage
             let version = try await store.query(due.query.key)?.contentVersion
             let sync = ListSync(
@@ -111,12 +117,10 @@ struct ListRunner {
     }
 
     private func source(
-        of query: QueryRecord, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
+        of query: QueryRecord, _ configuration: HTTPSourceConfiguration, _ transport: AsyncHTTPTransport
     ) throws(FetchFailure) -> HTTPSource {
-        var configuration = HTTPSourceConfiguration(url: url)
-        configuration.limits = limits
+        var configuration = configuration
         let transport = LoggedTransport(transport)
-        HTTPSource.restoreRequest(inStored: query.source, into: &configuration)
         let plain = try HTTPSource(configuration, stored: query.source, transport: transport)
         if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
         configuration.headers = credential.fields

@@ -60,9 +60,9 @@ struct FetchOptions: ParsableArguments {
     var wait: DurationArgument?
     @Option(
         help: ArgumentHelp(
-            "The number of known items that a page repeats, at an origin that takes any offset. Small pages repeat them less often.",
+            "The number of known items that a page repeats, at an origin that takes any offset. Small pages repeat them less often. Default: 1.",
             valueName: "n"))
-    var overlap = 1
+    var overlap: Int?
     @Flag(help: "Store no answer that the origin marks with 'Cache-Control: no-store'.")
     var respectNoStore = false
 }
