@@ -50,16 +50,20 @@ extension HTTPSource {
         var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
         if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body, configuration) }
         if !said.isEmpty { candidates = [] }
-        let hasSameAtLargerSize = candidates.isEmpty ? false : try await isWholeByLargerSize(draft, contact)
+        let kept = candidates.isEmpty ? nil : keptSearch(candidates, draft, contact)
+        let hasSameAtLargerSize =
+            candidates.isEmpty || kept != nil ? false : try await isWholeByLargerSize(draft, contact)
         if !said.isEmpty {
             try await proveSaid(said, &draft, size, &contact)
             PagingChoice.complete(&draft)
-        } else if !candidates.isEmpty, hasSearched(draft, contact) {
+        } else if let kept {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
+            draft.description.searched = kept
             PagingChoice.giveUp(&draft)
         } else {
             try await prove(candidates, &draft, &contact)
+            if !candidates.isEmpty { draft.look = look(candidates, contact) }
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
             // The size may be the origin's largest one, so positions were tried as well.
@@ -138,13 +142,26 @@ extension HTTPSource {
         candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
     }
 
-    /// Whether an earlier first contact showed that page one is the whole list, and page one has as many items and the
-    /// same total as then. A search that left a doubt is repeated.
-    private func hasSearched(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
-        guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isFinal,
-            !configuration.detectsAnew
-        else { return false }
-        return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
+    /// The last search of an earlier first contact, if it is not repeated now. A search is repeated when page one has
+    /// another number of items or another total, and after trouble of the origin, in at most three runs. If it left the
+    /// list unproven, it is also repeated when page one looks different, and after a pause (`Searched.pause`).
+    private func keptSearch(
+        _ candidates: [Candidate], _ draft: DetectionDraft, _ contact: FirstContact
+    ) -> PagingProfile.Searched? {
+        guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isSettled,
+            !configuration.detectsAnew, searched.items == draft.evidence.count,
+            searched.total == draft.evidence.total.count
+        else { return nil }
+        if searched.isWhole == true { return searched }
+        guard let at = searched.at, searched.look == look(candidates, contact) else { return nil }
+        let age = clock.now() - Timestamp(milliseconds: at)
+        return age >= .zero && age < searched.pause ? searched : nil
+    }
+
+    /// A hash of the ids of page one and of the ways to continue that it suggests.
+    private func look(_ candidates: [Candidate], _ contact: FirstContact) -> String {
+        let keys = contact.content.identities.map { String($0.key, radix: 16) }
+        return String(XXH64.hash((keys + candidates.map { name(of: $0) }).joined(separator: "\n")), radix: 16)
     }
 
     /// Fetches page one once more under the size parameter that the next URL reveals. The first request used the usual

@@ -23,17 +23,27 @@ extension HTTPSource {
             if end != nil, let detail = state.withLock({ $0.unreadable }) {
                 end = OpenEnd.unreadable(detail)
             }
+            if let warning = draft.description.searched?.warning { end = OpenEnd.found(warning) }
             if draft.isInterrupted, draft.evidence.count > 0, draft.evidence.hasMore != false {
                 end = end ?? OpenEnd.interrupted
             }
         }
         if let end, !draft.isInterrupted { draft.warnings.append(end.reason) }
         guard draft.description.isProvisional == true, !draft.isInterrupted else { return end }
+        if let kept = draft.description.searched, kept.isWhole != true || end == nil { return end }
         let isSame = earlier?.items == draft.evidence.count && earlier?.total == draft.evidence.total.count
+        // An origin that answers every unknown parameter with 404 does so again. A 404 beside other answers can be a
+        // fault.
+        let isMissing =
+            draft.hadMiss
+            && failed.contains { $0.detail != "answered 404" && $0.detail?.hasPrefix("not tried") != true }
+        let look = end == nil ? nil : draft.look
         draft.description.searched = PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,
-            most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 3) : 1,
-            isWhole: end == nil ? true : nil, isDoubtful: draft.hadTrouble ? true : nil)
+            most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 4) : 1,
+            isWhole: end == nil ? true : nil, isDoubtful: draft.hadTrouble || isMissing ? true : nil, look: look,
+            at: look == nil ? nil : clock.now().milliseconds,
+            warning: look == nil ? nil : end.map { secretWords.hidden($0.reason) })
         return end
     }
 

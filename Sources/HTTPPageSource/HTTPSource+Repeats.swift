@@ -22,6 +22,7 @@ extension HTTPSource {
     {
         let reply = try await ask(url, contact)
         let isFault: Bool
+        var isMiss = false
         switch reply {
         case .silent(let detail):
             isFault = !detail.hasSuffix("429")
@@ -29,17 +30,21 @@ extension HTTPSource {
             let showsMore = draft.evidence.goesOn || draft.evidence.total.count ?? 0 > draft.evidence.count
             let isFirstMiss = status == 404 && showsMore && !state.withLock { $0.hasAskedTwice }
             isFault = status == 0 || status >= 500 || isFirstMiss || draft.sawOthers
-            if status == 404 { state.withLock { $0.hasAskedTwice = true } }
+            isMiss = status == 404
+            draft.hadMiss = draft.hadMiss || isMiss
+            if isMiss { state.withLock { $0.hasAskedTwice = true } }
         case .page(let answer):
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
-                limits: configuration.limits)
+                limits: configuration.limits,
+                // An answer that states the total, and lacks only the items, is a page behind the end.
+                mayLackItems: draft.description.total.map { answer.number(at: $0) != nil } ?? false)
             isFault = (try? reader.content()) == nil
         case .spent:
             isFault = false
         }
         guard isFault else { return reply }
-        draft.hadTrouble = true
+        draft.hadTrouble = draft.hadTrouble || !isMiss || draft.sawOthers
         guard takesRepeat() || left(contact) > 0 else { return reply }
         return try await ask(url, contact)
     }

@@ -185,7 +185,7 @@ struct ProbingTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("Without a working parameter detection stops after eight requests with a warning, and each run repeats it")
+    @Test("Without a working parameter detection stops after eight requests with a warning, and the next run repeats the warning")
     func noWay() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
         let source = try scripted("http://h/api", origin)
@@ -196,7 +196,7 @@ struct ProbingTests {
         #expect(page.detectedPaging?.warnings.first?.contains("counts 45 items") == true)
         let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
         #expect(try await again.first().detectedPaging?.warnings.first?.contains("counts 45 items") == true)
-        #expect(origin.requests.count == 2 * spent)
+        #expect(origin.requests.count == spent + 1, "page one is the same, so that no search is due")
     }
 
     @Test("A failed detection is repeated when page one differs")

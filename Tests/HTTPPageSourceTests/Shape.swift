@@ -46,9 +46,9 @@ struct Shape: Sendable {
     var style: String { words("expect").dropFirst().first ?? "" }
     var held: Int { words("expect").dropFirst(2).first.flatMap { Int($0) } ?? count }
 
-    /// The largest number of requests of a second synchronisation of the unchanged list. An unproven list is examined
-    /// again.
-    var again: Int { value("again").flatMap { Int($0) } ?? (outcome == "unproven" ? 8 : 3) }
+    /// The largest number of requests of a second synchronisation of the unchanged list. An unproven list is not
+    /// searched again so soon.
+    var again: Int { value("again").flatMap { Int($0) } ?? (outcome == "unproven" ? 1 : 3) }
 
     /// Whether these are the stored bytes of an item. The number of its answer is not compared.
     func isItem(_ number: Int, _ stored: String) -> Bool {

@@ -31,8 +31,12 @@ struct DetectionDraft {
     var namesNoPage = false
     /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
     var wantsQuiet = false
+    /// A hash of page one and of the ways to continue that were tried. `nil` means that no candidate was tried.
+    var look: String?
     /// Whether the origin failed at a probe, so that another search may have another result.
     var hadTrouble = false
+    /// Whether a probe was answered with 404. Beside other answers that can be a fault.
+    var hadMiss = false
     /// Whether the origin asked for a pause or is in trouble. Detection then sends no more requests and draws no
     /// conclusions.
     var isInterrupted = false

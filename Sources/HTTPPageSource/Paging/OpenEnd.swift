@@ -44,6 +44,9 @@ struct OpenEnd {
         )
     }
 
+    /// The open end that an earlier search found.
+    static func found(_ reason: String) -> OpenEnd { OpenEnd(reason) }
+
     private init(_ reason: String, isSuspicion: Bool = false) {
         self.reason = reason
         self.isSuspicion = isSuspicion

@@ -21,14 +21,28 @@ struct PagingProfile: Codable, Hashable, Sendable {
         var most: Int?
         /// The number of searches. `nil` counts as 1.
         var runs: Int?
-        /// Whether nothing suggests that the list has more items than page one. Every run repeats another search.
+        /// Whether nothing suggests that the list has more items than page one.
         var isWhole: Bool?
         /// Whether the origin was in trouble during the last search. Another search may then have another result.
         var isDoubtful: Bool?
+        /// A hash of the ids of page one and of the ways to continue that were tried. `nil` means that the next run
+        /// searches again, unless the list is whole.
+        var look: String?
+        /// The time of the search, in milliseconds since 1970-01-01.
+        var at: Int64?
+        /// The warning that page one is not the whole list. It contains no secret.
+        var warning: String?
 
-        /// The number of searches of a whole list after which page one is no longer examined.
+        /// The number of searches after which trouble of the origin is no longer a reason for another one.
         static let mostRuns = 3
-        var isFinal: Bool { isWhole == true && (isDoubtful != true || runs ?? 1 >= Searched.mostRuns) }
+        var isSettled: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
+
+        /// The time until an unproven list that looks the same is searched again: a day, doubled by each search up to a
+        /// week.
+        var pause: Duration {
+            let days = min(1 << (max(runs ?? 1, 1) - 1), 7)
+            return .seconds(86_400 * days)
+        }
     }
 
     var style: Style
