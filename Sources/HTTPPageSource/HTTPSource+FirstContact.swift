@@ -60,6 +60,7 @@ extension HTTPSource {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
             draft.description.searched = kept
+            if kept.isWhole == true { draft.evidence.isTotalWeak = false }
             PagingChoice.giveUp(&draft)
         } else {
             try await prove(candidates, &draft, &contact)

@@ -16,6 +16,7 @@ extension HTTPSource {
         if failed.contains(where: { $0.detail == ProbeFinding.lastItem.detail }) { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
         if configuration.paging != .none {
+            if draft.evidence.isTotalSupported, draft.unexplained == nil { draft.evidence.isTotalWeak = false }
             end = OpenEnd.find(
                 draft, sizes: statedSizes(draft, size, contact), most: earlier?.most,
                 response: contact.answer.response, paging: configuration.paging, method: configuration.method)

@@ -85,7 +85,9 @@ enum CandidateOrder {
         }
         // Names that begin with `_` go with a size that does.
         let size = ParameterNames.size(in: url)
-        let last: [Candidate] = size?.hasPrefix("_") ?? true ? [fashionable, .offset("_start")] : [.offset("from")]
+        // Searches that count their results mostly take `from`.
+        let isSearch = draft.evidence.isTotalWeak && !draft.evidence.isBare
+        let last: [Candidate] = size?.hasPrefix("_") ?? !isSearch ? [fashionable, .offset("_start")] : [.offset("from")]
         return unique(
             parameters + [.offset("offset")] + behindLast + [page]
                 + (behindLast.isEmpty ? [] : keyset(["starting_after", "after"])) + [

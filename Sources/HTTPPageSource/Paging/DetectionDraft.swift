@@ -84,6 +84,8 @@ struct Evidence {
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false
+    /// Whether page one supports a weak total. The total counts the list then, unless a probe shows more items.
+    var isTotalSupported = false
     /// Whether the origin says that its list has at least as many items as it counts.
     var isLowerBound = false
     /// The place of a text that counts the page and, in a way that cannot be read, the list: `1-18 of many`.

@@ -32,6 +32,8 @@ extension Detector {
         }
         let (total, nonsense) = PageReader.total(of: answer, draft.description)
         draft.evidence.total = total
+        if isStatedExact(draft) { draft.evidence.isTotalWeak = false }
+        draft.evidence.isTotalSupported = draft.evidence.isTotalWeak && isSupported(draft)
         draft.evidence.isLowerBound = PageReader.isLowerBound(answer, draft.description)
         draft.evidence.openRange = openRange(count: draft.evidence.count)
         if let nonsense { draft.warnings.append(nonsense) }
