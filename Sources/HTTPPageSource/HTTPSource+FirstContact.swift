@@ -74,6 +74,7 @@ extension HTTPSource {
                 draft.explain("paging", "none", .proved, "a larger size returned the same items")
             }
         }
+        try await confirmItems(&draft, contact)
         try confirmFirstPage(draft)
         try await confirmBeginning(draft, contact)
         try await askHead(&draft, contact)

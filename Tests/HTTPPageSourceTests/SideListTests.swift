@@ -96,6 +96,31 @@ struct SideListTests {
     }
 
     @Test(
+        "Objects beside an empty list are the list, if a position or a next link leads to further ones",
+        arguments: ["offset", "next"])
+    func pagedBesideEmpty(way: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number(way == "next" ? "c" : way) ?? 0, 17), end = min(start + 7, 17)
+            let next = way == "next" && end < 17 ? #","next":"/directory?c=\#(end)""# : ""
+            return .json(#"{"users":[\#(objects(start..<end))],"groups":[]\#(next)}"#)
+        }
+        let source = try scripted("http://h/directory", origin)
+        #expect(try await walk(source) == (0..<17).map { String($0) })
+    }
+
+    @Test("A next link that leads to the same objects leaves open which list is meant")
+    func linkBesideEmpty() async throws {
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"users":[\#(objects(0..<7))],"groups":[],"next":"/directory?c=1"}"#)
+        }
+        await #expect {
+            _ = try await scripted("http://h/directory", origin).first()
+        } throws: {
+            ($0 as? FetchFailure)?.message.contains("the answer has two lists, /users and /groups") == true
+        }
+    }
+
+    @Test(
         "The list with elements is the list where the answer counts it or has more, and beside texts and links",
         arguments: [
             #"{"tags":[],"things":[{"id":1}],"total":1}"#, #"{"tags":[],"things":[{"id":1}],"total":9}"#,

@@ -92,6 +92,8 @@ struct Evidence {
     var openRange: String?
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
+    /// An empty list that is as plausible as the items, until a page follows them.
+    var emptyRival: JSONPointer?
     /// A list inside the first item, where the items may only group the real ones.
     var innerList: JSONPointer?
     /// The page sizes that the answer states.

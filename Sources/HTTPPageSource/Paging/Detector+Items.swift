@@ -16,6 +16,8 @@ extension Detector {
         /// Whether `rival` is as plausible as `pointer`. Detection then refuses the answer, unless a total equals the
         /// length of the list at `pointer`.
         var isTied = false
+        /// Whether `rival` has no elements, and is tied for that reason alone. A later page of `pointer` decides then.
+        var isRivalEmpty = false
         var key: JSONPointer?
     }
 
@@ -74,14 +76,16 @@ extension Detector {
             // a list without elements that has a usual name, or whose parent has one.
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             let place = best.member.pointer
-            // An empty list beside objects with an unusual name is as plausible as they are.
+            // An empty list beside objects with an unusual name is as plausible as they are, until a page follows them.
             // A full page of them is not: the probes show whether more follow.
             let isOpen =
                 best.rank / 4 == 3 && best.rank % 4 < 2 && !OpenEnd.usualSizes.contains(best.count)
                 && !showsItems(best.count)
             let empty = isOpen ? empties.first { $0.tokens.dropLast() == place.tokens.dropLast() } : nil
             let equal = other?.rank == best.rank ? other?.pointer : side ?? empty
-            return ItemsPlace(pointer: place, rival: equal ?? other?.pointer, isTied: equal != nil)
+            return ItemsPlace(
+                pointer: place, rival: equal ?? other?.pointer, isTied: equal != nil,
+                isRivalEmpty: equal != nil && equal == empty)
         }
         // Objects beside `data: null` are not the list.
         let isNull = members.contains { $0.kind == .null && $0.parent == nil && isUsual($0.name) }

@@ -39,10 +39,8 @@ struct Detector {
             "items", draft.description.items.tokens.isEmpty ? "the top" : list.pointer.description,
             configuration.items != nil ? .said : .seen)
         if list.isTied, let rival = list.rival, !isCounted(list) {
-            throw FetchFailure(
-                .undecodable,
-                "the answer has two lists, \(list.pointer) and \(rival): choose with \(HTTPSourceConfiguration.Setting.items)",
-                isRetryable: false, httpStatus: answer.response.status)
+            guard list.isRivalEmpty else { throw Detector.twoLists(list.pointer, rival, in: answer) }
+            draft.evidence.emptyRival = rival
         }
         if configuration.items == nil, let map = mapOfLists(around: list.pointer) {
             throw FetchFailure(
@@ -50,7 +48,7 @@ struct Detector {
                 "each member of \(map) may hold a list, such as \(list.pointer): choose with \(HTTPSourceConfiguration.Setting.items)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
-        if let rival = list.rival {
+        if let rival = list.rival, draft.evidence.emptyRival == nil {
             draft.warnings.append(
                 "the items are taken from \(list.pointer); there are others at \(rival): choose with \(HTTPSourceConfiguration.Setting.items)"
             )
@@ -79,6 +77,14 @@ struct Detector {
         findSize(&draft)
         findHints(&draft, elements)
         return draft
+    }
+
+    /// The failure for an answer with two plausible lists.
+    static func twoLists(_ list: JSONPointer, _ rival: JSONPointer, in answer: Answer) -> FetchFailure {
+        FetchFailure(
+            .undecodable,
+            "the answer has two lists, \(list) and \(rival): choose with \(HTTPSourceConfiguration.Setting.items)",
+            isRetryable: false, httpStatus: answer.response.status)
     }
 
     /// The draft for an answer without an array. The list is empty when a total of 0 or the origin's statement says so.
