@@ -52,7 +52,8 @@ extension HTTPSource {
         }
         if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
         guard case .proved = verdict, overlap > 1 else { return verdict }
-        if !draft.sawOthers {
+        // An origin that ignores the parameter returns most items of page one.
+        if !draft.sawOthers, 2 * overlap >= count {
             guard left(contact) > 0 else { return .failed("not confirmed: no request is left") }
             guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
                 return .failed(ProbeFinding.sameAgain)
@@ -85,8 +86,6 @@ extension HTTPSource {
     private func judgeFirst(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeVerdict
     {
-        // The request for page one only repeats an earlier one.
-        _ = takesRepeat()
         var url = contact.answer.url
         url.set(name, "1")
         var first = 0

@@ -62,7 +62,10 @@ extension HTTPSource {
             warnings: page.detectedPaging?.warnings ?? [], explanation: explanation)
         let requestsBefore = usage.requests
         if survey.isProven, let next = unproven(behind: page) {
-            let fault = try await fault(of: next, behind: page)
+            let fault =
+                isSpent
+                ? "the second page was not requested: \(HTTPSource.detectionBudget) requests are the most"
+                : try await fault(of: next, behind: page)
             survey.isProven = fault == nil
             survey.warnings += [fault].compactMap(\.self)
             survey.requests = usage.requests
@@ -74,6 +77,11 @@ extension HTTPSource {
             survey.estimatedTime = pace * rest / (access.supportsRandomAccess ? 4 : 1)
         }
         return survey
+    }
+
+    /// Whether detection has spent all its requests. Repeats after faults do not count.
+    private var isSpent: Bool {
+        state.withLock { $0.usage.requests - $0.repeats >= HTTPSource.detectionBudget }
     }
 
     /// The second page, where detection takes the way to it from page one and has sent no request for it. Returns nil

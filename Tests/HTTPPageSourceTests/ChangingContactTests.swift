@@ -144,6 +144,19 @@ struct ChangingContactTests {
         #expect(source.explanation.contains { $0.detail == "the first item is number 1" })
     }
 
+    @Test(
+        "Positions from 1 are proven within eight requests, if the origin refuses all other parameters",
+        arguments: [21, 29, 50])
+    func provenInBudget(count: Int) async throws {
+        let origin = changing(count, { _, _ in }) { _, url, ids in Self.fromOne(url, ids) }
+        let source = try scripted("http://h/listings?limit=20", origin)
+        let survey = try await source.survey()
+        #expect(survey.isProven, "\(survey.warnings)")
+        #expect(source.explanation.contains { $0.detail == "the first item is number 1" })
+        #expect(origin.requests.count <= 8)
+        #expect(survey.requests == origin.requests.count)
+    }
+
     @Test("A stored list that counts positions from 0 wrongly is corrected while it has no end")
     func wrongFirst() async throws {
         let origin = changing(50, { _, _ in }) { _, url, ids in Self.fromOne(url, ids) }
