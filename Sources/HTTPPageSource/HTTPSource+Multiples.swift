@@ -23,6 +23,20 @@ extension HTTPSource {
         }
     }
 
+    /// Whether the caller wants no overlap, so that a multiple of the page size is tried as well: the origin refused the
+    /// last item of page one, returned nothing, or rounded the position down to page one. The caller names the
+    /// parameter, or it is the first one, and page one has no other way on.
+    func mayWantMultiples(
+        _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
+    ) -> Bool {
+        let isWanted =
+            configuration.offsetParameter == name || configuration.paging == .offset
+            || !draft.hasTriedMultiple && !draft.isChained
+        return configuration.overlap == 0 && isWanted && contact.content.count > 1 && left(contact) > 0
+            && (detail.hasPrefix("answered") || detail == ProbeFinding.nothing.detail
+                || detail == ProbeFinding.pageOne.detail)
+    }
+
     /// The profile that the answers behind page one have changed, once. `nil` if they have not changed it.
     func takeChangedProfile() -> DetectedPaging? {
         state.withLock { state in

@@ -37,7 +37,9 @@ extension HTTPSource {
         // fault.
         let isMissing =
             draft.hadMiss
-            && failed.contains { $0.detail != "answered 404" && $0.detail?.hasPrefix("not tried") != true }
+            && failed.contains {
+                $0.detail?.hasPrefix("answered 404") != true && $0.detail?.hasPrefix("not tried") != true
+            }
         let look = end == nil ? nil : draft.look
         draft.description.searched = PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,

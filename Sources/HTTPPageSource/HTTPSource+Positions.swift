@@ -111,13 +111,13 @@ extension HTTPSource {
     private func mayNeedMultiples(
         _ name: String, _ detail: String, _ isRefuted: Bool, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
+        if mayWantMultiples(name, detail, draft, contact) { return true }
         let isNamed =
             configuration.offsetParameter == name || contact.answer.url.value(of: name) != nil
             || draft.evidence.next?.value(of: name) != nil
             || configuration.paging == .offset
             || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
-            || !draft.hasTriedMultiple && draft.evidence.next == nil
-                && draft.evidence.exactTotal ?? 0 > contact.content.count
+            || !draft.hasTriedMultiple && !draft.isChained && draft.evidence.exactTotal ?? 0 > contact.content.count
         return isNamed && contact.content.count > 1 && left(contact) > 0
             && (isRefuted || ["answered 400", "answered 422"].contains(detail))
     }

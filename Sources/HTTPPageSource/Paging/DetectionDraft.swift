@@ -45,6 +45,9 @@ struct DetectionDraft {
         self.description = description
     }
 
+    /// Whether page one has a next URL or a token, so that the list can be read without positions.
+    var isChained: Bool { evidence.next != nil || evidence.token != nil }
+
     mutating func explain(_ field: String, _ value: String, _ reason: PagingDecision.Reason, _ detail: String? = nil) {
         description.reasons = (description.reasons ?? []) + [PagingDecision(field, value, reason, detail: detail)]
     }

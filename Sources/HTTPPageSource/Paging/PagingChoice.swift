@@ -56,6 +56,12 @@ enum PagingChoice {
         var found: [Candidate] = []
         if let name = configuration.offsetParameter, !isShown(name) {
             found.append(.offset(name, first: draft.description.firstOffset ?? 0))
+            // Multiples of the page size that are counted from 1.
+            if configuration.overlap == 0, draft.description.firstOffset == nil,
+                ParameterNames.countedFromOne.contains(name)
+            {
+                found.append(.offset(name, first: 1))
+            }
         }
         if let name = configuration.pageParameter, !isShown(name) {
             found.append(.page(name, first: configuration.firstPage))

@@ -1,0 +1,75 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: offsets that must be multiples of the page size, and callers who want no overlap")
+struct MultiplesTests {
+    private func run(_ origin: ScriptedOrigin, overlap: Int?) async throws -> SyncReport {
+        let clock = ManualClock()
+        var options = SyncOptions()
+        options.overlap = overlap ?? options.overlap
+        options.reportsOutline = true
+        let source = try scripted("http://h/api", origin) {
+            $0.offsetParameter = "start"
+            $0.overlap = overlap
+        }
+        return try await ListSync(
+            storage: MemoryStorage(clock: clock), source: source, key: QueryKey("k"), options: options, clock: clock,
+            jitter: { 0.5 }
+        ).run()
+    }
+
+    /// Pages of 20 of 95 items by `start`. `first` is the position of the first item. Other positions than multiples
+    /// are refused with a status. 200 stands for a position that is rounded down.
+    private func multiples(_ status: Int, first: Int = 0) -> ScriptedOrigin {
+        ScriptedOrigin { url, _ in
+            var start = max((url.number("start") ?? first) - first, 0)
+            guard start.isMultiple(of: 20) || status == 200 else { return HTTPPageResponse(status: status) }
+            start = min(start - start % 20, 95)
+            return .json(#"{"items":[\#(objects(start..<min(start + 20, 95)))]}"#)
+        }
+    }
+
+    @Test(
+        "Without overlap, a list whose origin refuses other positions, or rounds them down, is read whole",
+        arguments: [400, 404, 416, 422, 200])
+    func noOverlap(status: Int) async throws {
+        let origin = multiples(status)
+        let report = try await run(origin, overlap: 0)
+        #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
+        #expect(report.list?.coverage.count == 95)
+        let odd = origin.urls.filter { !(OriginURL($0)?.number("start") ?? 0).isMultiple(of: 20) }
+        #expect(odd.count == 1, "only the probe may ask for another position: \(odd)")
+    }
+
+    @Test("Without overlap, multiples that are counted from 1 are tried as well")
+    func fromOne() async throws {
+        let report = try await run(multiples(400, first: 1), overlap: 0)
+        #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
+        #expect(report.list?.coverage.count == 95)
+    }
+
+    @Test("A position that is rounded down is no offset, if the caller accepts an overlap")
+    func rounded() async throws {
+        #expect(try await run(multiples(200), overlap: nil).outcome == .failed)
+    }
+
+    @Test("A refused offset costs one request, if page one has another way on", arguments: [400, 404])
+    func chain(status: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            if url.value(of: "offset") != nil { return HTTPPageResponse(status: status) }
+            let start = url.number("c") ?? 0, end = min(start + 20, 95)
+            let next = end < 95 ? #""/api?c=\#(end)""# : "null"
+            return .json(#"{"total":95,"items":[\#(objects(start..<end))],"next":\#(next)}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(Set(origin.urls.compactMap { OriginURL($0)?.number("offset") }) == [19])
+        #expect(source.access == .chain)
+    }
+}
+#endif
