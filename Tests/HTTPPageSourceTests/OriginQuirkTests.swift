@@ -232,6 +232,29 @@ struct OriginQuirkTests {
         }
     }
 
+    @Test("A page one without items that has a next page is no change when it arrives again (R24)")
+    func emptyPageOne() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = (url.number("offset") ?? 0) - 20, end = min(start + 20, 95)
+            let next = end < 95 ? #""/api?limit=20&offset=\#(end + 20)""# : "null"
+            return .json(#"{"data":[\#(start < 0 ? "" : objects(start..<end))],"next":\#(next)}"#)
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("http://h/api?limit=20")
+        var options = SyncOptions()
+        options.reportsOutline = true
+        for run in 0..<3 {
+            let before = origin.requests.count
+            let source = try scripted(
+                "http://h/api?limit=20", origin, stored: try await storage.query(key)?.source)
+            let report = try await ListSync(
+                storage: storage, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
+            ).run()
+            #expect(report.outcome == .complete, "run \(run): \(report.warnings)")
+            #expect(report.list?.coverage.count == 95)
+            if run > 0 { #expect(origin.requests.count - before <= 4, "run \(run)") }
+        }
+    }
+
     @Test(
         "A next link that is relative to a base in the answer is followed behind that base",
         arguments: [

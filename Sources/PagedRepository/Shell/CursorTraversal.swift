@@ -6,6 +6,15 @@ extension SyncRun {
     /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
     /// continues behind it.
     func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        if list.coverage.headEnd > 0, belief.pageOne.isEmptyAgain(page) {
+            // The walk behind this page has shown which items follow. A gap before them would start it again.
+            guard try await commitHead([], page, list) else {
+                pass.mustRestart = true
+                return
+            }
+            counts.pagesUnchanged += 1
+            return try await settled(page, .unchanged, list, isNews: false)
+        }
         if head.places.allSatisfy({ $0 == nil }), list.coverage.count > 0 { pass.isHeadNew = true }
         let walk = CursorMerge(
             head, at: 0, segments: list.coverage.segments,

@@ -67,6 +67,13 @@ struct PageOneBelief: Equatable {
     /// edited in its place moves no other item. Some members change with every answer, such as an age.
     func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != settled.map(\.key) }
 
+    /// Whether an answer has no items, and names the same next page and total as the last settled answer, which had
+    /// none either. It says no more than that answer.
+    func isEmptyAgain(_ page: FetchedPage) -> Bool {
+        page.content.isEmpty && settled.isEmpty && page.next != nil && page.next == next
+            && !page.total.contradicts(total)
+    }
+
     /// Records page one as the storage holds it.
     mutating func adopt(count: Int, next: PageCursor?, total: ListTotal) {
         (self.count, self.next, self.total) = (count, next, total)
