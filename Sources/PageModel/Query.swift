@@ -82,7 +82,7 @@ public struct ListVersion: Hashable, Sendable {
     /// start (R19).
     public var generation: Int
     /// A number that grows with each commit in this generation that moves positions, removes them or marks them as
-    /// stale. Each storage decides by how much.
+    /// stale, and with each repair of the list. Each storage decides by how much.
     public var revision: Int
 
     /// A version. The generation only grows, and so does the revision within one generation.

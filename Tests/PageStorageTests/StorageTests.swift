@@ -86,6 +86,9 @@ struct StorageTests {
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 9).map(\.entry.offset) == [7, 50, 0])
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 2).map(\.query) == [other, bench.query])
         #expect(try await bench.store.due(before: noon, limit: 9) == [])
+        for none in [0, -1, .min] {
+            #expect(try await bench.store.due(before: noon + .seconds(30), limit: none) == [], "the limit \(none)")
+        }
         // A page in flight is not due, and a stored page is not due either.
         _ = try await bench.store.claim([50], of: bench.query, until: noon + .seconds(60), at: noon)
         try await bench.commit([], ledger: [.succeeded(offset: 0)])

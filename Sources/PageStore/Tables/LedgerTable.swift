@@ -64,7 +64,8 @@ enum LedgerTable {
         let latest = (moment.now + within).stored
         do throws(StorageError) {
             var due: [DueFetch] = []
-            try connection.each(dueBefore, .time(latest), .int(limit)) { row throws(StorageError) in
+            // SQLite takes a negative limit as none.
+            try connection.each(dueBefore, .time(latest), .int(max(0, limit))) { row throws(StorageError) in
                 if let entry = entry(row, at: moment) {
                     due.append(DueFetch(query: QueryID(rawValue: row.int64(15)), entry: entry))
                 }

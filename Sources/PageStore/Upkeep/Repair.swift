@@ -155,24 +155,13 @@ struct Repair {
         repaired += 1
     }
 
-    /// Rebuilds a record from its name and the pages of its list. No other value of a damaged record is kept, because
-    /// the checksum does not tell which one is wrong. The next sync determines these values again.
+    /// Rebuilds a record from its name and the pages of its list.
     /// - Parameters:
     ///   - query: the damaged record.
     ///   - name: the name that is bound to its id.
     private mutating func renew(_ query: ChecksummedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection).map(\.summary)
-        // The list is as old as page one, or else as its oldest page, so that held items are shown.
-        let oldest = pages.first { $0.offset == 0 } ?? pages.min { $0.validatedAt < $1.validatedAt }
-        let record = QueryRecord(
-            id: query.record.id, key: name,
-            version: ListVersion(
-                generation: pages.map(\.generation).max() ?? 1, revision: (pages.map(\.revision).max() ?? 0) + 1),
-            total: .unknown, end: nil, validatedAt: oldest?.validatedAt,
-            createdAt: min(pages.map(\.fetchedAt).min() ?? now, now), allowsDuplicates: false,
-            paging: QueryRecord.lostPaging, source: "",
-            // The damaged record may have held an invalidation.
-            invalidatedAt: oldest == nil ? nil : now)
+        let record = QueryRecord.rebuilt(query.record, as: name, from: pages, at: now)
         try QueryTable.save(record, in: connection)
         repaired += 1
         changes[record.id, default: []].append(.total(.unknown))

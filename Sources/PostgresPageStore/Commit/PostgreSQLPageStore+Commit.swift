@@ -75,8 +75,7 @@ extension PostgreSQLPageStore {
         image.learn(found.removeFirst(), in: reads.rows)
         if hasItems { image.learnBodies(found.removeFirst()) }
         if !keys.isEmpty { image.learnHolders(found.removeFirst()) }
-        let step = options.countsUp ? 1 : Int.random(in: 1...1 << 20)
-        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment, step: step)
+        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment, step: revisionStep())
         let editing = LedgerEditing(plan.query, at: moment, work)
         if let held = tokens.isEmpty ? nil : found.removeFirst() {
             let times = held.all.map { (LeaseToken(rawValue: $0.int64(0)), $0.time(1)) }
@@ -142,6 +141,9 @@ extension PostgreSQLPageStore {
         if let request { receipt.grant = try await grant(request, of: query, nonce: nonce).grant }
         return CommittedPlan(receipt: receipt, changes: committed.changes, moment: committed.moment, renewed: false)
     }
+
+    /// Returns the number by which a transaction raises the revision of a list: see ``ListCommit/step``.
+    func revisionStep() -> Int { options.countsUp ? 1 : Int.random(in: 1...1 << 20) }
 
     /// Gives a list its next version and appends the changes to its journal (R48, R51).
     func advance(

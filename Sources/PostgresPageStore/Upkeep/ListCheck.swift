@@ -20,7 +20,6 @@ struct ListCheck {
     /// The holdings, counted from the intact pages.
     private(set) var counted = ListHoldings()
     private(set) var areHoldingsWrong = false
-    private(set) var highestGeneration = 1
     private var end = 0
     private var keys: Set<UInt64> = []
     private var intact: [PageSummary] = []
@@ -85,7 +84,6 @@ struct ListCheck {
         }
         pages += 1
         bytes += page.bytes
-        highestGeneration = max(highestGeneration, page.summary.generation)
         guard let content = BodyRow.content(of: page, row, at: PageRow.columnCount) else {
             lostPages.append(page)
             return find(.items, range, "items: checksum mismatch")

@@ -94,14 +94,9 @@ extension PostgreSQLPageStore {
             var list = read.row
             if !read.isWhole {
                 repaired.records += 1
-                list = ListRow(
-                    QueryRecord(
-                        id: query, key: read.row.record.key,
-                        version: ListVersion(generation: check.highestGeneration, revision: 0), total: .unknown,
-                        end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false,
-                        paging: QueryRecord.lostPaging, source: ""))
-                list.record.contentVersion.counter = max(
-                    0, min(read.row.record.contentVersion.counter, ListTotal.largest / 2))
+                let damaged = read.row.record
+                list = ListRow(QueryRecord.rebuilt(damaged, as: damaged.key, from: check.remaining, at: now))
+                list.record.contentVersion.counter = max(0, min(damaged.contentVersion.counter, ListTotal.largest / 2))
                 list.nextBody = try await self.freeBody(query, work)
             }
             if let tally = locked[2].first, PostgreSQLPageStore.tally(tally) == nil {
@@ -122,13 +117,22 @@ extension PostgreSQLPageStore {
                 work.add(BodyRow.deleting, [id, .integer(page.body)])
                 work.add(PageRow.deleting, [id, .int(page.summary.offset)])
             }
-            let lost = check.brokenRows.filter { $0 >= 0 } + check.lostPages.map(\.summary.offset)
             repaired.pages = check.brokenRows.count + check.lostPages.count
-            if !lost.isEmpty {
-                work.add(LedgerRow.queueing, [id, .integers(Set(lost).sorted().map { Int64($0) }), .time(now)])
+            // The start of a damaged row may be wrong, so the gaps are queued, and not the starts of the lost pages.
+            let gaps =
+                repaired.pages > 0
+                ? ListOutline(record: list.record, pages: check.remaining, ledger: [], readAt: now).gaps : []
+            for gap in gaps {
+                work.add(LedgerRow.dropping, [id, .int(gap.lowerBound), .int(gap.upperBound)])
+            }
+            let queued = gaps.map(\.lowerBound)
+            if !queued.isEmpty {
+                work.add(LedgerRow.queueing, [id, .integers(queued.map { Int64($0) }), .time(now)])
             }
             if check.isJournalDamaged || check.areHoldingsWrong { repaired.records += 1 }
             list.holdings = ListHoldings(check.remaining, generation: list.record.version.generation).kept
+            // Plans for the earlier state are obsolete (R4).
+            list.record.version.revision += self.revisionStep()
             // A repair restarts the journal: the positions of damaged rows are not known.
             var journal = JournalDraft(self.options.journal)
             journal.beginAnew()
@@ -137,7 +141,8 @@ extension PostgreSQLPageStore {
             work.add(list.rewriting)
             repaired.changes = ChangeSet(
                 query: query, version: list.record.version, contentVersion: list.record.contentVersion,
-                changes: check.lostPages.map { .dropped($0.summary.range) } + [.described])
+                changes: check.lostPages.map { .dropped($0.summary.range) } + [.described]
+                    + (queued.isEmpty ? [] : [.ledger(queued)]))
             return repaired
         }
     }
