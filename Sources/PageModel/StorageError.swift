@@ -25,13 +25,14 @@ public struct StorageError: Error, Sendable {
         public static let danglingLink = Code(description: "dangling_link")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")
-        /// The server of the storage cannot be reached, or the connection was lost. A later call may succeed.
+        /// The server of the storage cannot be reached, lacks memory or connections, or the connection was lost. A later
+        /// call may succeed.
         public static let unavailable = Code(description: "unavailable")
         /// The disk is full, or the file reached a size limit.
         public static let full = Code(description: "disk_full")
         /// The operating system failed to read or write.
         public static let inputOutput = Code(description: "io_error")
-        /// The file system denied access.
+        /// The file system denied access, or the server rejected the user, the password or the write.
         public static let permission = Code(description: "permission")
         /// A statement ran for longer than its limit. A statement over a damaged store may otherwise run forever.
         public static let tookTooLong = Code(description: "took_too_long")

@@ -271,17 +271,19 @@ extension StorageError {
     /// https://www.postgresql.org/docs/15/errcodes-appendix.html
     private static func code(sqlstate: String) -> Code {
         switch sqlstate {
-        // A limit of the server for statements, transactions or locks, not one of this store.
+        // A limit of the server for statements or locks, not one of this store.
         case "57014", "55P03": .busy
         case "25P03": .unavailable
         // A key that a correct record never gives twice.
         case "23505": .damaged
         case "42P01", "3F000", "42703": .notAStore
-        case "53100", "53200": .full
+        // temp_file_limit: the size limit of the files of one statement.
+        case "53400": .full
         case "54000", "54001", "22001": .tooLarge
         case let state where state.hasPrefix("XX"): .damaged
         case let state where state.hasPrefix("58"): .inputOutput
-        case let state where state.hasPrefix("08") || state.hasPrefix("57P"): .unavailable
+        // Class 53 without the codes above: the server has too little memory or another resource.
+        case let state where ["08", "53", "57"].contains(state.prefix(2)): .unavailable
         default: .internal
         }
     }

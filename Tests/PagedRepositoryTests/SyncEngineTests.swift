@@ -2,6 +2,7 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
+import Synchronization
 import Testing
 
 @Suite("Background work")
@@ -109,6 +110,29 @@ struct SyncEngineTests {
         #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "left alone meanwhile")
     }
 
+    @Test("A storage whose server is away for a while does not end the engine")
+    func serverAway() async throws {
+        let origin = StagedOrigin()
+        let record = try await storage.register(QueryKey("list"), at: clock.now())
+        try await storage.setPinned(true, record.id)
+        var options = EngineOptions()
+        options.spread = .zero
+        let engine = SyncEngine(
+            storage: AwayStorage(storage, calls: 3), options: options, clock: PatientClock(clock), jitter: { 0.5 },
+            origin: { _ in .init("origin", origin) })
+        let began = clock.now()
+        let running = Task { try await engine.run() }
+        // The bound counts when the engine has ended.
+        for _ in 0..<1_000_000 {
+            if try await outline().isComplete { break }
+            await Task.yield()
+        }
+        running.cancel()
+        try await running.value
+        #expect(try await outline().isComplete)
+        #expect(clock.now() - began >= options.circuitPause * 3, "the engine waits before it looks again")
+    }
+
     @Test("An engine stopped in the middle of a fetch leaves no lease behind (R30)")
     func shutdown() async throws {
         let origin = StagedOrigin()
@@ -136,6 +160,30 @@ struct SyncEngineTests {
         origin.release()
         running.cancel()
         try await running.value
+    }
+}
+
+/// A storage whose server cannot be reached during the first calls.
+///
+/// State: the number of calls that are left to fail, under a mutex.
+private final class AwayStorage: RelayedStorage {
+    let storage: any PageStorage
+    private let calls: Mutex<Int>
+
+    init(_ storage: any PageStorage, calls: Int) {
+        self.storage = storage
+        self.calls = Mutex(calls)
+    }
+
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        let isAway = calls.withLock { calls in
+            calls -= 1
+            return calls >= 0
+        }
+        if isAway { throw StorageError(.unavailable, "the server is away") }
+        return try await body()
     }
 }
 

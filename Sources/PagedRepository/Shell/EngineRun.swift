@@ -213,5 +213,5 @@ final class EngineRun {
 
 extension StorageError {
     /// Whether the error may pass without a repair of the storage.
-    fileprivate var mayPass: Bool { [.busy, .full, .tookTooLong].contains(code) }
+    fileprivate var mayPass: Bool { [.busy, .full, .tookTooLong, .unavailable].contains(code) }
 }

@@ -13,7 +13,8 @@ package struct PostgresError: Error, Hashable, Sendable {
         case standbyMissing = "standby_missing"
         /// The task was cancelled. `isOutcomeUnknown` says whether the request may still have been committed.
         case cancelled
-        /// A serialization failure or a deadlock (SQLSTATE 40001, 40P01). Run the whole transaction again.
+        /// A serialization failure, a deadlock, or a snapshot that is too old (SQLSTATE 40001, 40P01, 72000). Run the
+        /// whole transaction again.
         case conflict
         /// Another error of the server, see `sqlstate`.
         case server
@@ -59,11 +60,11 @@ enum SQLState {
 
     static func code(_ state: String) -> PostgresError.Code {
         switch state {
-        case "40001", "40P01": .conflict
+        case "40001", "40P01", "72000": .conflict
         case "25006": .readOnly
         case "42501": .permission
         case "53100": .full
-        case "3D000": .noSuchDatabase
+        case "3D000", "57P04": .noSuchDatabase
         case "28000", "28P01": .authentication
         case "57P01", "57P02", "57P03", "57P05", "53300": .unavailable
         default: .server

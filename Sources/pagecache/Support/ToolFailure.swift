@@ -67,7 +67,8 @@ struct ToolFailure: Error {
                 (.incomplete, "end the processes that use the store, and run the command again")
             case .moved:
                 (.incomplete, "'pagecache sync URL' creates an empty store where no store is at this path")
-            case .unavailable: (.unreachable, "check that the server runs and that the address is right")
+            case .unavailable:
+                (.unreachable, "check that the address is right, and that the server runs and has connections left")
             case .busy where error.message.contains("waits for its standby"):
                 (.incomplete, "start the standby, or change synchronous_standby_names at the server")
             case .busy: (.incomplete, "another process may be writing; try again")

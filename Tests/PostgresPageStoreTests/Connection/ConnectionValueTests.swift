@@ -1,4 +1,5 @@
 #if PostgreSQL
+import PageModel
 import Testing
 
 @testable import PostgresPageStore
@@ -15,6 +16,41 @@ struct ConnectionValueTests {
                 == "3D000")
         #expect(Connector.sqlstate(in: "connection to server on port 15432 failed: Connection refused") == nil)
         #expect(Connector.sqlstate(in: "") == nil)
+    }
+
+    /// The codes of PostgreSQL 15 that a client of a store can receive
+    /// (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+    private static let meanings: [(state: String, code: PostgresError.Code, stored: StorageError.Code)] = [
+        ("08000", .server, .unavailable), ("08003", .server, .unavailable), ("08006", .server, .unavailable),
+        // PgBouncer sends this code for everything.
+        ("08P01", .server, .unavailable),
+        ("22001", .server, .tooLarge), ("22003", .server, .internal), ("22021", .server, .internal),
+        ("23505", .server, .damaged), ("23514", .server, .internal),
+        ("25006", .readOnly, .permission), ("25P02", .server, .internal), ("25P03", .server, .unavailable),
+        ("28000", .authentication, .permission), ("28P01", .authentication, .permission),
+        ("3D000", .noSuchDatabase, .notFound), ("3F000", .server, .notAStore),
+        ("40001", .conflict, .busy), ("40P01", .conflict, .busy), ("72000", .conflict, .busy),
+        ("42501", .permission, .permission), ("42601", .server, .internal), ("42703", .server, .notAStore),
+        ("42P01", .server, .notAStore),
+        ("53000", .server, .unavailable), ("53100", .full, .full), ("53200", .server, .unavailable),
+        ("53300", .unavailable, .unavailable), ("53400", .server, .full),
+        ("54000", .server, .tooLarge), ("54001", .server, .tooLarge), ("55P03", .server, .busy),
+        ("57000", .server, .unavailable), ("57014", .server, .busy), ("57P01", .unavailable, .unavailable),
+        ("57P02", .unavailable, .unavailable), ("57P03", .unavailable, .unavailable),
+        ("57P04", .noSuchDatabase, .notFound), ("57P05", .unavailable, .unavailable),
+        ("58000", .server, .inputOutput), ("58030", .server, .inputOutput), ("58P01", .server, .inputOutput),
+        ("XX000", .server, .damaged), ("XX001", .server, .damaged), ("XX002", .server, .damaged),
+    ]
+
+    @Test("Each SQLSTATE has the code of its meaning, in a request and in the error of the store")
+    func meanings() {
+        for (state, code, stored) in ConnectionValueTests.meanings {
+            #expect(SQLState.code(state) == code, "\(state)")
+            let error = PostgresError(SQLState.code(state), "the message of the server", sqlstate: state)
+            let storage = StorageError(error, at: "postgres://host/db")
+            #expect(storage.code == stored, "\(state)")
+            #expect(storage.message == "postgres://host/db: the message of the server")
+        }
     }
 
     @Test("A message has one line and no password")
