@@ -25,8 +25,8 @@ public struct StorageError: Error, Sendable {
         public static let danglingLink = Code(description: "dangling_link")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")
-        /// The server of the storage cannot be reached, lacks memory or connections, or the connection was lost. A later
-        /// call may succeed.
+        /// The server of the storage cannot be reached, lacks memory or connections, or the connection was lost. A
+        /// later call may succeed.
         public static let unavailable = Code(description: "unavailable")
         /// The disk is full, or the file reached a size limit.
         public static let full = Code(description: "disk_full")

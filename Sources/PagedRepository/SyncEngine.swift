@@ -67,8 +67,8 @@ public struct SyncEngine: Sendable {
     }
 
     /// Works until the task is cancelled, and then returns. An idle engine waits for a commit or for the next due time.
-    /// - Throws: `StorageError` when the storage fails permanently. A busy store, a full disk and a server that cannot be
-    ///   reached are tried again after `EngineOptions.circuitPause`.
+    /// - Throws: `StorageError` when the storage fails permanently. A busy store, a full disk and a server that cannot
+    ///   be reached are tried again after `EngineOptions.circuitPause`.
     public func run() async throws(StorageError) {
         let stop = StopRequest()
         #if ServiceLifecycle
