@@ -137,7 +137,10 @@ extension HTTPSource {
             }
             return response
         } catch {
-            state.withLock { $0.usage.failures += 1 }
+            state.withLock { state in
+                // The origin did not fail to answer a request that was cancelled.
+                if Task.isCancelled { state.usage.cancelled += 1 } else { state.usage.failures += 1 }
+            }
             throw error
         }
     }

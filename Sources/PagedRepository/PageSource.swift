@@ -179,10 +179,13 @@ public struct DetectedPaging: Hashable, Sendable {
 public struct SourceUsage: Hashable, Sendable {
     /// Requests sent: pages, probes, HEAD requests and retries.
     public var requests: Int
-    /// Requests without an answer, and requests whose answer had an error status (RFC 9110, 15.5 and 15.6).
+    /// Requests without an answer, and requests whose answer had an error status (RFC 9110, 15.5 and 15.6). A request
+    /// that ended because its caller was cancelled is not included.
     public var failures: Int
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int
+    /// Requests that ended without an answer because their caller was cancelled.
+    package var cancelled = 0
 
     /// Creates a usage.
     public init(requests: Int = 0, failures: Int = 0, bytesReceived: Int = 0) {

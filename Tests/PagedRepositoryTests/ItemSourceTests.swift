@@ -86,6 +86,23 @@ struct ItemSourceTests {
         #expect(copy.usage == source.usage)
     }
 
+    @Test("A cancelled call is no failed request, and a call that takes too long is one")
+    func cancelledCall() async throws {
+        var source = ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw CancellationError()
+        }
+        let call = Task { [source] in try await source.fetch(PageRequest(.first)) }
+        while source.usage.requests == 0 { await Task.yield() }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        while source.usage.cancelled == 0 { await Task.yield() }
+        #expect(source.usage.requests == 1 && source.usage.failures == 0)
+        source.timeLimit = .milliseconds(5)
+        await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.first)) }
+        #expect(source.usage.requests == 2 && source.usage.failures == 1)
+    }
+
     @Test("A closure that never returns times out, and the request may be retried (X14)")
     func timeLimit() async throws {
         var source = ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in

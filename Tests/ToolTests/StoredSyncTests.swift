@@ -101,6 +101,7 @@ struct StoredSyncTests {
             let ended = try await sweep.ended()
             #expect(ended.status == 130)
             #expect(ended.json["outcome"] as? String == "interrupted")
+            #expect(ended.json["requests_failed"] as? Int == 0, "an interrupted request is no failed one")
             #expect(
                 ended.errors.firstMatch(of: /interrupted: \d+ of \d+ pages verified; run the command again to continue/)
                     != nil, "\(ended.errors)")

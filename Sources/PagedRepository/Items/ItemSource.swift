@@ -74,7 +74,8 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
             do {
                 return try await bring(place)
             } catch {
-                meter.add(SourceUsage(failures: 1))
+                // `handover(for:)` counts a call that was cancelled or took too long.
+                if !Task.isCancelled { meter.add(SourceUsage(failures: 1)) }
                 throw error
             }
         }
@@ -101,7 +102,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
             // A validator of another source or size belongs to another request (R1).
             let sent = request.validator.flatMap { $0.request == validatedRequest(request) ? $0 : nil }
             handover = try await ConditionalRequest.$validator.withValue(sent) {
-                try await AbandonableCall.run(within: timeLimit) { [ask] in try await ask(request) }
+                try await self.handover(for: request)
             }
             if handover.page.isNotModified {
                 guard let sent else { throw FetchFailure.notModifiedUnasked }
@@ -118,6 +119,23 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
                 content: content, total: page.total, next: handover.next, hasMore: page.hasMore,
                 validator: validator(of: page, request), freshFor: page.freshFor, mayBeStored: page.mayBeStored,
                 detectedPaging: request.target == .first ? detectedPaging : nil))
+    }
+
+    /// Returns the result of the closure, and counts a request that ended without one. The closure may ignore that it
+    /// was cancelled.
+    private func handover(for request: PageRequest) async throws -> Handover {
+        do {
+            return try await AbandonableCall.run(within: timeLimit) { [ask] in try await ask(request) }
+        } catch {
+            var usage = SourceUsage()
+            if Task.isCancelled {
+                usage.cancelled = 1
+            } else if let failure = error as? FetchFailure, failure == timeLimit.map(FetchFailure.noAnswer(within:)) {
+                usage.failures = 1
+            }
+            meter.add(usage)
+            throw error
+        }
     }
 
     /// The text by which a validator names its request: the style, the codec and the requested size.
@@ -196,6 +214,7 @@ private final class UsageMeter: Sendable {
             sum.requests += usage.requests
             sum.failures += usage.failures
             sum.bytesReceived += usage.bytesReceived
+            sum.cancelled += usage.cancelled
         }
     }
 }

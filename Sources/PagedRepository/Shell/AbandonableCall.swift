@@ -37,7 +37,7 @@ final class AbandonableCall<Value: Sendable>: Sendable {
             Task {
                 // A longer sleep could overflow the clock.
                 try await Task.sleep(for: min(max(limit, .zero), .seconds(365 * 86_400)))
-                call.end(.failure(FetchFailure(.timeout, "no answer within \(limit)", isRetryable: true)))
+                call.end(.failure(FetchFailure.noAnswer(within: limit)))
                 task.cancel()
             }
         }
@@ -76,5 +76,12 @@ final class AbandonableCall<Value: Sendable>: Sendable {
             }
         }
         caller?.resume(with: result)
+    }
+}
+
+extension FetchFailure {
+    /// The failure of a call that took longer than its limit.
+    static func noAnswer(within limit: Duration) -> FetchFailure {
+        FetchFailure(.timeout, "no answer within \(limit)", isRetryable: true)
     }
 }

@@ -168,11 +168,13 @@ struct SyncRendering {
         let others = sent - report.pagesFetched - report.pagesUnchanged
         // A page can need several requests, so fewer requests may be left than there were failures.
         let failed = min(report.usage.failures, max(others, 0))
+        let cancelled = min(report.usage.cancelled, max(others - failed, 0))
         let parts = [
             (report.pagesFetched, "page fetched", "pages fetched"),
             (report.pagesUnchanged, "page unchanged", "pages unchanged"),
-            (others - failed, "probe", "probes"),
+            (others - failed - cancelled, "probe", "probes"),
             (failed, "failed", "failed"),
+            (cancelled, "cancelled", "cancelled"),
         ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }
         let count = SizeText.count(sent, "request", "requests")
         return parts.isEmpty ? count : "\(count) (\(parts.joined(separator: ", ")))"
