@@ -40,6 +40,9 @@ struct LeaseTests {
         let other = try await SQLitePageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await other.claim([0], of: bench.query, until: minute, at: noon) == [0])
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
+        let owners = Set(try await bench.list.ledger.compactMap(\.leaseOwner))
+        #expect(owners.count == 1)
+        #expect(bench.store.endedOwners(owners.union(["no owner"])) == [], "an owner that lives, and no owner")
         // Closing the store drops the kernel lock, as every end of a process does.
         await other.close()
         // A program that another test is starting right now inherits the lock's file until it calls `exec`.
@@ -48,6 +51,7 @@ struct LeaseTests {
             granted = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
         }
         #expect(granted == [0])
+        #expect(bench.store.endedOwners(owners) == owners)
         #expect(try await bench.list.ledger.first?.attempts == 2)
     }
 

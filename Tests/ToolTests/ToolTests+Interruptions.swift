@@ -41,6 +41,10 @@ extension ToolTests {
             // By position, the last commit also took the leases of the next four pages (Decision 0007).
             #expect(pages.count { $0["state"] as? String == "in_flight" } == (isChain ? 1 : 8))
 
+            let why = try await Tool.run(["why", url, "--store", folder.store, "--json"]).output
+            #expect(why.contains("was being fetched when its process ended"), "\(why)")
+            #expect(!why.contains("If its process dies"), "\(why)")
+
             origin.release()
             let before = origin.requests.count
             let answered = Set(origin.requests.prefix(committed))

@@ -50,11 +50,32 @@ final class OwnerLock: Sendable {
     /// Returns whether the process of the named owner is alive. Returns `false` for a text that is not the name of an
     /// owner.
     func isAlive(_ owner: String) -> Bool {
-        // A `LeaseOwner` may add a suffix after "/", which only its own process uses.
-        let process = owner.prefix { $0 != "/" }
-        if process == name { return true }
-        guard let number = Int64(process, radix: 36), number >= 0 else { return false }
+        guard let number = OwnerLock.number(of: owner) else { return false }
+        if String(number, radix: 36) == name { return true }
         // A failed system call does not prove that the process is dead.
         return ByteLock(descriptor: descriptor).isHeldElsewhere(at: number) ?? true
     }
+
+    /// Returns those of the named owners whose process has certainly ended. Writes nothing, and needs no permission to
+    /// write. Returns none when the file of the locks is missing.
+    static func ended(_ owners: Set<String>, store: String) -> Set<String> {
+        let descriptor = open(store + "-owners", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        let locks = ByteLock(descriptor: descriptor)
+        return owners.filter { owner in
+            OwnerLock.number(of: owner).map { locks.isHeldElsewhere(at: $0) == false } ?? false
+        }
+    }
+
+    private static func number(of owner: String) -> Int64? {
+        // A `LeaseOwner` may add a suffix after "/", which only its own process uses.
+        guard let number = Int64(owner.prefix { $0 != "/" }, radix: 36), number >= 0 else { return nil }
+        return number
+    }
+}
+
+extension SQLitePageStore {
+    /// Returns those of these owners of leases whose process has certainly ended. Their leases are void (R30).
+    package func endedOwners(_ names: Set<String>) -> Set<String> { OwnerLock.ended(names, store: path) }
 }

@@ -138,4 +138,15 @@ final class Liveness: Sendable {
         await server.close()
     }
 }
+
+extension PostgreSQLPageStore {
+    private static let living = SQL("SELECT name FROM @owner WHERE alive_until > clock_timestamp()")
+
+    /// Returns those of these owners of leases whose sign of life has passed. Their leases are void (R30).
+    /// - Throws: `StorageError`, as every read does.
+    package func endedOwners(_ names: Set<String>) async throws(StorageError) -> Set<String> {
+        let living = Set(try await server.read((PostgreSQLPageStore.living, [])).all.compactMap { $0.word(0) })
+        return names.filter { name in !living.contains(String(name.prefix { $0 != "/" })) }
+    }
+}
 #endif

@@ -78,14 +78,14 @@ struct Diff: AsyncParsableCommand {
         switch since ?? .last {
         case .version(let version): return version
         case .time(let moment):
-            let now = SystemClock().now()
+            let now = try await store.now()
             guard moment <= now else {
                 throw ToolFailure(
                     .usage, "usage", "--since must not be in the future, and is \(TimeText.rfc3339(moment))",
-                    hint: "the clock of this machine shows \(TimeText.rfc3339(now))")
+                    hint: "the clock of the store shows \(TimeText.rfc3339(now))")
             }
             return try await store.version(of: record.id, at: moment)
-        case .age(let age): return try await store.version(of: record.id, at: SystemClock().now() + (.zero - age))
+        case .age(let age): return try await store.version(of: record.id, at: try await store.now() + (.zero - age))
         case .last:
             if let version = try await store.tally(of: record.id)?.changedSince { return version }
             // No sync of the tool has changed the list, so the comparison starts with the first version.

@@ -42,7 +42,7 @@ struct Errors: AsyncParsableCommand {
             Terminal.standard.note("no page fails; 'pagecache list' shows the age of each query")
         }
         guard !failures.isEmpty || common.outputFormat != .table else { return try DamagedRecords.end(damaged) }
-        let now = SystemClock().now()
+        let now = queries.readAt
         let table =
             common.outputFormat == .table ? Errors.grouped(failures, now: now) : Errors.table(failures, now: now)
         table.render(common.outputFormat, to: .standard)

@@ -31,7 +31,7 @@ struct Info: AsyncParsableCommand {
             }
             return (summary, try await store.tally(of: record.id))
         }
-        render(InfoReport(summary, tally ?? RunTally(), now: SystemClock().now()))
+        render(InfoReport(summary, tally ?? RunTally(), now: summary.outline.readAt))
     }
 
     private func render(_ report: InfoReport) {

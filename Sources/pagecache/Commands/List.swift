@@ -25,7 +25,7 @@ struct List: AsyncParsableCommand {
         let (queries, damaged) = try await common.withStore(.reading) { store in
             (try await store.summaries(), try await store.storedQueries().damagedCount)
         }
-        let now = SystemClock().now()
+        let now = queries.readAt
         if queries.isEmpty, common.outputFormat == .table {
             guard damaged == 0 else { return try DamagedRecords.end(damaged) }
             return Terminal.standard.note("the store has no query; 'pagecache sync URL' adds one")

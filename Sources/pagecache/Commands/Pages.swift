@@ -25,7 +25,7 @@ struct Pages: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         let list = try await common.withStore(.reading) { store in try await QuerySelector.outline(query, in: store) }
-        let now = SystemClock().now()
+        let now = list.readAt
         if map { return draw(CoverageMap(of: list, now: now)) }
         ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)
     }

@@ -80,7 +80,7 @@ struct Purge: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         try await common.withStore(consent.dryRun ? .reading : .writing) { store in
-            let selection = try await select(from: store, now: SystemClock().now())
+            let selection = try await select(from: store, now: try await store.now())
             var report = selection.report
             if !consent.dryRun, !selection.ids.isEmpty || all {
                 if !selection.ids.isEmpty, try !consent.ask("purge", about: "remove \(named(selection))") {

@@ -31,7 +31,8 @@ struct Stats: AsyncParsableCommand {
             (try await store.statistics(), store.name, try await store.storedQueries().damagedCount)
         }
         if let html {
-            let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())
+            let report = HTMLReport(
+                statistics: statistics, store: path, now: statistics.queries.map(\.summary).readAt)
             let file = try AtomicFile(html)
             let result = Array(report.text.utf8).withUnsafeBytes { bytes in
                 Result { () throws(ToolFailure) in try file.write(bytes) }

@@ -37,7 +37,7 @@ extension Sync {
     /// The queries that `list` shows as stale or never fetched. Reads the outline only of a list that its record calls
     /// fresh.
     private func stale(in store: any ToolStore, _ policy: FreshnessPolicy) async throws -> [QueryRecord] {
-        let now = SystemClock().now()
+        let now = try await store.now()
         var stale: [QueryRecord] = []
         for record in try await store.records() {
             if policy.freshness(of: record, now: now) == .fresh {

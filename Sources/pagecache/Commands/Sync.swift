@@ -108,7 +108,7 @@ struct Sync: AsyncParsableCommand {
         if known == nil, source.key == nil { await noteOtherList(key, in: store) }
         var options = options
         if let staleAfter = work.staleAfter, let known, let list = try await store.outline(of: known.id) {
-            guard let rest = rest(of: list, by: staleAfter, now: SystemClock().now()) else {
+            guard let rest = rest(of: list, by: staleAfter, now: list.readAt) else {
                 return try await tell(list, target, key, store)
             }
             options.work = rest

@@ -37,9 +37,11 @@ struct Why: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let list = try await common.withStore(.reading) { store in try await QuerySelector.outline(query, in: store) }
+        let list = try await common.withStore(.reading) { store in
+            try await store.endingDeadLeases(in: try await QuerySelector.outline(query, in: store))
+        }
         let policy = FreshnessPolicy(operatorSays: staleAfter)
-        let now = SystemClock().now()
+        let now = list.readAt
         render(
             offset.map { Explanation(of: list, at: $0, policy: policy, now: now) }
                 ?? Explanation(of: list, policy: policy, now: now))

@@ -37,7 +37,7 @@ extension Explanation {
                     .fetching,
                     """
                     \(page(entry)) was being fetched when its process ended. The next '\(sync)' \
-                    fetches it.
+                    fetches it at once.
                     """)
             }
         }

@@ -58,6 +58,8 @@ protocol ToolStore: PageStorage {
     func localCopy() async -> (path: String, bytes: Int, problem: String?)?
     /// Copies that earlier repairs have left next to the store.
     var filesSetAside: [String] { get }
+    /// Returns those of these owners of leases whose process has certainly ended. Their leases are void (R30).
+    func endedOwners(_ names: Set<String>) async throws(StorageError) -> Set<String>
 }
 
 extension SQLitePageStore: ToolStore {
@@ -119,6 +121,24 @@ enum StoreAccess {
 }
 
 extension ToolStore {
+    /// Returns the store's time, with which the stored times compare (R52). A server's clock can differ from this
+    /// machine's.
+    func now() async throws(StorageError) -> Timestamp { try await due(within: .zero, limit: 0).readAt }
+
+    /// Returns the list without the ends of leases whose process has ended: the next sync takes these pages at once.
+    func endingDeadLeases(in list: ListOutline) async throws(StorageError) -> ListOutline {
+        let owners = Set(list.ledger.compactMap(\.leaseOwner))
+        guard !owners.isEmpty else { return list }
+        let ended = try await endedOwners(owners)
+        var list = list
+        for index in list.ledger.indices {
+            if let owner = list.ledger[index].leaseOwner, ended.contains(owner) {
+                list.ledger[index].leaseExpiresAt = nil
+            }
+        }
+        return list
+    }
+
     /// Reads a stored list in pieces, as `pieces(of:next:)` does. Throws the first error of `next`, and
     /// `CancellationError` in a cancelled task.
     func eachPiece(
@@ -148,5 +168,10 @@ extension ToolStore {
             throw error
         }
     }
+}
+
+extension [QuerySummary] {
+    /// The store's time of the read, or the time of this machine when there is no query.
+    var readAt: Timestamp { first?.outline.readAt ?? SystemClock().now() }
 }
 #endif
