@@ -31,8 +31,8 @@ public struct SourceSurvey: Sendable {
     /// The estimated number of requests of a first sync, those already sent included. `nil` where the length is
     /// unknown.
     public var estimatedRequests: Int?
-    /// The estimated time to fetch the pages after page one, at the average pace of `requests`, with four requests at a
-    /// time where the style allows them. `nil` where the length is unknown.
+    /// The estimated time of these requests: that of the requests already sent, and that of the others at the same
+    /// pace, four at a time where the style allows it. `nil` where the length is unknown.
     public var estimatedTime: Duration?
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
@@ -46,7 +46,7 @@ extension HTTPSource {
     /// - Throws: `FetchFailure` as `fetch(_:)` does; with class `rejected` when the origin has no page one.
     ///   `CancellationError` when the task is cancelled.
     public func survey(size: Int? = nil) async throws -> SourceSurvey {
-        let begun = clock.now()
+        let (begun, sentBefore) = (clock.now(), usage.requests)
         guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else {
             throw FetchFailure(.rejected, "the origin has no page one", isRetryable: false)
         }
@@ -71,10 +71,13 @@ extension HTTPSource {
             survey.requests = usage.requests
         }
         if let rest = remainingPages(behind: page) {
-            let pace = (clock.now() - begun) / max(usage.requests, 1)
             // The second page may be among the requests that were sent.
-            survey.estimatedRequests = max(survey.requests, requestsBefore + rest)
-            survey.estimatedTime = pace * rest / (access.supportsRandomAccess ? 4 : 1)
+            let requests = max(survey.requests, requestsBefore + rest)
+            let spent = clock.now() - begun
+            let atOnce = access.supportsRandomAccess ? 4 : 1
+            let rounds = (requests - survey.requests + atOnce - 1) / atOnce
+            survey.estimatedRequests = requests
+            survey.estimatedTime = spent + spent / max(survey.requests - sentBefore, 1) * rounds
         }
         return survey
     }

@@ -1,6 +1,7 @@
 #if HTTP
 import PageModel
 import PagedRepository
+import PagedRepositoryTesting
 import Testing
 
 @testable import HTTPPageSource
@@ -46,14 +47,18 @@ struct EvidenceTests {
 
     @Test("probe fetches the second page of a list whose next URL shows an offset")
     func surveyOfOffsets() async throws {
+        let clock = ManualClock()
         let origin = ScriptedOrigin { url, _ in
+            clock.advance(by: .milliseconds(100))
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
             return .json(#"{"total":45,"next":"/api?offset=\#(end)&limit=20","items":[\#(objects(start..<end))]}"#)
         }
-        let survey = try await scripted("http://h/api", origin).survey()
+        let source = try HTTPSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: clock)
+        let survey = try await source.survey()
         #expect(survey.isProven)
         #expect(origin.requests.count == 2)
         #expect(survey.estimatedRequests == 3)
+        #expect(survey.estimatedTime == .milliseconds(300), "the time of the same three requests")
     }
 
     @Test("HEAD is not sent to an origin that names the next page in the body")
