@@ -35,6 +35,8 @@ class Bench:
         self.is_long, self.seed, self.programs, self.soak_seeds = is_long, seed, pathlib.Path(programs), soak_seeds
         self.tool = str(self.programs / "pagecache")
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="pagecache-campaign-"))
+        # A PostgreSQL server in it runs as another user when this user is root.
+        self.root.chmod(0o711)
         self.shim = self.build_shim()
 
     def pick(self, short, long):

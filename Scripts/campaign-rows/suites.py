@@ -64,7 +64,7 @@ def on_server(filter, count, bug=None, filter_of_control=None):
 
 
 fleet = on_server(
-    r"PostgresPageStoreTests\.FleetTests",
+    r"PostgresPageStoreTests\.Fleet",
     r"fleet.*: (\d+) steps",
     "a lease on the server excludes no other replica",
     r"PostgresPageStoreTests\.FleetTests/killedAndStopped",

@@ -32,7 +32,8 @@ struct Replica {
         options.busyBudget = .seconds(60)
         options.ownerLease = .seconds(5)
         if getenv("PAGECACHE_FULL") != nil { options.durability = .full }
-        let store = try await PostgreSQLPageStore.open(arguments[2], options: options)
+        let clock: (any StorageClock)? = getenv("PAGECACHE_CALLERS_CLOCK") == nil ? nil : WallClock()
+        let store = try await PostgreSQLPageStore.open(arguments[2], options: options, clock: clock)
         let replica = Replica(store: store, name: arguments[4])
         let query = try await store.register(QueryKey("shared")).id
         var contested: [QueryID] = []
@@ -151,5 +152,16 @@ struct Replica {
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
+}
+
+/// The wall clock of this machine, for elapsed time, too. The control of a test whose replicas have different clocks.
+private struct WallClock: StorageClock {
+    func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    func uptime() -> Uptime { Uptime(milliseconds: now().milliseconds, boot: "wall") }
 }
 #endif

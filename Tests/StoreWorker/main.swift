@@ -9,7 +9,7 @@ guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
         """
         StoreWorker crowd|ping|pong|idle|open|look STORE SECONDS [NAME], StoreWorker die STORE CALL KIND,
         StoreWorker append STORE PAGES LIST THRESHOLD MICROSECONDS, StoreWorker merge STORE SECONDS LIST MICROSECONDS,
-        StoreWorker rate STORE SECONDS LIST, StoreWorker replica ADDRESS SECONDS NAME
+        StoreWorker rate STORE SECONDS LIST, StoreWorker replica ADDRESS SECONDS NAME, StoreWorker drain ADDRESS 0
         """)
     exit(64)
 }
@@ -21,6 +21,10 @@ do {
     if arguments[1] == "merge" { try Appender.mergeUnlocked(arguments, seconds: seconds) }
     if arguments[1] == "rate" { try await Appender.rate(arguments, seconds: seconds) }
     #if PostgreSQL && canImport(Glibc)
+    if arguments[1] == "drain" {
+        try await Drain.run(arguments)
+        exit(0)
+    }
     if arguments[1] == "replica" {
         try await Replica.run(arguments, seconds: seconds)
         exit(0)

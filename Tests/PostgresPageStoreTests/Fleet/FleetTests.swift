@@ -30,7 +30,7 @@ struct FleetTests {
 
     private func start(
         _ count: Int, for seconds: Double = FleetTests.seconds, at address: String = OwnServer.connectionString,
-        full: Bool = false
+        full: Bool = false, with more: (Int) -> [String: String] = { _ in [:] }
     ) async throws -> [Member] {
         var environment = ProcessInfo.processInfo.environment
         environment["PAGECACHE_SCHEMA"] = schema
@@ -39,8 +39,9 @@ struct FleetTests {
         var members: [Member] = []
         for number in 0..<count {
             let arguments = ["replica", address, "\(seconds)", "r\(number)"]
+            let variables = environment.merging(more(number)) { _, new in new }
             members.append(
-                Member(program: try await Program(FleetTests.worker, arguments, environment: environment)))
+                Member(program: try await Program(FleetTests.worker, arguments, environment: variables)))
         }
         return members
     }
@@ -169,6 +170,43 @@ struct FleetTests {
         unlink(go)
         let history = try await history(members)
         #expect(!history.lost.isEmpty)
+    }
+
+    /// - Parameter isControl: whether the replicas use the clocks of their machines, so that they have to take over
+    ///   leases that still count.
+    @Test(
+        "Replicas whose clocks are hours apart take over no lease before its time: the server's clock decides (R52)",
+        arguments: [false, true])
+    func clocks(isControl: Bool) async throws {
+        // Changes the wall clock of a program, and not its elapsed time.
+        let shim = "/tmp/\(schema).so"
+        defer { unlink(shim) }
+        let source = OwnServer.script.dropLast("postgres".count) + "campaign-rows/shim.c"
+        let built = try await Program.run(
+            "/usr/bin/env", ["cc", "-shared", "-fPIC", "-O1", "-o", shim, String(source), "-ldl"])
+        try #require(built.status == 0, "\(built.errors)")
+        await (try await open()).close()
+        let members = try await start(4) { number in
+            var more = ["LD_PRELOAD": shim, "SHIM_UNDER": "/nowhere", "SHIM_CLOCK": "\((number - 1) * 3_600)"]
+            if isControl { more["PAGECACHE_CALLERS_CLOCK"] = "1" }
+            return more
+        }
+        try await withPool { try await $0.wait(for: "SELECT count(*) >= 4 FROM \(schema).owner") }
+        let trace = ServerTrace(schema: schema)
+        try await withPool { try await trace.begin($0) }
+        try Data().write(to: URL(fileURLWithPath: go))
+        let history = try await history(members)
+        let notes = try await withPool { try await trace.end($0) }
+        let early = history.lost.subtracting(notes.expired)
+        print("fleet, clocks\(isControl ? " (control)" : ""): \(history.steps) steps, \(early.count) taken too early")
+        #expect(history.steps > 0)
+        guard !isControl else {
+            #expect(!early.isEmpty)
+            return
+        }
+        #expect(early == [])
+        #expect(history.violations == [])
+        #expect(history.overlaps == [])
     }
 
     @Test("A server that restarts and crashes under commits that are flushed loses no acknowledged page")
