@@ -79,4 +79,25 @@ struct EdgeCutOffTests {
         #expect(Array(list.current.items) == Array(rows.prefix(27)))
         #expect(list.current.hasMore && list.current.total == .exact(52))
     }
+
+    @Test("A list that never changes is not reported as one that changed or shrank")
+    func unchangedList() async throws {
+        let rows = Row.list(0..<52)
+        let bench = BadInputBench()
+        let source = ItemSource<Row>.offsets(pageSize: 9) { offset, size in
+            ItemPage(items: Array(rows.dropFirst(min(offset, 27 - size)).prefix(size)), total: 52)
+        }
+        let repository = bench.repository(source) { $0 = PagedListOptions() }
+        let list = repository.list(bench.key)
+        try await list.load()
+        _ = try? await repository.page(bench.key, offset: 30, limit: 4)
+        var messages: [String] = []
+        for _ in 0..<4 {
+            do { try await list.loadAll() } catch let failure as ListFailure { messages.append("\(failure)") }
+            do { try await list.loadNext() } catch let failure as ListFailure { messages.append("\(failure)") }
+            do { try await list.refresh() } catch let failure as ListFailure { messages.append("\(failure)") }
+        }
+        #expect(!messages.isEmpty)
+        #expect(messages.allSatisfy { !$0.contains("kept changing") && !$0.contains("shrunk") }, "\(messages)")
+    }
 }

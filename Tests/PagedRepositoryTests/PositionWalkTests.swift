@@ -29,6 +29,20 @@ struct PositionWalkTests {
         #expect(walk.span == 10)
     }
 
+    @Test("Answers that repeat items end the walk, and do not make page one the end of the list")
+    func pageOneAfterRepeats() throws {
+        var walk = PositionWalk()
+        let total = ListTotal.exact(50)
+        var next = walk.head(page(0..<4, total: total), .grid(size: 4)).next
+        for number in 1...6 {
+            let step = try walk.follow(
+                answer(page(0..<4, total: total), next, at: 4, repeated: 4), known: total, .grid(size: 4))
+            #expect((step?.next == nil) == (number == 6))
+            next = step?.next ?? next
+        }
+        #expect(walk.head(page(0..<4, total: total), .grid(size: 4)).next != nil)
+    }
+
     @Test("A whole page of received items shows that the origin repeats its last page, and a few of them do not")
     func wholePageAgain() throws {
         var walk = PositionWalk()

@@ -10,7 +10,9 @@ struct PassHistory: Equatable {
     private var mostHeld = 0
     /// Whether the list was held up to its end at the end of a pass, since it was last replaced.
     private var wasWhole = false
-    /// Whether the run gave up because the list changed with each pass.
+    /// Whether page one of a later pass had other items or another total than that of the pass before.
+    var hasSeenChange = false
+    /// Whether the run gave up because the list changed from pass to pass.
     var keptChanging = false
     /// Whether this run has checked the pages that were due (R54).
     var hasRechecked = false

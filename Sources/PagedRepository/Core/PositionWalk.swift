@@ -52,7 +52,11 @@ struct PositionWalk: Equatable {
         let count = page.content.count
         span = max(span, count)
         let next = PositionCursor.first(access).next(received: count, new: count, span: span)
+        // Page one can arrive during a walk. Later pages that repeat items do not end the list with it.
+        let known = knownAnswers
+        knownAnswers = 0
         page.next = goesOn(page, behind: next, after: count, received: count, access) ? next.cursor : nil
+        knownAnswers = known
         return page
     }
 

@@ -12,7 +12,10 @@ extension SyncRun {
         }
         let isMoved = isNews && belief.pageOne.isMoved(page)
         witness(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))
-        if belief.pageOne.settle(page) { belief.hidden.forgetMisplaced() }
+        if belief.pageOne.settle(page) {
+            belief.hidden.forgetMisplaced()
+            if passes.count > 0 { passes.hasSeenChange = true }
+        }
         belief.drift.explained()
         if access == .chain { walkBegins(behind: page, isNews: isMoved) }
         if isNews { counts.pagesFetched += 1 }

@@ -53,8 +53,10 @@ extension ListController {
             }
             if isDeadEnd(work, report) {
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
-                let why = "the origin repeats items that are held already, or gives no more; the list has no end"
-                return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
+                // The ledger names the position from which on the origin repeats itself.
+                let loop = report.failures.compactMap(\.failure).first { $0.failureClass == .loop }
+                let why = report.warnings.last ?? "the origin's answers contradict each other"
+                return .failure(ListFailure(.next, loop ?? FetchFailure(.loop, why, isRetryable: false)))
             }
             if let damaged = now.damageAtEnd, work == .all || now.headEnd == before.headEnd, !Task.isCancelled {
                 return .failure(ListFailure(.next, .damaged(at: damaged.lowerBound)))
@@ -66,11 +68,7 @@ extension ListController {
             // A cancelled call reports no failure, also none of an earlier run. A call that still waits receives a
             // failure instead of an empty result.
             guard !Task.isCancelled else { return .success(.superseded) }
-            // The latest attempt decides. Other pages may have failed earlier.
-            let entry = report.failures.max {
-                ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
-            }
-            guard let entry, let failure = entry.failure else {
+            guard let entry = report.failures.decisive, let failure = entry.failure else {
                 guard report.state != nil else { return .success(.superseded) }
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
                 let why =
@@ -124,6 +122,18 @@ extension ListController {
     private func held(_ snapshot: ListSnapshot<Value>) -> Int {
         let end = context.builder.stops ? snapshot.undecodable.first?.lowerBound ?? .max : .max
         return snapshot.segments.reduce(0) { $0 + ($1.isHeld && $1.offset < end ? $1.items.count : 0) }
+    }
+}
+
+extension [LedgerEntry] {
+    /// The failure that a call reports. The latest attempt decides, because other pages may have failed earlier. Pages
+    /// are requested side by side, so the first position that failed alike stands for the others.
+    var decisive: LedgerEntry? {
+        let latest = self.max { ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0) }
+        return filter { entry in
+            entry.failure?.failureClass == latest?.failure?.failureClass
+                && entry.failure?.httpStatus == latest?.failure?.httpStatus
+        }.min { $0.offset < $1.offset }
     }
 }
 

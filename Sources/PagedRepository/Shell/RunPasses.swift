@@ -85,8 +85,12 @@ extension SyncRun {
             passes.ended(isProgress: try await hasProgressed(query), isRewrite: isRewrite)
             guard !passes.isOver(restarts: options.restarts) else {
                 belief.isUnproven = true
-                passes.keptChanging = true
-                warn("the list kept changing while it was read; items may be missing")
+                passes.keptChanging = passes.hasSeenChange
+                let why =
+                    passes.hasSeenChange
+                    ? "the list kept changing while it was read"
+                    : "the origin's answers contradict each other, and page one stays the same"
+                warn("\(why); items may be missing")
                 return ending
             }
         }

@@ -144,4 +144,16 @@ struct RunOutcomeTests {
         row.change(&belief, &ending)
         #expect(belief.outcome(row.list.map { ListState($0) }, ending) == row.outcome)
     }
+
+    @Test("The failure of a call is the latest one, at the first position that failed alike")
+    func decisiveFailure() {
+        func entry(_ offset: Int, _ status: Int, at moment: Int64) -> LedgerEntry {
+            LedgerEntry(
+                offset: offset, state: .failedRetryable, lastAttemptAt: Timestamp(milliseconds: moment),
+                failure: .status(status))
+        }
+        let entries = [entry(10, 503, at: 1), entry(30, 404, at: 2), entry(40, 404, at: 3)]
+        #expect(entries.decisive?.offset == 30)
+        #expect([LedgerEntry]().decisive == nil)
+    }
 }
