@@ -91,7 +91,7 @@ struct EphemeralPagesTests {
         #expect(pages.isAtEnd && pages.total == .estimate(3) && pages.pages == 1)
     }
 
-    @Test("No item after a full page, with one more page counted, fails after a second walk, as for a stored list (R24)")
+    @Test("An empty page after a full one, with one more page counted, fails after a second walk (R24)")
     func cutOff() throws {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: .exact(4)))

@@ -148,7 +148,7 @@ struct FetchQueue: Equatable {
     var failedProbes: [(target: FetchTarget, failure: FetchFailure)] {
         waiting.compactMap { entry in
             guard case .probe = entry.target, let failure = entry.failure else { return nil }
-            return (entry.target, failure)
+            return (target: entry.target, failure: failure)
         }
     }
 
