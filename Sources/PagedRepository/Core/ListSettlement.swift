@@ -114,7 +114,7 @@ extension ListBelief {
     ) -> Bool {
         guard end > 0 else { return false }
         // An insert moves held items behind a window, and moves no window.
-        if let known = list.record.resultWindow, known <= end { return true }
+        if let known = list.record.resultWindow ?? self.end.openedWindow, known <= end { return true }
         // The origin counts these positions, and refuses them. A wrong total looks the same, and `limited` is the safer
         // result.
         if self.end.hasRefusal(from: end, before: total) { return true }

@@ -84,7 +84,9 @@ extension SyncRun {
                 || RecheckPlan.passed(end: end, from: earlier.confirmed, to: storageTime, period: period)
                     .contains(where: { $0.upperBound == end })
         else { return }
-        if try await commit([.setResultWindow(nil), .setEnd(nil)], [], list) { pass.mustRestart = true }
+        guard try await commit([.setResultWindow(nil), .setEnd(nil)], [], list) else { return }
+        belief.end.openedWindow = end
+        pass.mustRestart = true
     }
 
     /// Records the end of a round, once every page was checked since its beginning (R54). A run reads the whole outline

@@ -68,6 +68,10 @@ struct ListSettlementTests {
         let list = held([0..<24], total: .exact(33), window: 20)
         _ = settle(list, belief: &belief, pass: &pass)
         #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 24, total: 33))
+        var opened = belief
+        opened.end.openedWindow = 20
+        let isOpen = held([0..<24], total: .exact(33))
+        #expect(settle(isOpen, belief: &opened, pass: &pass) == .window(end: 24, total: 33))
         let before = held([0..<24], total: .exact(33), window: 30)
         #expect(settle(before, belief: &belief, pass: &pass) == .miscounted(total: 33, end: 24))
     }

@@ -13,6 +13,8 @@ struct EndBelief: Equatable {
     var suspected: Int?
     /// The mismatch at the end of the pass before; see `ListSettlement`.
     var overcount: Overcount?
+    /// The result window that this run has opened, to see whether it still cuts the list off.
+    var openedWindow: Int?
     /// The end that an empty page behind it has proven in this run.
     var proven: Int?
     /// The exact total in the last page one of this run, as the origin stated it. `nil` without such an answer, and with
