@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepository
 import Synchronization
 
 // Lists that are read as one page although the answer shows more items than it has (an open end). Detection warns, and

@@ -235,7 +235,7 @@ public struct SyncReport: Hashable, Sendable {
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
     /// Whether the run gave up because the list changed with each pass.
-    var keptChanging = false
+    package var keptChanging = false
     /// Why the sweep of the run stopped: the failures of its requests, by the position of their ledger entries.
     package var unverified: [Int: FetchFailure] = [:]
     /// Whether the run ended because the origin no longer answered (R32). It may have answered before.
