@@ -15,6 +15,7 @@ extension HTTPSource {
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // A probe showed that no item follows page one. A total that equals its number of items then counts the list.
         if failed.contains(where: { $0.detail == ProbeFinding.lastItem.detail }) { draft.evidence.isTotalWeak = false }
+        if draft.evidence.isTotalLikely, draft.unexplained == nil { draft.evidence.isTotalWeak = false }
         var end: OpenEnd?
         if configuration.paging != .none {
             if draft.evidence.isTotalSupported, draft.unexplained == nil { draft.evidence.isTotalWeak = false }

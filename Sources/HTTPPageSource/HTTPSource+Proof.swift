@@ -169,7 +169,9 @@ extension HTTPSource {
                 if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
             }
             let total = PageReader.total(of: answer, draft.description).total
-            let isFiltered = ProbeFinding.isFiltered(draft.evidence.total, total)
+            // A number that equals the length of each answer counts the answer, and shows no other list.
+            let countsPage = draft.evidence.isTotalWeak && total.exactCount == content.count
+            let isFiltered = !countsPage && ProbeFinding.isFiltered(draft.evidence.total, total)
             if !isFiltered, ProbeFinding.following(one, two) == .proved { draft.sawOthers = true }
             if finding == .lastItem { draft.probedTotal = total.exactCount }
             if finding == .nothing { draft.emptyTotal = total.exactCount }

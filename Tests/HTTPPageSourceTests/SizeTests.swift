@@ -67,7 +67,7 @@ struct SizeTests {
             .json("[\(objects(0..<min(url.number("per_page") ?? 10, 45)))]", [HTTPField("X-Total-Count", "45")])
         }
         _ = try await scripted("http://h/api?per_page=5", origin).first(size: 45)
-        #expect(origin.urls == ["http://h/api?per_page=45"])
+        #expect(origin.urls.first == "http://h/api?per_page=45")
     }
 }
 #endif

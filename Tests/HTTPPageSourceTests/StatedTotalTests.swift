@@ -1,6 +1,7 @@
 #if HTTP
 import PageModel
 import PagedRepository
+import PagedRepositoryTesting
 import Testing
 
 @testable import HTTPPageSource
@@ -152,6 +153,78 @@ struct StatedTotalTests {
         #expect(page.total == .exact(20))
         #expect(page.hasMore != true)
         #expect(source.access == .offsets)
+    }
+
+    /// An origin of `length` items by `paging`, whose total counts the page or the list.
+    private static func counting(
+        _ length: Int, _ size: Int, by paging: String?, inHeader: Bool, countsPage: Bool
+    ) -> ScriptedOrigin {
+        ScriptedOrigin { url, _ in
+            var start = 0
+            if let paging, let number = url.number(paging) { start = paging == "page" ? (number - 1) * size : number }
+            start = min(max(start, 0), length)
+            let shown = start..<min(start + size, length)
+            let total = countsPage ? shown.count : length
+            return inHeader
+                ? .json("[\(objects(shown))]", [HTTPField("X-Total-Count", "\(total)")])
+                : .json(#"{"total":\#(total),"items":[\#(objects(shown))]}"#)
+        }
+    }
+
+    /// Synchronises a list twice. Returns the second report, the stored list, and the requests of the second run.
+    private func synchronise(_ origin: ScriptedOrigin) async throws -> (SyncReport, ListOutline, again: Int) {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("k")
+        var reports: [SyncReport] = [], requests = 0
+        for _ in 0..<2 {
+            requests = origin.requests.count
+            let source = try scripted("http://h/api", origin, stored: try await storage.query(key)?.source)
+            reports.append(
+                try await ListSync(
+                    storage: storage, source: source, key: key, options: SyncOptions(), clock: clock,
+                    jitter: { 0.5 }
+                ).run())
+        }
+        #expect(reports[1].outcome == reports[0].outcome, "\(reports[1].warnings)")
+        let query = try #require(try await storage.query(key))
+        let list = try #require(try await storage.outline(of: query.id))
+        return (reports[1], list, origin.requests.count - requests)
+    }
+
+    @Test(
+        "A total that equals the page is believed only if no probe finds more: in headers, and for pages of any size",
+        arguments: ["offset", "page"], [(25, true), (30, true), (37, true), (37, false), (13, false)])
+    func totalOfPage(paging: String, page: (Int, Bool)) async throws {
+        let (size, inHeader) = page
+        for length in [size + 1, 95] {
+            let part = Self.counting(length, size, by: paging, inHeader: inHeader, countsPage: true)
+            let (report, list, _) = try await synchronise(part)
+            #expect(report.outcome == .complete, "\(report.warnings)")
+            #expect(list.coverage.count == length)
+        }
+    }
+
+    @Test(
+        "A true total of one page stays true, and costs one request when the list is unchanged",
+        arguments: ["offset", "page", nil], [(25, true), (37, true), (37, false), (13, false)])
+    func totalOfOnePage(paging: String?, page: (Int, Bool)) async throws {
+        let (size, inHeader) = page
+        let origin = Self.counting(size, size, by: paging, inHeader: inHeader, countsPage: false)
+        let (report, list, again) = try await synchronise(origin)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(list.record.total == .exact(size))
+        #expect(again == 1)
+    }
+
+    @Test(
+        "Nothing is probed where the answer shows that the page is short, or that the list ends",
+        arguments: [
+            #""limit":50"#, #""next":null"#, #""has_more":false"#, #""total_pages":1"#,
+        ])
+    func shortPage(member: String) async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":37,\#(member),"items":[\#(objects(0..<37))]}"#) }
+        let page = try await scripted("http://h/api", origin).first()
+        #expect(page.total == .exact(37) && page.hasMore != true)
+        #expect(origin.requests.count == 1)
     }
 
     @Test("A list is read behind a lower bound of its total")

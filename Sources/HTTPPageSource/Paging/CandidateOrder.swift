@@ -4,6 +4,9 @@ enum CandidateOrder {
     static let offsets = ["offset", "skip", "_start", "start", "from"]
     static let pages = ["page", "_page", "page_number", "pageNumber", "p"]
 
+    /// The number of candidates that are tried beside a total that mostly counts the list.
+    static let mostForLikelyTotal = 3
+
     /// The offset parameter to probe when the list can be read without one.
     static func offset(_ draft: DetectionDraft) -> Candidate {
         if let name = draft.description.offsetParameter {

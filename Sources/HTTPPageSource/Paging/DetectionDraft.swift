@@ -89,6 +89,9 @@ struct Evidence {
     var isTotalWeak = false
     /// Whether page one supports a weak total. The total counts the list then, unless a probe shows more items.
     var isTotalSupported = false
+    /// Whether a weak total mostly counts the list: it is in a header, or the page has no usual size. It counts, unless
+    /// one of a few probes returns other items.
+    var isTotalLikely = false
     /// Whether the origin says that its list has at least as many items as it counts.
     var isLowerBound = false
     /// The place of a text that counts the page and, in a way that cannot be read, the list: `1-18 of many`.

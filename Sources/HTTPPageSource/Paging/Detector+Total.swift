@@ -23,9 +23,11 @@ extension Detector {
             draft.description.total = found.place
             draft.description.isEstimate = found.isEstimate ? true : nil
             draft.description.estimateMark = found.member.flatMap { estimateMark(beside: $0.pointer) }
-            draft.evidence.isTotalWeak =
-                isWeak(found, draft) && !draft.evidence.goesOn && draft.evidence.hasMore == nil
-                && draft.evidence.pageCount == nil
+            let isOpen =
+                !draft.evidence.goesOn && draft.evidence.hasMore == nil && draft.evidence.pageCount == nil
+            draft.evidence.isTotalLikely =
+                isOpen && !isWeak(found, draft) && found.rank >= 4 && isLikely(found.number, at: found.place, draft)
+            draft.evidence.isTotalWeak = isOpen && isWeak(found, draft) || draft.evidence.isTotalLikely
             draft.explain(
                 "total", found.place.description, .seen,
                 draft.evidence.isTotalWeak ? "it may count the page as well" : nil)

@@ -133,7 +133,8 @@ enum PagingChoice {
             return CandidateOrder.unique(
                 Array(candidates.prefix(3)) + CandidateOrder.forNothing(draft, configuration, url))
         }
-        return CandidateOrder.forNothing(draft, configuration, url)
+        let candidates = CandidateOrder.forNothing(draft, configuration, url)
+        return evidence.isTotalLikely ? Array(candidates.prefix(CandidateOrder.mostForLikelyTotal)) : candidates
     }
 
     /// Whether one probe for offsets is worth its cost, so that a chain can be read in parallel as well. It is when the
