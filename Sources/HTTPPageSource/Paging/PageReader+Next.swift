@@ -91,9 +91,18 @@ extension PageReader {
         }
     }
 
-    /// Whether the next link differs from the URL of the answer only in a larger offset, and an exact total counts no
-    /// item there. Behind an answer without items, such a link shows no further items: some origins always have one.
-    /// Without a total it counts, because an origin can leave out all items of a page in the middle (R53).
+    /// Whether the next link only counts on; see `isMereCount`.
+    var isNextMereCount: Bool {
+        guard let text = description.next.flatMap({ answer.text(at: $0) }), let next = try? url(of: text) else {
+            return false
+        }
+        return isMereCount(next)
+    }
+
+    /// Whether the next link differs from the URL of the answer only in a larger offset or page number, and an exact
+    /// total counts no item there. Behind an answer without items, such a link shows no further items: some origins
+    /// always have one. Without a total it counts, because an origin can leave out all items of a page in the middle
+    /// (R53).
     private func isMereCount(_ text: String) -> Bool {
         guard saysMore != true, let next = OriginURL(text) else { return false }
         let here = answer.url
@@ -104,7 +113,11 @@ extension PageReader {
             let new = Int(changed[0].plainValue), let old = here.value(of: name).flatMap({ Int($0) }), new > old
         else { return false }
         guard let total = PageReader.total(of: answer, description).total.exactCount else { return false }
-        return ParameterNames.offset.contains(name) && old >= total
+        if ParameterNames.offset.contains(name) { return old >= total }
+        guard description.style == .page, name == description.pageParameter, let grid = description.gridSize else {
+            return false
+        }
+        return old - (description.firstPage ?? 1) > total / max(grid, 1)
     }
 
     /// Whether the token of the answer leads to the answer itself.

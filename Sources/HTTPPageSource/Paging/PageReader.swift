@@ -24,7 +24,9 @@ struct PageReader {
         {
             page.total = ListTotal(claimed: number)
         }
-        if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive {
+        if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive,
+            !(all.isEmpty && isNextMereCount)
+        {
             // Pages are requested by number. A next link only shows that more items follow.
             page.hasMore = true
         }

@@ -142,10 +142,12 @@ struct ChainPlace {
             guard pass.walk.isDisordered, total != offset else { return .endBehindKnown }
             return disorder(ChainEnd(position: offset, offset: offset), pass, belief)
         }
-        // Where an earlier run has found a loop, one answer of known items shows that it is still there.
+        // Where an earlier run has found a loop, one answer of known items shows that it is still there, and so do as many
+        // answers without items as make a loop of known items.
         let hasLooped = remembersLoops && belief.end.loops.contains(offset)
         let (known, empty) = (belief.repeats.pagesWithoutNews, pass.walk.emptyAnswers)
-        guard known < (hasLooped ? 1 : loopGuard), empty < emptyPageLimit else {
+        let mostEmpty = hasLooped ? min(loopGuard, emptyPageLimit) : emptyPageLimit
+        guard known < (hasLooped ? 1 : loopGuard), empty < mostEmpty else {
             // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
             // repetition is no loop.
             if pass.walk.mode != .whole, pass.walk.walkedTo == 0, pass.walk.unbrokenTo != offset, !hasLooped,

@@ -167,6 +167,16 @@ struct ChainPlaceTests {
         #expect(walk.receive(answer(0..<10, next: "c30")) == .loop("1 consecutive pages had no new items"))
     }
 
+    @Test("Where an earlier run found a loop, the loop guard limits pages without items, too (R24)")
+    func emptyLoop() {
+        let failure = FetchFailure(.loop, "loop", isRetryable: false)
+        var walk = Walk()
+        walk.belief.end.observe(
+            held([0..<20], ledger: [LedgerEntry(offset: 20, state: .failedPermanent, attempts: 1, failure: failure)]))
+        for _ in 0..<2 { #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor("c30"))) }
+        #expect(walk.receive(answer(0..<0, next: "c30")) == .loop("3 consecutive pages had no new items"))
+    }
+
     @Test("A last page of known items ends the chain behind the held ones, or shows disorder")
     func knownEnd() {
         var walk = Walk()
