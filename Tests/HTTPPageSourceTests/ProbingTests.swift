@@ -185,7 +185,8 @@ struct ProbingTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("Without a working parameter detection stops after eight requests with a warning, and the next run repeats the warning")
+    @Test(
+        "Without a working parameter detection stops after eight requests with a warning, and the next run repeats it")
     func noWay() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
         let source = try scripted("http://h/api", origin)

@@ -90,7 +90,8 @@ enum CandidateOrder {
         let size = ParameterNames.size(in: url)
         // Searches that count their results mostly take `from`.
         let isSearch = draft.evidence.isTotalWeak && !draft.evidence.isBare
-        let last: [Candidate] = size?.hasPrefix("_") ?? !isSearch ? [fashionable, .offset("_start")] : [.offset("from")]
+        let last: [Candidate] =
+            size?.hasPrefix("_") ?? !isSearch ? [fashionable, .offset("_start")] : [.offset("from")]
         return unique(
             parameters + [.offset("offset")] + behindLast + [page]
                 + (behindLast.isEmpty ? [] : keyset(["starting_after", "after"])) + [
