@@ -87,8 +87,6 @@ struct Evidence {
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false
-    /// Whether page one supports a weak total. The total counts the list then, unless a probe shows more items.
-    var isTotalSupported = false
     /// Whether a weak total mostly counts the list: it is in a header, or the page has no usual size. It counts, unless
     /// one of a few probes returns other items.
     var isTotalLikely = false
@@ -98,6 +96,8 @@ struct Evidence {
     var openRange: String?
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
+    /// Whether page one supports a weak total. The total counts the list then, unless a probe shows more items.
+    var isTotalSupported = false
     /// An empty list that is as plausible as the items, until a page follows them.
     var emptyRival: JSONPointer?
     /// A list inside the first item, where the items may only group the real ones.

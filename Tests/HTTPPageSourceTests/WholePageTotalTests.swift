@@ -1,0 +1,75 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: a total that equals a full page, and counts the list")
+struct WholePageTotalTests {
+    @Test("A total that the answer calls exact counts the list, also where it equals a full page (Elasticsearch)")
+    func statedExact() async throws {
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"hits":{"total":{"value":10,"relation":"eq"},"hits":[\#(objects(0..<10))]}}"#)
+        }
+        let page = try await scripted("http://h/_search", origin).first()
+        #expect(page.total == .exact(10))
+        #expect(page.hasMore != true)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(
+        "A total that equals a full page counts the list, if a sign supports it and no probe finds more items",
+        arguments: [
+            #""link":[{"relation":"self","url":"http://h/api"}],"total":"#, #""token":null,"total":"#,
+            #""numberReturned":20,"total":"#,
+        ])
+    func supported(sign: String) async throws {
+        for (status, count) in [(200, 20), (400, 20), (200, 60)] {
+            let origin = ScriptedOrigin { url, _ in
+                let position = url.number("skip")
+                if status == 400, !url.parameters.isEmpty { return HTTPPageResponse(status: 400) }
+                let start = count == 20 ? 0 : min(position ?? 0, count), end = min(start + 20, count)
+                return .json("{\(sign)\(end - start),\"items\":[\(objects(start..<end))]}")
+            }
+            let source = try scripted("http://h/api", origin)
+            let page = try await source.first()
+            if count == 20 {
+                #expect(page.hasMore != true, "\(page.detectedPaging?.warnings ?? [])")
+                #expect(page.total == .exact(20))
+                let before = origin.requests.count
+                let again = try scripted("http://h/api", origin, stored: page.detectedPaging?.source)
+                #expect(try await again.first().hasMore != true)
+                #expect(origin.requests.count == before + 1)
+            } else {
+                #expect(source.access == .offsets, "\(source.summary ?? "")")
+                #expect(page.total == .unknown)
+            }
+        }
+    }
+
+    @Test("A total that equals a full page, and that nothing supports, makes no page the whole list")
+    func unsupported() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total_count":20,"items":[\#(objects(0..<20))]}"#) }
+        #expect(try await scripted("http://h/api", origin).first().hasMore == true)
+        let refusing = ScriptedOrigin { url, _ in
+            url.parameters.isEmpty
+                ? .json(#"{"total_count":20,"items":[\#(objects(0..<20))]}"#) : HTTPPageResponse(status: 400)
+        }
+        #expect(try await scripted("http://h/api", refusing).first().hasMore == true)
+    }
+
+    @Test("A search that counts a full page is asked for its end by from (npm)")
+    func bySearch() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("from") ?? 0, 20)
+            return .json(#"{"objects":[\#(objects(start..<20))],"total":20}"#)
+        }
+        let source = try scripted("http://h/search?text=x", origin)
+        let page = try await source.first()
+        #expect(page.total == .exact(20))
+        #expect(page.hasMore != true)
+        #expect(source.access == .offsets)
+    }
+}
+#endif
