@@ -107,6 +107,34 @@ struct RoundTripTests {
         await store.close()
     }
 
+    @Test("A claim reads the fetch records that it names, and not all of the list, also without statistics")
+    func claimCost() async throws {
+        let schema = try Schema()
+        let store = try await schema.open()
+        let query = try await store.register("list").id
+        try await schema.run("ALTER TABLE \(schema.name).ledger SET (autovacuum_enabled = off)")
+        var first = 0
+        func next() -> LeaseRequest {
+            defer { first += 16 * 50 }
+            return LeaseRequest((0..<16).map { first + $0 * 50 }, for: .seconds(600))
+        }
+        // The server has planned the statement by then.
+        for _ in 0..<200 { #expect(try await store.claim(next(), of: query).leases.count == 16) }
+        let reads = SQL(
+            """
+            SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+            WHERE schemaname = $1 AND relname = 'ledger'
+            """)
+        let found = try await store.server.write([
+            LeaseStatements.take(next(), of: query, by: store.liveness.name, at: nil, nonce: 1),
+            (reads, [.text(schema.name)]),
+        ])
+        #expect(found[0].count == 16)
+        let count = try #require(found[1].first).int(0)
+        #expect(count < 200, "\(count) of 3,200 records were read")
+        await store.close()
+    }
+
     @Test("A commit over the bound of the journal reads the entries that it may drop, and not all young ones")
     func journal() async throws {
         let schema = try Schema()

@@ -12,6 +12,12 @@ enum LeaseStatements {
     /// The random part of the tokens of one request.
     static func nonce() -> Int64 { Int64.random(in: 0..<1 << randomBits) }
 
+    /// Limits a scan of the records `l` to the offsets of the request. Without it, the server may read all records of the
+    /// list: it plans the statement once, when the table is new and seems to be empty.
+    private static let isNear = """
+        l.start >= (SELECT min(o) FROM unnest($2::bigint[]) AS o) AND l.start <= (SELECT max(o) FROM unnest($2::bigint[]) AS o)
+        """
+
     // The moment is the caller's ($6 and $7), or the server's where those are NULL. A repetition of the same request, after a
     // lost connection, takes its own leases again: they have the same random part ($9). No lease is taken when the sign of
     // life of the process has passed, because the lease would be void.
@@ -22,7 +28,7 @@ enum LeaseStatements {
         free AS MATERIALIZED (
             SELECT w.start, w.n, l.start IS NOT NULL AS is_known, nextval('@lease_token') * \(1 << randomBits) + $9 AS token
             FROM (SELECT * FROM unnest($2::bigint[]) WITH ORDINALITY AS w(start, n) ORDER BY n) AS w CROSS JOIN m
-            LEFT JOIN @ledger AS l ON l.query = $1 AND l.start = w.start
+            LEFT JOIN @ledger AS l ON l.query = $1 AND l.start = w.start AND \(isNear)
             WHERE m.is_alive AND EXISTS (SELECT 1 FROM @query WHERE id = $1) AND (
                 l.start IS NULL OR NOT \(LedgerStatements.counts(uptime: "m.up", boot: "$8"))
                 OR l.lease_process = $3 AND l.lease_name = $4 AND (l.lease_token & \((1 << randomBits) - 1)) = $9)
@@ -32,7 +38,7 @@ enum LeaseStatements {
                 state = 'in_flight', last_attempt_at = m.now,
                 next_attempt_at = CASE WHEN l.error_retryable THEN \(latest) END, lease_token = f.token,
                 lease_process = $3, lease_name = $4, lease_until = m.up + $5, lease_boot = $8
-            FROM free AS f, m WHERE l.query = $1 AND l.start = f.start AND f.is_known
+            FROM free AS f, m WHERE l.query = $1 AND l.start = f.start AND \(isNear) AND f.is_known
         ), made AS (
             INSERT INTO @ledger (query, start, state, attempts, last_attempt_at, lease_token, lease_process, lease_name,
                 lease_until, lease_boot)
