@@ -89,7 +89,8 @@ struct OlderStoreTests {
         if isDamaged { try bench.execute("UPDATE store SET seal = 1") }
         await bench.store.close()
         try await later {
-            #expect(try await SQLitePageStore.isDamaged(at: bench.folder.store) == isDamaged)
+            let found = try await SQLitePageStore.isDamaged(at: bench.folder.store)
+            #expect(found == isDamaged)
         }
         let connection = try Connection(path: bench.folder.store)
         #expect(try connection.pragma("user_version") == 1)
