@@ -63,7 +63,7 @@ struct FleetDrainTests {
             shares.append(lines.count)
             fetched += lines
         }
-        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        let seconds = (ContinuousClock.now - began) / Duration.seconds(1)
         print("fleet, due pages: \(all) by replicas with \(shares) in \(seconds) s, \(Double(all) / seconds) a second")
         #expect(fetched.count == all)
         #expect(Set(fetched).count == all, "a page was fetched twice")
