@@ -11,7 +11,7 @@ extension SyncRun {
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
-        guard page.next == nil, page.hasMore != true, page.total.exactCount ?? 0 <= end, count < end,
+        guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
             [end - count, 0].contains(where: { first in
                 page.content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
             }),
@@ -23,8 +23,17 @@ extension SyncRun {
             askWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
+        // An insert of exactly one page has moved the last page here. Its own position then has other items.
+        if page.hasMore == true, places[page.content.identities[0].key]?.position != 0, pass.fill.realigns(end) {
+            queue.add([.range(end - count..<end + 1, overlap: 0)])
+            return true
+        }
         pass.check.isDue = false
-        try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
+        if page.hasMore == true {
+            try await originIgnoresOffsets(at: end)
+        } else {
+            try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
+        }
         return true
     }
 
