@@ -63,12 +63,13 @@ extension HTTPSource {
         return total == .unknown ? .nothing("no total there") : .total(place, total)
     }
 
-    /// Sends HEAD once on first contact when page one shows no total. It is sent only when a total would change the
-    /// next steps, that is, when the list continues or may continue.
+    /// Sends HEAD once on first contact when page one shows no total, not even one that a probe has disproved. It is sent
+    /// only when a total would change the next steps, that is, when the list continues or may continue.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
         guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
-            draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
+            draft.evidence.total == .unknown, draft.evidence.count > 0, !draft.evidence.isTotalWeak,
+            !PagingChoice.isWhole(draft.evidence),
             isTotalHeaderSaid
                 || configuration.paging == .auto && !PagingChoice.ends(draft.evidence) && speaksInHeaders(draft),
             mayAskHead(contact), left(contact) > 0

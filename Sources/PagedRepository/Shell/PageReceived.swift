@@ -167,7 +167,7 @@ extension SyncRun {
         _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
-        if try await isClamped(page, places, of: range, query) { return }
+        if try await isRepeatedPage(page, places, of: range, query) { return }
         switch try await behindEnd(page, places, at: offset, of: range, query) {
         case .undecided: return
         case .elsewhere(let target): return queue.add([target])

@@ -41,7 +41,7 @@ extension SyncRun {
             }
             let arrivals = belief.repeats.observe(identities, at: start, places)
             let isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
-            if isKnownWhole, try await isClamped(page, places, of: range, query) { return .notStored }
+            if isKnownWhole, try await isRepeatedPage(page, places, of: range, query) { return .notStored }
             let isAlike = try await areHeldAlike(page.content, places, query)
             switch belief.collide(
                 arrivals, isKnownWhole: isKnownWhole, isAlike: isAlike, shifts: shifts, source.access)

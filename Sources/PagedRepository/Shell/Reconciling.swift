@@ -212,7 +212,7 @@ extension SyncRun {
         }
         let probes = queue.failedProbes
         if case .retryLater = ending, let work = reconciliation, work.open == probes.count,
-            probes.allSatisfy({ isDispensable($0.target, $0.failure) })
+            probes.allSatisfy({ isDispensable($0.target, $0.failure, work.list) })
         {
             queue.clear()
             for probe in probes { _ = try await goesOn(without: probe.target, probe.failure) }
@@ -229,9 +229,8 @@ extension SyncRun {
     /// not explained are marked as stale, and are fetched again when they are needed (R18).
     /// - Returns: whether the reconciliation continues. False means that the refresh has to fail.
     func goesOn(without target: FetchTarget, _ failure: FetchFailure) async throws(StorageError) -> Bool {
-        guard case .probe(let range) = target, var work = reconciliation, isDispensable(target, failure) else {
-            return false
-        }
+        guard case .probe(let range) = target, var work = reconciliation, isDispensable(target, failure, work.list)
+        else { return false }
         warn("check at position \(range.lowerBound): \(failure.message); the list is aligned without it")
         failures.abandoned.remove(range.lowerBound)
         work.machine.lacksAnswer(to: range)
@@ -242,9 +241,10 @@ extension SyncRun {
     }
 
     /// Whether a failure may concern the position of a probe alone, so that a later refresh would fail for it again.
-    /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause.
-    private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure) -> Bool {
-        guard !failure.isTransport, failure.retryAfter == nil, failure.failureClass != .throttled,
+    /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause. It has
+    /// never returned an item at this position: the failure of a held position is one of its page (R14).
+    private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure, _ list: ListOutline) -> Bool {
+        guard target.offset >= list.heldEnd, !failure.isTransport, failure.retryAfter == nil, failure.failureClass != .throttled,
             failure.httpStatus != 401
         else { return false }
         return !failure.isRetryable || failures.attempts(at: target.offset) > 1
