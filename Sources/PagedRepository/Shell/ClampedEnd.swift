@@ -51,7 +51,8 @@ extension SyncRun {
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (place, count) = (range.lowerBound, page.content.count)
-        guard page.next == nil, page.hasMore != true, count > 1, let total = page.total.exactCount, total > place,
+        // The first such answer counts as a move of the list, which the run repairs (R21).
+        guard counts.driftsDetected > 0, page.next == nil, page.hasMore != true, count > 1, let total = page.total.exactCount, total > place,
             let list = try await listBefore(place, query), list.record.total.exactCount == total,
             list.coverage.headEnd > count, page.isHeld(from: list.coverage.headEnd - count, places),
             try await areHeldAlike(page.content, places, query)

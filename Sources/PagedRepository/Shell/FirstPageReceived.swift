@@ -179,8 +179,9 @@ extension SyncRun {
                 edits.append(all.isEmpty ? .insertPage(write(page)) : .splice(all, write(page)))
             } else {
                 end = list.record.end
+                // An end that the origin has stated in this run is not requested again.
                 if page.total.exactCount == nil || list.record.total.exactCount == nil,
-                    !belief.hidden.walk.countsAlike(list.record.total)
+                    !belief.hidden.walk.countsAlike(list.record.total), end.map(belief.end.isStated) != true
                 {
                     pass.check.isDue = true
                 }
