@@ -50,13 +50,13 @@ BUGS = {
         'return Control.isAwake("a pause may be negative") ? date - now : max(date - now, .zero)',
     ),
     "a commit is reported before it is made": (
-        "Tests/StoreWorker/Doomed.swift",
+        "Tests/StoreWorker/KilledWriter.swift",
         "            if case .committed(let version) = try await store.commit(plan)",
         '            if Control.isAwake("a commit is reported before it is made") { say("\\(page)") }\n'
         "            if case .committed(let version) = try await store.commit(plan)",
     ),
     "each commit is reported once": (
-        "Tests/StoreWorker/Doomed.swift",
+        "Tests/StoreWorker/KilledWriter.swift",
         '            say("\\(page)")\n        }\n',
         '            if !Control.isAwake("a commit is reported before it is made") { say("\\(page)") }\n        }\n',
     ),

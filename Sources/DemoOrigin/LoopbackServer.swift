@@ -39,7 +39,7 @@ struct LoopbackServer: Sendable {
         self.connections = connections
         listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
-                connections.came(channel)
+                connections.add(channel)
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(Exchange(answer))
@@ -70,7 +70,7 @@ private final class Connections: Sendable {
     private let state = Mutex(State())
 
     /// Adds a connection, or closes it at once if the server is closed.
-    func came(_ channel: any Channel) {
+    func add(_ channel: any Channel) {
         let isOver = state.withLock { state in
             if !state.isOver { state.open[ObjectIdentifier(channel)] = channel }
             return state.isOver

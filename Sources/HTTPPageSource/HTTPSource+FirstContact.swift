@@ -25,7 +25,7 @@ extension HTTPSource {
         var draft = try describe(answer, earlier)
         var contact = FirstContact(
             answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: earlier)
-        try await askForSize(size, &draft, &contact)
+        try await requestSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
         state.withLock { state in
             state.hasAskedTwice = false
@@ -61,11 +61,11 @@ extension HTTPSource {
             draft.description.reasons = contact.earlier?.reasons
             draft.description.searched = kept
             if kept.isWhole == true { draft.evidence.isTotalWeak = false }
-            PagingChoice.giveUp(&draft)
+            PagingChoice.acceptPageOneOnly(&draft)
         } else {
             try await prove(candidates, &draft, &contact)
             if !candidates.isEmpty { draft.look = look(candidates, contact) }
-            try await mendLinks(&draft, contact)
+            try await decideLinkParameters(&draft, contact)
             PagingChoice.complete(&draft)
             // The size may be the origin's largest one, so positions were tried as well.
             if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
@@ -77,7 +77,7 @@ extension HTTPSource {
         try await confirmItems(&draft, contact)
         try confirmFirstPage(draft)
         try await confirmBeginning(draft, contact)
-        try await askHead(&draft, contact)
+        try await sendHead(&draft, contact)
         try confirmHeader(draft, contact)
         let openEnd = try await openEnd(&draft, size, contact)
         try rejectUnproven(draft, contact)
@@ -133,7 +133,7 @@ extension HTTPSource {
     }
 
     /// The number of requests that this first contact may still spend. Repeats do not count.
-    func left(_ contact: FirstContact) -> Int {
+    func remainingRequests(_ contact: FirstContact) -> Int {
         state.withLock { state in
             max(HTTPSource.detectionBudget + state.repeats - (state.usage.requests - contact.requestsBefore), 0)
         }
@@ -168,14 +168,14 @@ extension HTTPSource {
 
     /// Fetches page one once more under the size parameter that the next URL reveals. The first request used the usual
     /// name, and the origin uses another. Without this request, page one would have another grid than all later pages.
-    private func askForSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
+    private func requestSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil,
             draft.evidence.count != size,
-            left(contact) > 0
+            remainingRequests(contact) > 0
         else { return }
         var url = self.url
         url.set(name, String(size))
-        guard case .page(let again) = try await ask(url, contact),
+        guard case .page(let again) = try await sendProbe(url, contact),
             let better = try? Detector.describe(again, configuration)
         else { return }
         draft = better

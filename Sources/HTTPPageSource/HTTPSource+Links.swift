@@ -8,7 +8,7 @@ extension HTTPSource {
     /// parameters, and the other uses the link as it is. When both answers hold the same items, the link is right,
     /// because its token implies the parameters. When the items differ, or the origin refuses the plain link, later
     /// links carry the parameters.
-    func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+    func decideLinkParameters(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard !draft.isInterrupted, !draft.wantsQuiet,
             draft.description.style == .link || draft.description.style == .nextURL,
             let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),
@@ -19,14 +19,14 @@ extension HTTPSource {
             return next.value(of: name) == nil && !ParameterNames.isPaging(name) && !ParameterNames.limit.contains(name)
                 && !configuration.pagingParameters.contains(name)
         }
-        guard !missing.isEmpty, left(contact) >= 2 else { return }
+        guard !missing.isEmpty, remainingRequests(contact) >= 2 else { return }
         var whole = next
         whole.parameters += missing
         let names = missing.map(\.plainName).joined(separator: ", ")
-        guard case .items(let with) = try await look(whole, draft, contact),
+        guard case .items(let with) = try await requestLink(whole, draft, contact),
             ProbeFinding.following(contact.content.identities.map(\.key), with) == .proved
         else { return draft.explain("link", names, .failed, "with them the next link returns no following items") }
-        switch try await look(next, draft, contact) {
+        switch try await requestLink(next, draft, contact) {
         case .items(let without) where without == with:
             draft.explain("link", names, .failed, "the next link returns the same items without them")
         case .unknown:
@@ -38,13 +38,15 @@ extension HTTPSource {
         }
     }
 
-    private enum Look: Equatable {
+    private enum LinkReply: Equatable {
         case items([UInt64])
         case refused, unknown
     }
 
-    private func look(_ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact) async throws -> Look {
-        switch try await ask(url, contact) {
+    private func requestLink(_ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact) async throws
+        -> LinkReply
+    {
+        switch try await sendProbe(url, contact) {
         case .refused: return .refused
         case .silent, .spent: return .unknown
         case .page(let answer):

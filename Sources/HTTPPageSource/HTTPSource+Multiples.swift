@@ -32,7 +32,7 @@ extension HTTPSource {
         let isWanted =
             configuration.offsetParameter == name || configuration.paging == .offset
             || !draft.hasTriedMultiple && !draft.isChained
-        return configuration.overlap == 0 && isWanted && contact.content.count > 1 && left(contact) > 0
+        return configuration.overlap == 0 && isWanted && contact.content.count > 1 && remainingRequests(contact) > 0
             && (detail.hasPrefix("answered") || detail == ProbeFinding.nothing.detail
                 || detail == ProbeFinding.pageOne.detail)
     }

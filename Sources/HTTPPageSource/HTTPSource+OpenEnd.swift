@@ -89,13 +89,13 @@ extension HTTPSource {
     func isWholeByLargerSize(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
         let count = draft.evidence.count, evidence = draft.evidence
         guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,
-            evidence.total == .unknown, !OpenEnd.usualSizes.contains(count), left(contact) > 0,
+            evidence.total == .unknown, !OpenEnd.usualSizes.contains(count), remainingRequests(contact) > 0,
             let name = configuration.limitParameter ?? ParameterNames.size(in: contact.answer.url),
             contact.answer.url.value(of: name) == "\(count)"
         else { return false }
         var url = contact.answer.url
         url.set(name, "\(2 * count + 1)")
-        guard case .page(let answer) = try await ask(url, contact),
+        guard case .page(let answer) = try await sendProbe(url, contact),
             let content = try? PageReader(
                 answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits
             ).content()

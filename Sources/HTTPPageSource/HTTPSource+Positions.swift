@@ -8,7 +8,7 @@ extension HTTPSource {
     /// three reasons: the origin counts from 1, the list has grown meanwhile, or page one lacks items. An answer with
     /// most items of page one may also show that the origin ignores the parameter. A later offset must then have other
     /// items.
-    func judgeOffset(
+    func evaluateOffset(
         _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
         let count = contact.content.count
@@ -39,7 +39,7 @@ extension HTTPSource {
             }
             // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has
             // some.
-            guard left(contact) > 0 else { return verdict }
+            guard remainingRequests(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
             let later = try await compare(url, &draft, contact) { one, two in
                 two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
@@ -50,16 +50,16 @@ extension HTTPSource {
             if draft.probedTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
             return .proved(first: nil)
         }
-        if case .proved = verdict, count == 1 { return try await isStill(verdict, &draft, contact) }
+        if case .proved = verdict, count == 1 { return try await isPageOneStable(verdict, &draft, contact) }
         guard case .proved = verdict, overlap > 1 else { return verdict }
         // An origin that ignores the parameter returns most items of page one.
         if !draft.sawOthers, 2 * overlap >= count {
-            guard left(contact) > 0 else { return .failed("not confirmed: no request is left") }
-            guard try await isFarther(second, name, 2 * count - 1 + first, &draft, contact) else {
+            guard remainingRequests(contact) > 0 else { return .failed("not confirmed: no request is left") }
+            guard try await differsAtLaterOffset(second, name, 2 * count - 1 + first, &draft, contact) else {
                 return .failed(ProbeFinding.sameAgain)
             }
         }
-        return first == 0 ? try await judgeFirst(name, &draft, contact) : verdict
+        return first == 0 ? try await evaluateFirstPosition(name, &draft, contact) : verdict
     }
 
     /// The verdict on an offset that was refused, by the answer to a multiple of the page size. Only a position refuses
@@ -83,14 +83,15 @@ extension HTTPSource {
 
     /// Finds the position of the first item. Position 1 returns page one only where positions count from 1. A second
     /// request for page one then shows whether the list has changed meanwhile, so that the answer proves nothing.
-    private func judgeFirst(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+    private func evaluateFirstPosition(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact)
+        async throws
         -> ProbeVerdict
     {
         var url = contact.answer.url
         url.set(name, "1")
         var first = 0
         for again in [url, contact.answer.url] {
-            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+            guard remainingRequests(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
             switch try await compare(again, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
             case .failed(ProbeFinding.pageOne.detail):
                 if again == url { first = 1 }
@@ -118,13 +119,13 @@ extension HTTPSource {
             || configuration.paging == .offset
             || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
             || !draft.hasTriedMultiple && !draft.isChained && draft.evidence.exactTotal ?? 0 > contact.content.count
-        return isNamed && contact.content.count > 1 && left(contact) > 0
+        return isNamed && contact.content.count > 1 && remainingRequests(contact) > 0
             && (isRefuted || ["answered 400", "answered 422"].contains(detail))
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
     /// enough, because some origins return other items at every call. The number of page one must return page one.
-    func judgePages(
+    func evaluatePages(
         _ name: String, _ said: Int?, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
         var answer: Answer?
@@ -136,7 +137,7 @@ extension HTTPSource {
         if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
             let first = said == 0 ? 0 : 1
             switch try await look(first + 1, &draft) {
-            case .proved where endsWithSecond(draft, contact) && left(contact) > 0:
+            case .proved where endsWithSecond(draft, contact) && remainingRequests(contact) > 0:
                 // An origin may return its last page for every later number. The number of page one returns page one.
                 switch try await look(first, &draft) {
                 case .failed(ProbeFinding.pageOne.detail): return .proved(first: first)
@@ -144,13 +145,15 @@ extension HTTPSource {
                 case .interrupted(let detail): return .interrupted(detail)
                 }
             case .proved:
-                return try await isSettled(answer, name, first + 2, &draft, contact)
+                return try await differsFromPageBefore(answer, name, first + 2, &draft, contact)
                     ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
             case .failed(let detail):
                 guard isBehindEnd(detail), showsNoMore(draft) else { return .failed(detail) }
                 if contact.answer.url.value(of: name) != "\(first)" {
                     // A parameter that filters the list to nothing also does so for the number of page one.
-                    guard left(contact) > 0 else { return .failed("\(detail), and \(first) was not tried") }
+                    guard remainingRequests(contact) > 0 else {
+                        return .failed("\(detail), and \(first) was not tried")
+                    }
                     switch try await look(first, &draft) {
                     case .failed(ProbeFinding.pageOne.detail): break
                     case .failed, .proved: return .failed("\(first) did not return page one")

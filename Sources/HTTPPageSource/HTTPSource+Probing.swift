@@ -15,8 +15,8 @@ extension HTTPSource {
         case spent
     }
 
-    func ask(_ url: OriginURL, _ contact: FirstContact) async throws -> ProbeReply {
-        let most = left(contact)
+    func sendProbe(_ url: OriginURL, _ contact: FirstContact) async throws -> ProbeReply {
+        let most = remainingRequests(contact)
         guard most > 0 else { return .spent }
         do {
             let response = try await send(url, [], most: most)
@@ -28,7 +28,7 @@ extension HTTPSource {
                 guard try await isWaitedFor(response) else {
                     return .silent("answered \(response.status)")
                 }
-                return try await ask(url, contact)
+                return try await sendProbe(url, contact)
             // Some origins fail with a server error on unknown parameters.
             case _: return .refused("answered \(response.status)", response.status)
             }
@@ -52,22 +52,24 @@ extension HTTPSource {
     func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard !draft.isInterrupted else { return }
         for candidate in candidates {
-            guard left(contact) > 0 else {
+            guard remainingRequests(contact) > 0 else {
                 draft.explain(
                     "paging", name(of: candidate), .failed,
                     "not tried: \(HTTPSource.detectionBudget) requests are the most")
                 break
             }
             draft.namesNoPage = false
-            var verdict = try await judgeLatest(candidate, &draft, &contact)
+            var verdict = try await evaluateLatest(candidate, &draft, &contact)
             // A single answer without items proves nothing (R20). The second one may have some.
             let isAskedTwice =
-                (mayEnd(draft, contact) || takesToken(candidate, draft, contact)) && isEmpty(verdict, candidate)
-                && left(contact) > 0
+                (mayEnd(draft, contact) || acceptsToken(candidate, draft, contact)) && isEmpty(verdict, candidate)
+                && remainingRequests(contact) > 0
             if isAskedTwice {
                 draft.namesNoPage = false
-                verdict = try await judge(candidate, &draft, contact)
-                if isEmpty(verdict, candidate), takesToken(candidate, draft, contact) { verdict = .proved(first: nil) }
+                verdict = try await evaluate(candidate, &draft, contact)
+                if isEmpty(verdict, candidate), acceptsToken(candidate, draft, contact) {
+                    verdict = .proved(first: nil)
+                }
             }
             switch verdict {
             case .proved(let first):
@@ -80,7 +82,7 @@ extension HTTPSource {
                     // shows only that the parameter may be a wrong one.
                     draft.isProvenWhole = true
                     draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
-                    return PagingChoice.giveUp(&draft)
+                    return PagingChoice.acceptPageOneOnly(&draft)
                 }
             case .interrupted(let detail):
                 // An interrupted probe allows no conclusion. The next run detects again from its first answer.
@@ -88,7 +90,7 @@ extension HTTPSource {
                 return interrupt(&draft, detail)
             }
         }
-        PagingChoice.giveUp(&draft)
+        PagingChoice.acceptPageOneOnly(&draft)
     }
 
     /// Whether the token of page one leads to an answer without items.
@@ -100,7 +102,7 @@ extension HTTPSource {
     /// Whether an answer without items and without a token shows that a parameter took the token, and that the list ends
     /// with page one. The parameter has the name of the token, or the caller's URL has it. Nothing in page one shows
     /// that items follow, except the token.
-    private func takesToken(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+    private func acceptsToken(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         guard case .cursor(let name) = candidate, draft.namesNoPage, let token = evidence.token,
             evidence.hasMore != true, evidence.total.count ?? 0 <= evidence.count, evidence.remaining ?? 0 == 0,
@@ -116,7 +118,7 @@ extension HTTPSource {
         case interrupted(String)
     }
 
-    func judge(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+    func evaluate(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeVerdict
     {
         var url = contact.answer.url
@@ -125,22 +127,22 @@ extension HTTPSource {
         draft.emptyTotal = nil
         switch candidate {
         case .offset(let name, let first):
-            return try await judgeOffset(name, first, &draft, contact)
+            return try await evaluateOffset(name, first, &draft, contact)
         case .page(let name, let first):
-            return try await judgePages(name, first ?? draft.evidence.pageNumber, &draft, contact)
+            return try await evaluatePages(name, first ?? draft.evidence.pageNumber, &draft, contact)
         case .cursor, .merge:
             var trial = draft.description
             trial.style = .cursor
             trial.cursorParameter = candidate.parameter
             trial.isTokenWeak = draft.evidence.token?.isWeak == true ? true : nil
-            let verdict = try await judgeToken(trial, &draft, contact)
+            let verdict = try await evaluateToken(trial, &draft, contact)
             guard case .failed(let detail) = verdict, detail != ProbeFinding.pageOne.detail,
-                draft.evidence.token?.isEscaped == true, left(contact) > 0
+                draft.evidence.token?.isEscaped == true, remainingRequests(contact) > 0
             else { return verdict }
             // The token may be meant for the URL as it is, with its escapes. An origin that ignores the parameter
             // returns page one for both.
             trial.isTokenEscaped = true
-            let escaped = try await judgeToken(trial, &draft, contact)
+            let escaped = try await evaluateToken(trial, &draft, contact)
             if case .proved = escaped { draft.description.isTokenEscaped = true }
             return escaped
         case .keyset(let name, let key):
@@ -158,7 +160,7 @@ extension HTTPSource {
         }
     }
 
-    private func judgeToken(
+    private func evaluateToken(
         _ trial: PagingProfile, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
         let reader = PageReader(

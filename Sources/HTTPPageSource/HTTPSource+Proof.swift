@@ -12,7 +12,7 @@ extension HTTPSource {
         _ contact: FirstContact
     ) async throws -> ProbeVerdict {
         guard case .proved = verdict, let second else { return verdict }
-        guard left(contact) > 0 else {
+        guard remainingRequests(contact) > 0 else {
             return draft.isRestless ? .failed(ProbeFinding.changed) : verdict
         }
         let reader = PageReader(
@@ -21,7 +21,7 @@ extension HTTPSource {
             let next = try? reader.next(behind: content).flatMap({ OriginURL($0.text) })
         else { return verdict }
         guard next != second.url else { return .failed("the token stays the same") }
-        let reply = try await ask(next, contact)
+        let reply = try await sendProbe(next, contact)
         if case .silent = reply { draft.wantsQuiet = true }
         guard case .page(let third) = reply else { return verdict }
         state.withLock { $0.ready.keep(third.response, for: next, now: clock.now()) }
@@ -47,11 +47,11 @@ extension HTTPSource {
             let name = draft.description.pageParameter
                 ?? ParameterNames.page.first(where: { url.value(of: $0) == "1" }),
             url.value(of: name) == "1", !draft.isInterrupted,
-            left(contact) > 0
+            remainingRequests(contact) > 0
         else { return }
         var before = contact.answer.url
         before.set(name, "0")
-        guard case .page(let answer) = try await ask(before, contact),
+        guard case .page(let answer) = try await sendProbe(before, contact),
             let content = try? PageReader(
                 answer: answer, description: draft.description, base: before, isFirst: true,
                 limits: configuration.limits
@@ -66,10 +66,10 @@ extension HTTPSource {
 
     /// Confirms the offset of a page of one item: page one must be the same again. An item that changes at every call
     /// would prove any parameter.
-    func isStill(_ verdict: ProbeVerdict, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+    func isPageOneStable(_ verdict: ProbeVerdict, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeVerdict
     {
-        guard left(contact) > 0 else { return verdict }
+        guard remainingRequests(contact) > 0 else { return verdict }
         switch try await compare(contact.answer.url, &draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
         case .failed(ProbeFinding.pageOne.detail): return verdict
         case .interrupted(let detail): return .interrupted(detail)
@@ -80,7 +80,7 @@ extension HTTPSource {
     /// Whether page `number` has other items than the page before, or none. An origin that ignores the parameter, and
     /// whose list has changed, gives the same items again. The answer is kept, because the run that follows needs this
     /// page.
-    func isSettled(
+    func differsFromPageBefore(
         _ before: Answer?, _ name: String, _ number: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
         let description = draft.description
@@ -92,8 +92,8 @@ extension HTTPSource {
         }
         var url = contact.answer.url
         url.set(name, String(number))
-        guard left(contact) > 0, let known = before.flatMap(items) else { return true }
-        let reply = try await ask(url, contact)
+        guard remainingRequests(contact) > 0, let known = before.flatMap(items) else { return true }
+        let reply = try await sendProbe(url, contact)
         if case .silent = reply { draft.wantsQuiet = true }
         guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty
         else { return true }
@@ -103,7 +103,7 @@ extension HTTPSource {
 
     /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that
     /// ignores the parameter, and whose list has lost an item, gives the same items again.
-    func isFarther(
+    func differsAtLaterOffset(
         _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
         let description = draft.description
@@ -116,7 +116,7 @@ extension HTTPSource {
         guard let known = second.flatMap(items) else { return true }
         var url = contact.answer.url
         url.set(name, String(offset))
-        let reply = try await ask(url, contact)
+        let reply = try await sendProbe(url, contact)
         if case .silent = reply { draft.wantsQuiet = true }
         guard case .page(let answer) = reply, let found = items(answer), !found.isEmpty else { return true }
         return ProbeFinding.following(known, found) == .proved
@@ -141,7 +141,7 @@ extension HTTPSource {
         reading trial: PagingProfile? = nil, from next: OriginURL? = nil, answer found: inout Answer?,
         _ find: ([UInt64], [UInt64]) -> ProbeFinding
     ) async throws -> ProbeVerdict {
-        switch try await askPatiently(url, &draft, contact) {
+        switch try await sendProbeWithRepeat(url, &draft, contact) {
         case .spent: return .failed("not tried")
         case .refused(let detail, _): return .failed(detail)
         case .silent(let detail): return .interrupted(detail)
@@ -166,7 +166,9 @@ extension HTTPSource {
                     limits: configuration.limits)
                 draft.namesSamePage = empty.namesItself
                 draft.namesNoPage = !empty.isNextLive
-                if trial.isTokenWeak != true, try leads(empty, from: next, contact) { return .proved(first: nil) }
+                if trial.isTokenWeak != true, try namesFurtherPage(empty, from: next, contact) {
+                    return .proved(first: nil)
+                }
             }
             let total = PageReader.total(of: answer, draft.description).total
             // A number that equals the length of each answer counts the answer, and shows no other list.
@@ -185,7 +187,7 @@ extension HTTPSource {
     }
 
     /// Whether an answer without items names a further page, other than the requested one and page one.
-    private func leads(_ answer: PageReader, from url: OriginURL?, _ contact: FirstContact) throws -> Bool {
+    private func namesFurtherPage(_ answer: PageReader, from url: OriginURL?, _ contact: FirstContact) throws -> Bool {
         guard let next = try answer.next(behind: PageContent()).flatMap({ OriginURL($0.text) }) else { return false }
         return next != url && next != contact.answer.url
     }

@@ -5,7 +5,7 @@ import Synchronization
 // Requests of a first contact that are repeated, because the origin failed for a moment or its list changed meanwhile.
 extension HTTPSource {
     /// Takes one of the repeats that do not count against the budget. Returns false when none is left.
-    func takesRepeat() -> Bool {
+    func consumeRepeat() -> Bool {
         state.withLock { state in
             guard state.repeats < HTTPSource.mostRepeats else { return false }
             state.repeats += 1
@@ -17,10 +17,10 @@ extension HTTPSource {
     /// items cannot be read, the first 404 on this first contact although page one shows that more items follow, or a
     /// refusal of a parameter that has returned other items before. A request that was answered with 429 is not
     /// repeated.
-    func askPatiently(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
+    func sendProbeWithRepeat(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeReply
     {
-        let reply = try await ask(url, contact)
+        let reply = try await sendProbe(url, contact)
         let isFault: Bool
         var isMiss = false
         switch reply {
@@ -45,8 +45,8 @@ extension HTTPSource {
         }
         guard isFault else { return reply }
         draft.hadTrouble = draft.hadTrouble || !isMiss || draft.sawOthers
-        guard takesRepeat() || left(contact) > 0 else { return reply }
-        return try await ask(url, contact)
+        guard consumeRepeat() || remainingRequests(contact) > 0 else { return reply }
+        return try await sendProbe(url, contact)
     }
 
     /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
@@ -65,24 +65,27 @@ extension HTTPSource {
         return true
     }
 
-    /// Judges a candidate. Judges it once more when its answer had other items than the expected ones, and page one has
+    /// Evaluates a candidate. Repeats it when its answer had other items than the expected ones, and page one has
     /// changed since it was requested. The contact then goes on with the present page one.
-    func judgeLatest(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws
+    func evaluateLatest(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: inout FirstContact)
+        async throws
         -> ProbeVerdict
     {
-        let verdict = try await judge(candidate, &draft, contact)
+        let verdict = try await evaluate(candidate, &draft, contact)
         guard case .failed(let detail) = verdict, draft.sawOthers || detail == ProbeFinding.changed,
-            try await renew(&draft, &contact), left(contact) > 0
+            try await renew(&draft, &contact), remainingRequests(contact) > 0
         else { return verdict }
-        return try await judge(candidate, &draft, contact)
+        return try await evaluate(candidate, &draft, contact)
     }
 
     /// Requests page one again, at most twice on a first contact. Returns whether it has changed. The draft then has
     /// the evidence of the new page one, and the contact its answer.
     private func renew(_ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws -> Bool {
-        guard draft.renewals < 2, !draft.isVolatile, takesRepeat() || left(contact) > 0 else { return false }
+        guard draft.renewals < 2, !draft.isVolatile, consumeRepeat() || remainingRequests(contact) > 0 else {
+            return false
+        }
         draft.renewals += 1
-        guard case .page(let answer) = try await ask(contact.answer.url, contact),
+        guard case .page(let answer) = try await sendProbe(contact.answer.url, contact),
             let latest = try? Detector.describe(answer, configuration),
             let content = try? PageReader(
                 answer: answer, description: draft.description, base: answer.url, isFirst: true,

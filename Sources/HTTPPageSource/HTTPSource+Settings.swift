@@ -99,11 +99,11 @@ extension HTTPSource {
     func confirmSize(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         let count = draft.evidence.count
         guard body == nil, let name = configuration.limitParameter, count > 1, !PagingChoice.isWhole(draft.evidence),
-            contact.answer.url.value(of: name).flatMap({ Int($0) }) != count, left(contact) > 0
+            contact.answer.url.value(of: name).flatMap({ Int($0) }) != count, remainingRequests(contact) > 0
         else { return }
         var url = contact.answer.url
         url.set(name, "\(max(count / 2, 1))")
-        guard case .page(let answer) = try await ask(url, contact),
+        guard case .page(let answer) = try await sendProbe(url, contact),
             let content = try? PageReader(
                 answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits
             ).content(), content.identities == contact.content.identities
@@ -119,7 +119,7 @@ extension HTTPSource {
     ) async throws {
         var objections: [(name: String, detail: String)] = []
         for candidate in candidates {
-            switch try await judgeLatest(candidate, &draft, &contact) {
+            switch try await evaluateLatest(candidate, &draft, &contact) {
             case .proved(let first):
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):

@@ -65,17 +65,17 @@ extension HTTPSource {
 
     /// Sends HEAD once on first contact when page one shows no total, not even one that a probe has disproved. It is sent
     /// only when a total would change the next steps, that is, when the list continues or may continue.
-    func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+    func sendHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
         guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
             draft.evidence.total == .unknown, draft.evidence.count > 0, !draft.evidence.isTotalWeak,
             !PagingChoice.isWhole(draft.evidence),
             isTotalHeaderSaid
                 || configuration.paging == .auto && !PagingChoice.ends(draft.evidence) && speaksInHeaders(draft),
-            mayAskHead(contact), left(contact) > 0
+            maySendHead(contact), remainingRequests(contact) > 0
         else { return }
         let finding = try await findTotalByHead(
-            contact.answer.url, draft.description, atLeast: draft.evidence.count, most: left(contact))
+            contact.answer.url, draft.description, atLeast: draft.evidence.count, most: remainingRequests(contact))
         switch finding {
         case .total(let place, let total):
             draft.description.total = place
@@ -106,7 +106,7 @@ extension HTTPSource {
 
     /// Whether the origin may answer HEAD with a total. `Allow` lists the methods that the origin supports (RFC 9110,
     /// 10.2.1). HEAD is not repeated when an earlier first contact tried it in vain.
-    private func mayAskHead(_ contact: FirstContact) -> Bool {
+    private func maySendHead(_ contact: FirstContact) -> Bool {
         if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead {
             return false
         }

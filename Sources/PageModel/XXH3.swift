@@ -91,7 +91,7 @@ package enum XXH3 {
         // A block has as many stripes as the secret has offsets for: 16. The last byte never belongs to a full block.
         while offset + 1024 < bytes.count {
             for stripe in 0..<16 { add(bytes, offset + stripe * 64, secret, stripe * 8, &lanes, &sums) }
-            settle(&lanes, &sums)
+            foldSums(&lanes, &sums)
             lanes = ((lanes ^ (lanes &>> 47)) ^ stripe(secret, 128)) &* prime32.one
             offset += 1024
         }
@@ -102,7 +102,7 @@ package enum XXH3 {
             place += 8
         }
         add(bytes, bytes.count - 64, secret, 128 - 7, &lanes, &sums)
-        settle(&lanes, &sums)
+        foldSums(&lanes, &sums)
         let keyed = lanes ^ stripe(secret, 11)
         var hash = UInt64(bytes.count) &* prime64.one
         for lane in 0..<4 { hash = hash &+ folded(keyed[lane * 2], keyed[lane * 2 + 1]) }
@@ -121,7 +121,7 @@ package enum XXH3 {
     }
 
     @inline(__always)
-    private static func settle(_ lanes: inout SIMD8<UInt64>, _ sums: inout SIMD8<UInt64>) {
+    private static func foldSums(_ lanes: inout SIMD8<UInt64>, _ sums: inout SIMD8<UInt64>) {
         lanes = lanes &+ SIMD8(sums[1], sums[0], sums[3], sums[2], sums[5], sums[4], sums[7], sums[6])
         sums = .zero
     }

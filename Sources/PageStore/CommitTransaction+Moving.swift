@@ -32,7 +32,7 @@ extension CommitTransaction {
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
             let isWhole = try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
-            if isWhole { holdings?.move(move.range, by: move.distance) } else { losesTrack() }
+            if isWhole { holdings?.move(move.range, by: move.distance) } else { discardChangeTracking() }
             try LedgerTable.shift(move, query: query, in: connection)
         }
         session.identities.move(moves, in: query)
@@ -43,15 +43,15 @@ extension CommitTransaction {
         if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
         changes.append(.rearranged(ListDifference(rearrangement)))
         journal.rearranged(rearrangement, out)
-        try mend(rearrangement)
+        try repairSeams(rearrangement)
         return nil
     }
 
     /// Marks seams between pieces as inferred, because no answer showed the pieces side by side (G1). Joins the small
     /// pages that resulted (R17).
-    private mutating func mend(_ rearrangement: Rearrangement) throws(StorageError) {
+    private mutating func repairSeams(_ rearrangement: Rearrangement) throws(StorageError) {
         for seam in rearrangement.seams {
-            if !seam.isWritten { try doubt(seam.position) }
+            if !seam.isWritten { try markInferred(seam.position) }
         }
         for seam in rearrangement.seams.reversed() {
             try join(behind: seam.position, isWritten: seam.isWritten)
@@ -105,7 +105,7 @@ extension CommitTransaction {
 
     /// Marks a seam as inferred, because no answer showed its two sides together (G1). The seam at position 0 counts as
     /// verified, because it has no left side.
-    func doubt(_ seam: Int) throws(StorageError) {
+    func markInferred(_ seam: Int) throws(StorageError) {
         guard var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard row.summary.evidence != evidence else { return }

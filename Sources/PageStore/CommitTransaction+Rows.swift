@@ -23,13 +23,13 @@ extension CommitTransaction {
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
-            losesTrack()
+            discardChangeTracking()
         }
     }
 
     /// Discards the changes for the journal, the holdings, and the list's entries in the index of items, because a
     /// damaged row was deleted and its positions are not known. Readers then have to read the list again.
-    mutating func losesTrack() {
+    mutating func discardChangeTracking() {
         journal.beginAnew()
         holdings = nil
         session.identities.forget(query)

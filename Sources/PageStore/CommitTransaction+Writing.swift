@@ -24,7 +24,7 @@ extension CommitTransaction {
             if held.generation == record.version.generation, held.count > 0 {
                 // Another commit has stored this page already, so its items stay (R6).
                 if held.offset == page.offset, try holds(row, page.content, fingerprint) {
-                    try agree(row, with: page)
+                    try updateMetadata(row, with: page)
                     return nil
                 }
                 return .duplicates([held.range])
@@ -53,7 +53,7 @@ extension CommitTransaction {
         try insert(summary(of: page, fingerprint), page.content, identities)
         try stored(page, quietly: quietly)
         // The next page was never seen next to this page, so its seam is inferred (G1).
-        if isBehind || !there.isEmpty || page.content.isEmpty { try doubt(page.range.upperBound) }
+        if isBehind || !there.isEmpty || page.content.isEmpty { try markInferred(page.range.upperBound) }
         return nil
     }
 
@@ -75,7 +75,7 @@ extension CommitTransaction {
 
     /// Updates the age, the validator and the cursors of a held page that has the same items as the fetched one. The
     /// seam before the page becomes verified if the fetched page verifies it.
-    private mutating func agree(_ row: PageRow, with page: PageWrite) throws(StorageError) {
+    private mutating func updateMetadata(_ row: PageRow, with page: PageWrite) throws(StorageError) {
         var row = row
         row.summary.validatedAt = now
         row.summary.validator = page.validator ?? row.summary.validator
@@ -140,7 +140,7 @@ extension CommitTransaction {
     }
 
     /// Records that the validator of page one no longer covers the total of the list.
-    func uncoverTotal() throws(StorageError) {
+    func clearTotalCoverage() throws(StorageError) {
         guard var row = try PageTable.row(at: 0, of: query, in: connection), row.summary.validator?.coversTotal == true
         else { return }
         row.summary.validator?.coversTotal = false

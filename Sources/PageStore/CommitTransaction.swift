@@ -85,14 +85,14 @@ struct CommitTransaction {
         let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)
         var editing = LedgerEditing(query, at: moment, in: session)
-        if plan.movesLedgerRows { try editing.recognise(plan.ledger) }
+        if plan.movesLedgerRows { try editing.resolveTokens(plan.ledger) }
         if record.invalidatedAt != nil, let token = plan.requestLease {
             grantedAt = try LeaseTable.grantTime(of: token, query: query, in: connection)
         }
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }
-        if plan.bringsTotalBesidePageOne(before: before.total, after: record.total) { try uncoverTotal() }
+        if plan.bringsTotalBesidePageOne(before: before.total, after: record.total) { try clearTotalCoverage() }
         try editing.apply(plan.ledger)
         lostLeases = editing.lost
         var leases: [Lease] = []
@@ -110,8 +110,8 @@ struct CommitTransaction {
                 query, journal, after: tail, holdings: holdings, at: now)
         }
         if let request { grant = try LedgerWriting.grant(leases, request, record, at: moment, in: session) }
-        session.identities.settle(query, at: record.contentVersion)
-        session.leave(CommittedList(record: record, tail: tail, holdings: holdings?.kept))
+        session.identities.setVersion(query, at: record.contentVersion)
+        session.keepForNextCommit(CommittedList(record: record, tail: tail, holdings: holdings?.kept))
         if !changes.isEmpty {
             session.note(
                 ChangeSet(

@@ -15,9 +15,9 @@ struct LedgerEditing {
     /// The tokens whose lease was lost.
     private(set) var lost: Set<LeaseToken> = []
     /// The tokens that this call may use, and whether a row may still hold each of them.
-    private var known: [LeaseToken: Standing] = [:]
+    private var known: [LeaseToken: LeaseStatus] = [:]
 
-    private enum Standing {
+    private enum LeaseStatus {
         /// A row held the token before the list edits of this call moved the rows.
         case held
         /// An edit of this call has used the token.
@@ -31,7 +31,7 @@ struct LedgerEditing {
     }
 
     /// Looks up the tokens that the edits name. Call this before the list edits of the same plan move the rows.
-    mutating func recognise(_ edits: [LedgerEdit]) throws(StorageError) {
+    mutating func resolveTokens(_ edits: [LedgerEdit]) throws(StorageError) {
         for edit in edits {
             guard let token = edit.lease, known[token] == nil else { continue }
             if try LeaseTable.place(of: token, near: edit.offset, query: query, in: connection) != nil {
@@ -125,7 +125,7 @@ struct LedgerEditing {
             state = 'pending', attempts = max(attempts - 1, 0), next_attempt_at = CASE WHEN error_retryable THEN ?3 END, \(noLease)
         WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
         """)
-    private static let hasten = SQL(
+    private static let expedite = SQL(
         """
         UPDATE ledger SET next_attempt_at = ?3, retry_after_until = NULL
         WHERE query = ?1 AND offset = ?2 AND state IN ('failed_retryable', 'failed_permanent')
@@ -159,7 +159,7 @@ struct LedgerEditing {
         case .released:
             try connection.run(LedgerEditing.release, key, place, .time(now))
         case .expedited:
-            try connection.run(LedgerEditing.hasten, key, place, .time(now))
+            try connection.run(LedgerEditing.expedite, key, place, .time(now))
         case .deleted:
             try connection.run(LedgerEditing.forget, key, place)
         }

@@ -66,8 +66,8 @@ extension SQLitePageStore {
     public static func repairHeader(at path: String) throws(StorageError) -> [Finding] {
         let file = try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
-        var problems = try StoreHeader.mend(file)
-        if try ShortFile.admit(file) { problems.append("the file \(file) is shorter than its header says") }
+        var problems = try StoreHeader.repair(file)
+        if try ShortFile.correctPageCount(file) { problems.append("the file \(file) is shorter than its header says") }
         return problems.map { Finding(.file, $0) }
     }
 

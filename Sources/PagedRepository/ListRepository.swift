@@ -160,7 +160,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         let range = start..<start + min(max(0, limit), ListTotal.largest - start)
         let (source, context) = settings(of: key)
         let cached = try await windows.window(of: key, range, for: source)
-        context.reads.asked(Metric.Cached(cached))
+        context.reads.countRead(Metric.Cached(cached))
         let isWhole = cached.map { !$0.isPartial } ?? false
         switch policy {
         case .cacheOnly: return cached ?? ItemWindow(range: range)

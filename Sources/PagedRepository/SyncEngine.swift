@@ -77,7 +77,7 @@ public struct SyncEngine: Sendable {
                 return .failure(error)
             }
         } onGracefulShutdown: {
-            stop.now()
+            stop.request()
         }
         try result.get()
         #else

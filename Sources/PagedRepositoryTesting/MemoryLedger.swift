@@ -40,7 +40,7 @@ struct MemoryLedger: Sendable {
     /// The result of a call's edits.
     struct Applied {
         /// The changed offsets to publish, each once.
-        var told: [Int] = []
+        var changedOffsets: [Int] = []
         /// The tokens whose lease had been lost.
         var lost: Set<LeaseToken> = []
     }
@@ -62,9 +62,9 @@ struct MemoryLedger: Sendable {
         for edit in edits {
             guard let offset = place(for: edit, &held, &applied.lost, at: moment) else { continue }
             apply(edit, at: offset, moment.now)
-            applied.told.append(offset)
+            applied.changedOffsets.append(offset)
         }
-        applied.told = applied.told.eachOnce
+        applied.changedOffsets = applied.changedOffsets.eachOnce
         return applied
     }
 

@@ -27,7 +27,7 @@ extension MemoryList {
         ledger.shift(moves)
         if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
         for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now, quietly: true) }
-        for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
+        for seam in rearrangement.seams where !seam.isWritten { markInferred(seam.position, now) }
         for seam in rearrangement.seams.reversed() {
             // A newly written page with a cursor is not joined with the next page. A page before a seam is joined only
             // if it has no cursor.

@@ -56,7 +56,7 @@ struct MemoryList: Sendable {
         if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }
 
         let applied = ledger.apply(plan.ledger, held: held, at: moment)
-        if !applied.told.isEmpty { changes.append(.ledger(applied.told)) }
+        if !applied.changedOffsets.isEmpty { changes.append(.ledger(applied.changedOffsets)) }
         return (changes, applied.lost)
     }
 
@@ -194,7 +194,7 @@ struct MemoryList: Sendable {
             guard held.offset == new.offset, held.isSame(as: new) else {
                 throw .held([held.range])
             }
-            guard let agreed = agree(with: page, at: now) else { throw .held([held.range]) }
+            guard let agreed = updateMetadata(with: page, at: now) else { throw .held([held.range]) }
             return agreed
         }
         let same = pages.firstIndex {
@@ -219,13 +219,13 @@ struct MemoryList: Sendable {
         // These positions are fetched now, so that earlier failures there no longer count, whatever page they belong
         // to.
         ledger.dropFailures(in: new.range)
-        doubt(new.range.upperBound, now)
+        markInferred(new.range.upperBound, now)
         if !quietly { draft.loaded(new.range) }
         return .stored(new.range)
     }
 
     /// Confirms a page that is held already: it becomes as fresh as a newly written page.
-    private mutating func agree(with page: PageWrite, at now: Timestamp) -> ChangeSet.Change? {
+    private mutating func updateMetadata(with page: PageWrite, at now: Timestamp) -> ChangeSet.Change? {
         guard let index = pages.firstIndex(where: { $0.offset == page.offset }) else { return nil }
         pages[index].summary.validatedAt = now
         if let validator = page.validator { pages[index].summary.validator = validator }
@@ -240,7 +240,7 @@ struct MemoryList: Sendable {
     }
 
     /// G1: marks a seam as inferred, because no answer contained both sides. Position 0 has no seam and stays verified.
-    mutating func doubt(_ seam: Int, _ now: Timestamp) {
+    mutating func markInferred(_ seam: Int, _ now: Timestamp) {
         guard let index = pages.firstIndex(where: { $0.offset == seam }) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard pages[index].summary.evidence != evidence else { return }

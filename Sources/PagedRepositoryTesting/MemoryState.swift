@@ -26,7 +26,7 @@ struct MemoryState: Sendable {
         lists[query]?.advance(stamp: stamps.next(), at: now)
     }
 
-    mutating func tell(_ changes: [ChangeSet.Change], of query: QueryID) {
+    mutating func announce(_ changes: [ChangeSet.Change], of query: QueryID) {
         guard !changes.isEmpty else { return }
         let record = lists[query]?.record
         news.append(
@@ -34,8 +34,8 @@ struct MemoryState: Sendable {
                 query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
     }
 
-    mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
-        tell(offsets.isEmpty ? [] : [.ledger(offsets)], of: query)
+    mutating func announceLedger(_ offsets: [Int], of query: QueryID) {
+        announce(offsets.isEmpty ? [] : [.ledger(offsets)], of: query)
     }
 }
 

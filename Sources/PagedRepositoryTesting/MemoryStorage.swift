@@ -132,7 +132,7 @@ public final class MemoryStorage: PageStorage {
             state.nextID += 1
             state.lists[id] = MemoryList(record, state.bound)
             state.advance(id, at: moment.now)
-            state.tell([.registered], of: id)
+            state.announce([.registered], of: id)
             return state.lists[id]?.record ?? record
         }
     }
@@ -171,7 +171,7 @@ public final class MemoryStorage: PageStorage {
             }
             state.lists[plan.query] = list
             state.stampReads(at: moment.now)
-            state.tell(changes, of: plan.query)
+            state.announce(changes, of: plan.query)
             return receipt
         }
     }
@@ -182,7 +182,7 @@ public final class MemoryStorage: PageStorage {
             guard var list = state.lists[query] else { return LeaseGrant([], at: moment.now) }
             let grant = list.grant(request, at: moment, to: owner, &state.nextToken)
             state.lists[query] = list
-            state.tellLedger(grant.offsets.eachOnce, of: query)
+            state.announceLedger(grant.offsets.eachOnce, of: query)
             return grant
         }
     }
@@ -192,7 +192,7 @@ public final class MemoryStorage: PageStorage {
         try write { state, moment in
             state.stampReads(at: moment.now)
             guard let applied = state.lists[query]?.ledger.apply(edits, at: moment) else { return [] }
-            state.tellLedger(applied.told, of: query)
+            state.announceLedger(applied.changedOffsets, of: query)
             return applied.lost
         }
     }
@@ -212,7 +212,7 @@ public final class MemoryStorage: PageStorage {
         try write { state, _ in
             guard state.lists[query].map({ $0.record.isPinned != isPinned }) ?? false else { return }
             state.lists[query]?.record.isPinned = isPinned
-            state.tell([.described], of: query)
+            state.announce([.described], of: query)
         }
     }
 
@@ -224,7 +224,7 @@ public final class MemoryStorage: PageStorage {
                 report.queries += 1
                 report.pages += list.pages.count
                 report.bytes += list.bytes
-                state.tell([.purged], of: query)
+                state.announce([.purged], of: query)
             }
             return report
         }
@@ -247,7 +247,7 @@ public final class MemoryStorage: PageStorage {
                 report.bytesLeft -= bytes
                 let changes = lost.compactMap { state.lists[query]?.evict(at: $0.offset) }
                 if !changes.isEmpty { state.advance(query, at: moment.now) }
-                state.tell(changes, of: query)
+                state.announce(changes, of: query)
             }
             return report
         }

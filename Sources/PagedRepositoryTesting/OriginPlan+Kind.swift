@@ -20,8 +20,8 @@ extension OriginPlan {
         case .sizes: break
         case .sprouting: random.plant(&self)
         case .miscounted: random.miscount(&self)
-        case .window: random.fence(&self)
-        case .endless: random.unend(&self)
+        case .window: random.limitWindow(&self)
+        case .endless: random.makeEndless(&self)
         case .shuffled:
             behaviour.order = random.pick([.withinPages, .everywhere])
             validators = .none
@@ -33,7 +33,7 @@ extension OriginPlan {
             totals = seed % 5 == 4 ? .none : .exact
             // The largest lag lasts until the origin is settled.
             behaviour.replicaLag = random.pick([random.number(in: 4...40), 100, 10_000])
-        case .uncounted: random.uncount(&self)
+        case .uncounted: random.omitTotals(&self)
         case .feed: random.stretch(&self)
         case .firstContact, .sweeps: break
         case .rewritten:
@@ -117,7 +117,7 @@ extension SeededGenerator {
         }
     }
 
-    fileprivate mutating func fence(_ plan: inout OriginPlan) {
+    fileprivate mutating func limitWindow(_ plan: inout OriginPlan) {
         let window = plan.pageSize * number(in: 2...5)
         plan.behaviour.window = window
         plan.behaviour.refusesBehindWindow = isLikely(50)
@@ -127,13 +127,13 @@ extension SeededGenerator {
         plan.pastEnd = .emptyPage
     }
 
-    fileprivate mutating func unend(_ plan: inout OriginPlan) {
+    fileprivate mutating func makeEndless(_ plan: inout OriginPlan) {
         plan.style = pick([.offset, .page, .page, .link, .cursor])
         plan.behaviour.beyond = pick([.lastPage, .start])
         plan.totals = isLikely(40) ? .exact : .none
     }
 
-    fileprivate mutating func uncount(_ plan: inout OriginPlan) {
+    fileprivate mutating func omitTotals(_ plan: inout OriginPlan) {
         plan.totals = .none
         plan.validators = pick([.pages, .pagesAndTotal])
     }

@@ -80,7 +80,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
 
     /// Cancels all events that have not happened: the list no longer changes, and requests are answered. Lagging totals
     /// become true after their lag; other wrong totals stay wrong.
-    public func settle() { state.withLock { $0.server.settle() } }
+    public func cancelEvents() { state.withLock { $0.server.cancelEvents() } }
 
     /// Adds an event.
     /// - Parameters:
@@ -112,7 +112,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Every request so far, in order of arrival.
     public var requests: [PageRequest] { state.withLock { $0.requests } }
 
-    /// Whether every planned event has happened, or was cancelled by `settle()`.
+    /// Whether every planned event has happened, or was cancelled by `cancelEvents()`.
     public var isQuiet: Bool { state.withLock { $0.server.isQuiet } }
 
     /// The number of the last request before which the list changed; 0 without a change.

@@ -41,7 +41,7 @@ struct SimulatedServer: Sendable {
     }
 
     /// Cancels all events that have not happened yet.
-    mutating func settle() {
+    mutating func cancelEvents() {
         changes = []
         faults = [:]
         emptyUntil = nil

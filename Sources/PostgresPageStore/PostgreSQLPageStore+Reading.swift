@@ -67,7 +67,7 @@ extension PostgreSQLPageStore {
         }
     }
 
-    static let overview: [Work.Request] = [
+    static let overview: [WriteBatch.Request] = [
         (ListRow.all, []), Server.readTime, (PageRow.ofEveryList, []), (LedgerRow.ofEveryList, []),
     ]
 
@@ -102,7 +102,7 @@ extension PostgreSQLPageStore {
             bytes: found[2].all.reduce(0) { $0 + min(max($1.int(4), 0), StoredBounds.sizes.upperBound >> 8) })
     }
 
-    static func outline(of query: QueryID) -> [Work.Request] {
+    static func outline(of query: QueryID) -> [WriteBatch.Request] {
         let id = Value.integer(query.rawValue)
         return [
             (ListRow.byID, [id]), Server.readTime, (PageRow.all, [id]),
@@ -157,7 +157,7 @@ extension PostgreSQLPageStore {
         return window(range, of: try whole(ListRow.read(row)).record, found[2], at: server.moment(found[1]).now)
     }
 
-    static func pages(of query: QueryID, _ range: Range<Int>) -> Work.Request {
+    static func pages(of query: QueryID, _ range: Range<Int>) -> WriteBatch.Request {
         (BodyRow.pages, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 

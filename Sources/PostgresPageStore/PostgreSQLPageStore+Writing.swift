@@ -73,7 +73,7 @@ extension PostgreSQLPageStore {
         let began = ContinuousClock.now
         let moment = server.moment
         let renewal = liveness.renewalIfDue()
-        var requests: [Work.Request] = [(ListRow.byIDLocked, [.integer(query.rawValue)])]
+        var requests: [WriteBatch.Request] = [(ListRow.byIDLocked, [.integer(query.rawValue)])]
         if let renewal { requests.append(renewal) }
         requests.append(
             LeaseStatements.take(request, of: query, by: liveness.name, at: moment, nonce: nonce))

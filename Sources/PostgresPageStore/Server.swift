@@ -51,10 +51,10 @@ final class Server: Sendable {
 
     /// The request for the server's time and the number of the transaction. It also sets the durability of the
     /// transaction, because no setting outlives one.
-    var timeOfWrite: Work.Request {
+    var timeOfWrite: WriteBatch.Request {
         (options.durability == .normal ? Server.timeUnflushed : Server.time, [])
     }
-    static let readTime: Work.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
+    static let readTime: WriteBatch.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
 
     /// The storage's time of a transaction, from the result of ``timeOfWrite`` or ``readTime``. A clock of the caller
     /// is read after the transaction holds its locks (R52).
@@ -69,7 +69,7 @@ final class Server: Sendable {
     // MARK: Reading
 
     /// Reads in one statement.
-    func read(_ request: Work.Request, _ budget: Budget = .brief) async throws(StorageError) -> Rows {
+    func read(_ request: WriteBatch.Request, _ budget: Budget = .brief) async throws(StorageError) -> Rows {
         let statement = dialect.statement(request.sql, request.values)
         return try await attempting(deadline(budget)) { until async throws(PostgresError) in
             try await self.run([statement], until: until)
@@ -80,7 +80,7 @@ final class Server: Sendable {
     private static let end = Statement("COMMIT")
 
     /// Reads several statements from one snapshot (R2), in one round trip.
-    func read(_ requests: [Work.Request], _ budget: Budget = .brief) async throws(StorageError) -> [Rows] {
+    func read(_ requests: [WriteBatch.Request], _ budget: Budget = .brief) async throws(StorageError) -> [Rows] {
         let statements = requests.map { dialect.statement($0.sql, $0.values) }
         let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
             try await self.run([Server.snapshot] + statements + [Server.end], until: until)
@@ -92,7 +92,7 @@ final class Server: Sendable {
 
     /// Reads from one snapshot in several steps. The snapshot begins with the first `read` of `body`.
     func reading<Value: Sendable>(
-        _ budget: Budget = .long, _ body: (Work) async throws(StorageError) -> Value
+        _ budget: Budget = .long, _ body: (WriteBatch) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         try await transaction(deadline(budget)) { work async throws(StorageError) in
             work.add(Server.snapshotOnly, [])
@@ -107,7 +107,7 @@ final class Server: Sendable {
     /// - Parameter isDurable: whether the transaction survives a crash of the server, whatever the options say. Defaults
     ///   to false.
     func write(
-        _ requests: [Work.Request], _ budget: Budget = .brief, isDurable: Bool = false
+        _ requests: [WriteBatch.Request], _ budget: Budget = .brief, isDurable: Bool = false
     ) async throws(StorageError) -> [Rows] {
         let isFlushed = isDurable || options.durability == .full
         let statements =
@@ -120,7 +120,7 @@ final class Server: Sendable {
     }
 
     // A transaction that writes nothing is not flushed, even if it has a number.
-    private static let touch: Work.Request = (SQL("UPDATE @store SET stamp = stamp WHERE id = 1"), [])
+    private static let touch: WriteBatch.Request = (SQL("UPDATE @store SET stamp = stamp WHERE id = 1"), [])
 
     /// Flushes all earlier commits: the flush of a later commit includes them. Waits for synchronous standbys within the
     /// busy budget.
@@ -134,7 +134,7 @@ final class Server: Sendable {
     ///   - body: collects the statements. It may run more than once.
     func write<Value: Sendable>(
         _ budget: Budget = .brief, isDone: (() async throws(StorageError) -> Value?)? = nil,
-        _ body: (Work) async throws(StorageError) -> Value
+        _ body: (WriteBatch) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         let until = deadline(budget)
         var attempt = 0
@@ -169,14 +169,14 @@ final class Server: Sendable {
     }
 
     private func transaction<Value: Sendable>(
-        _ until: ContinuousClock.Instant, _ body: (Work) async throws(StorageError) -> Value
+        _ until: ContinuousClock.Instant, _ body: (WriteBatch) async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         var failure: StorageError?
         do throws(PostgresError) {
             return try await pool.transaction(until: until) { transaction async throws(PostgresError) -> Value in
                 do throws(StorageError) {
                     let base = ServerTransaction(base: transaction, server: self)
-                    return try await body(Work(base, self.dialect))
+                    return try await body(WriteBatch(base, self.dialect))
                 } catch {
                     failure = error
                     throw (error.cause as? PostgresError) ?? PostgresError(.closed, "the transaction was abandoned")

@@ -96,7 +96,7 @@ struct JSONComparisonTests {
         "Any value is the same as itself in another spelling, and differs once one scalar is changed",
         arguments: 0..<200 as Range<UInt64>)
     func property(seed: UInt64) {
-        var random = Chance(state: seed)
+        var random = SeededRandom(state: seed)
         let value = Value.random(&random, levels: 4)
         let (one, other) = (value.written(&random), value.written(&random))
         #expect(isSame(one, other), "\(one) \(other)")
@@ -192,7 +192,7 @@ private indirect enum Value {
     case array([Value])
     case object([(String, Value)])
 
-    static func random(_ chance: inout Chance, levels: Int) -> Value {
+    static func random(_ chance: inout SeededRandom, levels: Int) -> Value {
         switch chance.next(levels > 0 ? 5 : 2) {
         case 0: .word(["1", "1.0", "-2e9", "true", "false", "null"][chance.next(6)])
         case 1: .string(["", "a", "é", "a/b\"\\\n", "🦆", "1"][chance.next(6)])
@@ -203,7 +203,7 @@ private indirect enum Value {
     }
 
     /// Returns the value with one more member or element, or with another scalar.
-    func changed(_ chance: inout Chance) -> Value {
+    func changed(_ chance: inout SeededRandom) -> Value {
         switch self {
         case .word: .string("other")
         case .string(let text): .string(text + "!")
@@ -221,7 +221,7 @@ private indirect enum Value {
         }
     }
 
-    func written(_ chance: inout Chance) -> String {
+    func written(_ chance: inout SeededRandom) -> String {
         func space() -> String { ["", "", " ", "\n\t"][chance.next(4)] }
         func quoted(_ text: String) -> String {
             var quoted = "\""
@@ -249,7 +249,7 @@ private indirect enum Value {
     }
 }
 
-private struct Chance {
+private struct SeededRandom {
     var state: UInt64
 
     /// Returns a number in `0..<bound`.

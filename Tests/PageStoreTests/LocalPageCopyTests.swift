@@ -37,7 +37,7 @@ struct LocalPageCopyTests {
 
     func store(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async {
         copy.store(pages, of: query)
-        await copy.settle()
+        await copy.waitUntilStored()
     }
 
     func found(_ pages: [(row: PageRow, content: PageContent)], in copy: LocalPageCopy) async -> [Bool] {

@@ -237,7 +237,7 @@ struct PlaceTests {
         let path = folder.store
         switch look {
         case .header: #expect(await code { try SQLitePageStore.repairHeader(at: path) } == .busy)
-        case .length: #expect(await code { try ShortFile.admit(path) } == .busy)
+        case .length: #expect(await code { try ShortFile.correctPageCount(path) } == .busy)
         case .setAside: #expect(await code { try SQLitePageStore.setAside(at: path, now: noon) } == .busy)
         case .isDamaged: #expect(try await !SQLitePageStore.isDamaged(at: path))
         case .hasMark: #expect(SQLitePageStore.hasMark(path))

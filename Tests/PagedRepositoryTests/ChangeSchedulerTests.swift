@@ -17,10 +17,10 @@ struct ChangeSchedulerTests {
     @Test("A list that follows a query gets one turn with all of its notices in order, and other lists get none")
     func turns() {
         var scheduler = ChangeScheduler()
-        #expect(scheduler.follow(query, lists[0]) == .nowhere)
-        _ = scheduler.follow(QueryID(rawValue: 8), lists[1])
-        scheduler.told(changed(query))
-        scheduler.told(.invalidated([query, QueryID(rawValue: 9)]))
+        #expect(scheduler.observe(query, lists[0]) == .inactive)
+        _ = scheduler.observe(QueryID(rawValue: 8), lists[1])
+        scheduler.enqueue(changed(query))
+        scheduler.enqueue(.invalidated([query, QueryID(rawValue: 9)]))
         let turn = scheduler.next()
         #expect(turn?.list == lists[0])
         #expect(turn?.notices == [changed(query), .invalidated([query])])
@@ -30,32 +30,32 @@ struct ChangeSchedulerTests {
     @Test("A list has one turn at a time, and notices that arrive meanwhile form its next turn")
     func oneAtATime() {
         var scheduler = ChangeScheduler()
-        _ = scheduler.follow(query, lists[0])
-        scheduler.told(changed(query))
+        _ = scheduler.observe(query, lists[0])
+        scheduler.enqueue(changed(query))
         _ = scheduler.next()
-        scheduler.told(changed(query))
+        scheduler.enqueue(changed(query))
         #expect(scheduler.next() == nil)
         scheduler.ended(lists[0])
         #expect(scheduler.next()?.notices == [changed(query)])
         scheduler.ended(lists[0])
-        #expect(scheduler.turns == 0)
+        #expect(scheduler.queuedCount == 0)
     }
 
     @Test(
         "A new observer causes a turn unless the list follows its query; observers that change in a turn cause another")
     func listeners() {
         var scheduler = ChangeScheduler()
-        scheduler.came(to: lists[0])
-        scheduler.came(to: lists[0])
+        scheduler.listenerAdded(to: lists[0])
+        scheduler.listenerAdded(to: lists[0])
         #expect(scheduler.next()?.notices == [])
-        _ = scheduler.follow(query, lists[0])
+        _ = scheduler.observe(query, lists[0])
         scheduler.ended(lists[0])
-        scheduler.came(to: lists[0])
-        #expect(scheduler.turns == 0)
-        scheduler.left(lists[0])
+        scheduler.listenerAdded(to: lists[0])
+        #expect(scheduler.queuedCount == 0)
+        scheduler.listenersRemoved(from: lists[0])
         #expect(scheduler.next()?.list == lists[0])
-        scheduler.came(to: lists[0])
-        #expect(scheduler.turns == 0)
+        scheduler.listenerAdded(to: lists[0])
+        #expect(scheduler.queuedCount == 0)
         scheduler.ended(lists[0])
         #expect(scheduler.next()?.list == lists[0])
     }
@@ -63,61 +63,62 @@ struct ChangeSchedulerTests {
     @Test("A list that is not stored receives the notices that may announce its registration")
     func strangers() {
         var scheduler = ChangeScheduler()
-        _ = scheduler.follow(nil, lists[0])
-        scheduler.told(changed(query, [.stored(0..<5), .validated]))
-        #expect(scheduler.turns == 0)
-        scheduler.told(changed(query, [.registered]))
-        scheduler.told(.invalidated([query]))
+        _ = scheduler.observe(nil, lists[0])
+        scheduler.enqueue(changed(query, [.stored(0..<5), .validated]))
+        #expect(scheduler.queuedCount == 0)
+        scheduler.enqueue(changed(query, [.registered]))
+        scheduler.enqueue(.invalidated([query]))
         #expect(scheduler.next()?.notices == [changed(query, [.registered]), .invalidated([query])])
         scheduler.ended(lists[0])
-        #expect(scheduler.follow(query, lists[0]) == .follows(nil))
-        scheduler.told(changed(QueryID(rawValue: 9), [.registered]))
-        #expect(scheduler.turns == 0)
+        #expect(scheduler.observe(query, lists[0]) == .observing(nil))
+        scheduler.enqueue(changed(QueryID(rawValue: 9), [.registered]))
+        #expect(scheduler.queuedCount == 0)
     }
 
     @Test("A stopped list receives no earlier notice, and a forgotten list does not affect its successor")
     func stopped() {
         var scheduler = ChangeScheduler()
-        _ = scheduler.follow(query, lists[0])
-        scheduler.told(changed(query))
-        #expect(scheduler.stop(lists[0]) == .follows(query))
+        _ = scheduler.observe(query, lists[0])
+        scheduler.enqueue(changed(query))
+        #expect(scheduler.stop(lists[0]) == .observing(query))
         #expect(scheduler.next()?.notices == [])
         scheduler.ended(lists[0])
-        scheduler.told(changed(query))
-        #expect(scheduler.turns == 0)
+        scheduler.enqueue(changed(query))
+        #expect(scheduler.queuedCount == 0)
 
-        _ = scheduler.follow(query, lists[1])
-        _ = scheduler.follow(query, lists[2])
-        #expect(scheduler.forget(lists[1]) == .follows(query))
-        scheduler.told(changed(query))
+        _ = scheduler.observe(query, lists[1])
+        _ = scheduler.observe(query, lists[2])
+        #expect(scheduler.forget(lists[1]) == .observing(query))
+        scheduler.enqueue(changed(query))
         #expect(scheduler.next()?.list == lists[2])
     }
 
     @Test("The notices waiting for a list are limited, and are folded into one beyond the limit")
     func folded() {
         var scheduler = ChangeScheduler(capacity: 4)
-        _ = scheduler.follow(query, lists[0])
-        for _ in 0..<4 { scheduler.told(changed(query)) }
-        scheduler.told(.invalidated([query]))
-        scheduler.told(changed(query, [.total(.exact(1))]))
+        _ = scheduler.observe(query, lists[0])
+        for _ in 0..<4 { scheduler.enqueue(changed(query)) }
+        scheduler.enqueue(.invalidated([query]))
+        scheduler.enqueue(changed(query, [.total(.exact(1))]))
         #expect(scheduler.next()?.notices == [.invalidated([query]), changed(query, [.total(.exact(1))])])
     }
 
     @Test("Many notices of this process stay its changes when they are folded, and none is lost", arguments: [1, 2])
     func foldedOwn(width: Int) {
         var scheduler = ChangeScheduler(capacity: 8)
-        _ = scheduler.follow(query, lists[0])
+        _ = scheduler.observe(query, lists[0])
         let difference = ListDifference(Rearrangement([.gap(1), .kept(0..<Int.max)]))
         func tell(_ pages: Range<Int>) {
             // Concurrent requests are not stored in order.
             for page in stride(from: pages.lowerBound, to: pages.upperBound, by: width).flatMap({ first in
                 (first..<min(first + width, pages.upperBound)).reversed()
             }) {
-                scheduler.told(changed(query, [.stored(page * 10..<page * 10 + 10), .ledger([page * 10]), .validated]))
+                scheduler.enqueue(
+                    changed(query, [.stored(page * 10..<page * 10 + 10), .ledger([page * 10]), .validated]))
             }
         }
         tell(0..<100)
-        scheduler.told(changed(query, [.rearranged(difference)]))
+        scheduler.enqueue(changed(query, [.rearranged(difference)]))
         tell(100..<108)
         let notices = scheduler.next()?.notices ?? []
         var stored: [Range<Int>] = []
@@ -139,8 +140,8 @@ struct ChangeSchedulerTests {
     @Test("More changes of this process than fit into a notice are read again")
     func foldedTooMany() {
         var scheduler = ChangeScheduler(capacity: 4)
-        _ = scheduler.follow(query, lists[0])
-        for page in 0..<5 { scheduler.told(changed(query, [.stored(page * 20..<page * 20 + 10)])) }
+        _ = scheduler.observe(query, lists[0])
+        for page in 0..<5 { scheduler.enqueue(changed(query, [.stored(page * 20..<page * 20 + 10)])) }
         #expect(scheduler.next()?.notices == [.invalidated([query])])
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// An origin that answers positions wrongly in one way, with the requests that it received.
 ///
 /// State: the number of requests, under a mutex. After 400 requests every request fails, so that an endless load ends.
-private final class CarelessOrigin: Sendable {
+private final class MisplacingOrigin: Sendable {
     enum Habit: CaseIterable {
         /// A position close to the end gives the last full page.
         case clamps
@@ -51,7 +51,7 @@ private final class CarelessOrigin: Sendable {
 struct EdgeOriginTests {
     private let bench = BadInputBench()
 
-    private func source(_ origin: CarelessOrigin, total: Int?, hasIDs: Bool) -> ItemSource<Row> {
+    private func source(_ origin: MisplacingOrigin, total: Int?, hasIDs: Bool) -> ItemSource<Row> {
         var id: (@Sendable (Row) -> String)?
         if hasIDs { id = { row in row.id } }
         return ItemSource<Row>.offsets(pageSize: 20, id: id) { offset, size in
@@ -61,9 +61,9 @@ struct EdgeOriginTests {
 
     @Test(
         "An origin that gives its last page, or its first one, after the end: each item once, and then the end (R24)",
-        arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
-    fileprivate func scrolled(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {
-        let origin = CarelessOrigin(habit)
+        arguments: [MisplacingOrigin.Habit.clamps, .wraps], [true, false])
+    fileprivate func scrolled(habit: MisplacingOrigin.Habit, hasIDs: Bool) async throws {
+        let origin = MisplacingOrigin(habit)
         let list = bench.list(source(origin, total: 65, hasIDs: hasIDs))
         try await list.load()
         for _ in 0..<30 where list.current.hasMore { _ = try await list.loadNext() }
@@ -76,9 +76,9 @@ struct EdgeOriginTests {
 
     @Test(
         "A list without a total ends when it is scrolled, although its origin wraps or clamps positions (R24)",
-        arguments: [CarelessOrigin.Habit.clamps, .wraps], [60, 65])
-    fileprivate func scrolledWithoutTotal(habit: CarelessOrigin.Habit, length: Int) async throws {
-        let origin = CarelessOrigin(habit, length)
+        arguments: [MisplacingOrigin.Habit.clamps, .wraps], [60, 65])
+    fileprivate func scrolledWithoutTotal(habit: MisplacingOrigin.Habit, length: Int) async throws {
+        let origin = MisplacingOrigin(habit, length)
         let list = bench.list(source(origin, total: nil, hasIDs: true))
         try await list.load()
         for _ in 0..<30 where list.current.hasMore { _ = try await list.loadNext() }
@@ -89,9 +89,9 @@ struct EdgeOriginTests {
 
     @Test(
         "The same origins, loaded as a whole with the default options",
-        arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
-    fileprivate func whole(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {
-        let origin = CarelessOrigin(habit)
+        arguments: [MisplacingOrigin.Habit.clamps, .wraps], [true, false])
+    fileprivate func whole(habit: MisplacingOrigin.Habit, hasIDs: Bool) async throws {
+        let origin = MisplacingOrigin(habit)
         let list = bench.list(source(origin, total: 65, hasIDs: hasIDs)) { $0 = PagedListOptions() }
         try await list.loadAll()
         #expect(list.current.items.map(\.number) == Array(0..<65))
@@ -101,14 +101,14 @@ struct EdgeOriginTests {
 
     @Test("A list in random order ends or fails, and shows no item twice", arguments: [65, nil])
     func random(total: Int?) async throws {
-        let origin = CarelessOrigin(.shuffles)
+        let origin = MisplacingOrigin(.shuffles)
         let list = bench.list(source(origin, total: total, hasIDs: true))
         _ = try? await list.loadAll()
         let numbers = list.current.items.map(\.number)
         #expect(!numbers.isEmpty && Set(numbers).count == numbers.count)
         #expect(list.current.isAtEnd || list.current.failure != nil)
         #expect(origin.requests < 200, "\(origin.requests)")
-        let scrolled = bench.repository(source(CarelessOrigin(.shuffles), total: total, hasIDs: true)).list("other")
+        let scrolled = bench.repository(source(MisplacingOrigin(.shuffles), total: total, hasIDs: true)).list("other")
         try await scrolled.load()
         for _ in 0..<60 where scrolled.current.hasMore && scrolled.current.failure == nil {
             _ = try? await scrolled.loadNext()
@@ -118,10 +118,10 @@ struct EdgeOriginTests {
 
     @Test(
         "An origin that clamps or wraps and always reports more: each item once, and the load fails as a loop (R24)",
-        arguments: [CarelessOrigin.Habit.clamps, .wraps], [65, nil])
-    fileprivate func alwaysMore(habit: CarelessOrigin.Habit, total: Int?) async throws {
+        arguments: [MisplacingOrigin.Habit.clamps, .wraps], [65, nil])
+    fileprivate func alwaysMore(habit: MisplacingOrigin.Habit, total: Int?) async throws {
         for (length, isScrolled) in [(60, false), (65, false), (60, true), (65, true)] {
-            let origin = CarelessOrigin(habit, length)
+            let origin = MisplacingOrigin(habit, length)
             let source = ItemSource<Row>.offsets(pageSize: 20) { offset, size in
                 let rows = try origin.rows(offset, size)
                 return ItemPage(items: rows, total: total.map { _ in length }, hasMore: rows.count == size)
@@ -143,7 +143,7 @@ struct EdgeOriginTests {
 
     @Test("A list in random order that always reports more fails as a loop", arguments: [65, nil])
     func endlessRandom(total: Int?) async throws {
-        let source = ItemSource<Row>.offsets(pageSize: 20) { [origin = CarelessOrigin(.shuffles)] _, size in
+        let source = ItemSource<Row>.offsets(pageSize: 20) { [origin = MisplacingOrigin(.shuffles)] _, size in
             ItemPage(items: try origin.rows(0, size), total: total, hasMore: true)
         }
         let list = bench.list(source)

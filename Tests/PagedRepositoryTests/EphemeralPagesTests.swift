@@ -12,12 +12,12 @@ struct EphemeralPagesTests {
     @Test("Repeated items are not shown twice, and endless pages without new items are a loop (R5, R24)")
     func repeated() {
         var pages = EphemeralPages(
-            behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
-        equal(pages.take(page(["a", "b"], next: "1")), .news(named(["a", "b"])))
-        equal(pages.take(page(["b", "c"], next: "2")), .news(named(["c"])))
+            behind: 0, access: .chain, loopGuard: 3, tolerated: ToleratedMismatches(allowsAll: true))
+        equal(pages.take(page(["a", "b"], next: "1")), .newItems(named(["a", "b"])))
+        equal(pages.take(page(["b", "c"], next: "2")), .newItems(named(["c"])))
         #expect(pages.end == 3)
-        equal(pages.take(page(["a"], next: "3")), .news(PageContent()))
-        equal(pages.take(page([], next: "4")), .news(PageContent()))
+        equal(pages.take(page(["a"], next: "3")), .newItems(PageContent()))
+        equal(pages.take(page([], next: "4")), .newItems(PageContent()))
         guard case .failed(let failure) = pages.take(page(["c"], next: "5")) else {
             Issue.record("the loop is not detected")
             return
@@ -29,9 +29,9 @@ struct EphemeralPagesTests {
     @Test("Two spellings of one letter are two ids, and neither hides the other (R5)")
     func spellings() {
         var pages = EphemeralPages(
-            behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
-        equal(pages.take(page(["\u{e9}"], next: "1")), .news(named(["\u{e9}"])))
-        equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .news(named(["e\u{301}"])))
+            behind: 0, access: .chain, loopGuard: 3, tolerated: ToleratedMismatches(allowsAll: true))
+        equal(pages.take(page(["\u{e9}"], next: "1")), .newItems(named(["\u{e9}"])))
+        equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .newItems(named(["e\u{301}"])))
     }
 
     @Test("A cursor that leads to itself is a loop (R24)")
@@ -50,7 +50,7 @@ struct EphemeralPagesTests {
         var pages = EphemeralPages(behind: 10, access: .offsets, loopGuard: 3)
         #expect(pages.isFollowed(by: page(["i9", "i10"], total: .exact(20)), at: 9))
         #expect(!pages.isFollowed(by: page(["i12"]), at: 12))
-        equal(pages.take(page(["i9", "i10", "i11"], total: .exact(20)), at: 9), .news(named(["i10", "i11"])))
+        equal(pages.take(page(["i9", "i10", "i11"], total: .exact(20)), at: 9), .newItems(named(["i10", "i11"])))
         #expect(pages.next == .offset(12))
     }
 
@@ -62,32 +62,33 @@ struct EphemeralPagesTests {
         #expect(pages.end == 8)
     }
 
-    private func surprise(_ step: EphemeralPages.Step) -> EphemeralSurprise? {
-        if case .moved(let surprise) = step { surprise } else { nil }
+    private func mismatch(_ step: EphemeralPages.Step) -> EphemeralMismatch? {
+        if case .moved(let mismatch) = step { mismatch } else { nil }
     }
 
     @Test("A missing last item, another total, and an item from farther back show that the list has changed")
-    func surprises() {
+    func mismatches() {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, overlap: 1)
-        equal(pages.take(page(["a", "b", "c"])), .news(named(["a", "b", "c"])))
+        equal(pages.take(page(["a", "b", "c"])), .newItems(named(["a", "b", "c"])))
         #expect(pages.next == .offset(2), "the last item is requested again, because no total shows a deletion")
-        #expect(surprise(pages.take(page(["d", "e", "f"]))) != nil)
-        #expect(surprise(pages.take(page(["c", "d", "a"]))) != nil)
-        #expect(surprise(pages.take(page(["b", "c", "d"]))) != nil, "an insert")
-        equal(pages.take(page(["c", "d", "e"], total: .exact(9))), .news(named(["d", "e"])))
+        #expect(mismatch(pages.take(page(["d", "e", "f"]))) != nil)
+        #expect(mismatch(pages.take(page(["c", "d", "a"]))) != nil)
+        #expect(mismatch(pages.take(page(["b", "c", "d"]))) != nil, "an insert")
+        equal(pages.take(page(["c", "d", "e"], total: .exact(9))), .newItems(named(["d", "e"])))
         #expect(pages.next == .offset(5), "the total shows a deletion")
-        #expect(surprise(pages.take(page(["f"], total: .exact(10)))) != nil)
-        #expect(pages.end == 5, "a surprise adds nothing")
+        #expect(mismatch(pages.take(page(["f"], total: .exact(10)))) != nil)
+        #expect(pages.end == 5, "a mismatch adds nothing")
     }
 
-    @Test("An end before an exact total is a surprise, and a second walk with the same end makes the total an estimate")
+    @Test("An end before an exact total is a mismatch, and a second walk with the same end makes the total an estimate")
     func contradictedEnd() throws {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: .exact(3)))
-        let found = try #require(surprise(pages.take(page([], total: .exact(3)))))
-        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        let found = try #require(mismatch(pages.take(page([], total: .exact(3)))))
+        pages = EphemeralPages(
+            behind: 0, access: .offsets, loopGuard: 3, tolerated: ToleratedMismatches(known: [found]))
         _ = pages.take(page(["a", "b"], total: .exact(3)))
-        equal(pages.take(page([], total: .exact(3))), .news(PageContent()))
+        equal(pages.take(page([], total: .exact(3))), .newItems(PageContent()))
         #expect(pages.isAtEnd && pages.total == .estimate(3) && pages.pages == 1)
     }
 
@@ -95,8 +96,9 @@ struct EphemeralPagesTests {
     func cutOff() throws {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: .exact(4)))
-        let found = try #require(surprise(pages.take(page([], total: .exact(4)))))
-        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        let found = try #require(mismatch(pages.take(page([], total: .exact(4)))))
+        pages = EphemeralPages(
+            behind: 0, access: .offsets, loopGuard: 3, tolerated: ToleratedMismatches(known: [found]))
         _ = pages.take(page(["a", "b"], total: .exact(4)))
         equal(pages.take(page([], total: .exact(4))), .failed(.cutOff(at: 2, 4)))
         #expect(!pages.isAtEnd && pages.total == .exact(4) && pages.next == .offset(2))
@@ -105,20 +107,21 @@ struct EphemeralPagesTests {
     @Test("A last page that is repeated where an exact total ends is the end, although answers have left items out")
     func repeatedAtTotal() {
         var pages = EphemeralPages(
-            behind: 0, access: .grid(size: 3), loopGuard: 3, habits: EphemeralHabits(allowsAll: true))
+            behind: 0, access: .grid(size: 3), loopGuard: 3, tolerated: ToleratedMismatches(allowsAll: true))
         _ = pages.take(page(["a", "b"], total: .exact(6)))
         _ = pages.take(page(["d", "e"], total: .exact(6)))
         #expect(pages.next == .offset(6))
-        equal(pages.take(page(["d", "e"], total: .exact(6))), .news(PageContent()))
+        equal(pages.take(page(["d", "e"], total: .exact(6))), .newItems(PageContent()))
         #expect(pages.isAtEnd && pages.total == .estimate(6))
     }
 
-    @Test("A refused position that an exact total counts is a surprise, and fails after a second walk (R24)")
+    @Test("A refused position that an exact total counts is a mismatch, and fails after a second walk (R24)")
     func refused() throws {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: .exact(4)))
-        let found = try #require(surprise(pages.refused(.notFound)))
-        pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        let found = try #require(mismatch(pages.refused(.notFound)))
+        pages = EphemeralPages(
+            behind: 0, access: .offsets, loopGuard: 3, tolerated: ToleratedMismatches(known: [found]))
         _ = pages.take(page(["a", "b"], total: .exact(4)))
         for answer in [PageAnswer.notFound, .pastEnd] {
             guard case .failed(let failure) = pages.refused(answer) else {
@@ -135,7 +138,7 @@ struct EphemeralPagesTests {
     func refusedAtEnd(total: ListTotal) {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3)
         _ = pages.take(page(["a", "b"], total: total))
-        equal(pages.refused(.pastEnd), .news(PageContent()))
+        equal(pages.refused(.pastEnd), .newItems(PageContent()))
         #expect(pages.isAtEnd && pages.end == 2)
     }
 
@@ -146,22 +149,22 @@ struct EphemeralPagesTests {
     @Test("Items with one id and other content in one answer are different items, and are compared by content (R25)")
     func repeatedIDs() {
         var pages = EphemeralPages(behind: 0, access: .offsets, loopGuard: 3, overlap: 1)
-        equal(pages.take(alike("a", 0..<3)), .news(alike("a", 0..<3).content))
+        equal(pages.take(alike("a", 0..<3)), .newItems(alike("a", 0..<3).content))
         #expect(pages.allowsDuplicates && pages.next == .offset(2))
-        equal(pages.take(alike("a", 2..<5)), .news(alike("a", 3..<5).content))
-        #expect(surprise(pages.take(alike("a", 5..<8))) != nil, "the last item is missing")
+        equal(pages.take(alike("a", 2..<5)), .newItems(alike("a", 3..<5).content))
+        #expect(mismatch(pages.take(alike("a", 5..<8))) != nil, "the last item is missing")
     }
 
-    @Test("A held id with other content is a surprise, and is another item once a second walk receives it again (R25)")
+    @Test("A held id with other content is a mismatch, and is another item once a second walk receives it again (R25)")
     func repeatedHeldID() throws {
         var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
         let first = FetchedPage(content: alike("a", 0..<1).content, next: PageCursor("1"))
         _ = pages.take(first)
-        let found = try #require(surprise(pages.take(alike("a", 1..<2))))
+        let found = try #require(mismatch(pages.take(alike("a", 1..<2))))
         #expect(!pages.allowsDuplicates)
-        pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3, habits: EphemeralHabits(known: [found]))
+        pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3, tolerated: ToleratedMismatches(known: [found]))
         _ = pages.take(first)
-        equal(pages.take(alike("a", 1..<2)), .news(alike("a", 1..<2).content))
+        equal(pages.take(alike("a", 1..<2)), .newItems(alike("a", 1..<2).content))
         #expect(pages.allowsDuplicates && pages.isAtEnd && pages.end == 2)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// An origin in memory with unusual ends: a next cursor after the last item, the last page again after the end, or
 /// hidden items at the end.
-private final class LooseOrigin: PageSource {
+private final class UnusualEndOrigin: PageSource {
     struct State {
         var names: [String]
         var size = 3
@@ -71,7 +71,7 @@ struct OpenEndTests {
     private let clock = ManualClock()
 
     private func sync(
-        _ bench: SyncBench, _ origin: LooseOrigin, _ work: SyncOptions.Work = .everything
+        _ bench: SyncBench, _ origin: UnusualEndOrigin, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
         var options = SyncOptions()
         options.work = work
@@ -88,7 +88,7 @@ struct OpenEndTests {
         arguments: [true, false])
     func trailingCursor(isCounted: Bool) async throws {
         let bench = try await SyncBench(clock)
-        let origin = LooseOrigin(names(0..<6), access: .chain) { state in
+        let origin = UnusualEndOrigin(names(0..<6), access: .chain) { state in
             state.hasTail = true
             if isCounted { state.total = { names, _ in .exact(names.count) } }
         }
@@ -104,7 +104,7 @@ struct OpenEndTests {
     @Test("A sync finds items that were deleted or appended on the last page, and an unchanged list costs 3 requests")
     func trailingCursorLastPage() async throws {
         let bench = try await SyncBench(clock)
-        let origin = LooseOrigin(names(0..<12), access: .chain) { $0.hasTail = true }
+        let origin = UnusualEndOrigin(names(0..<12), access: .chain) { $0.hasTail = true }
         _ = try await sync(bench, origin)
         let before = origin.requests
         #expect(try await sync(bench, origin).outcome == .complete)
@@ -131,7 +131,7 @@ struct OpenEndTests {
     @Test("A sweep ends where the origin returns its last page, or its first one, again", arguments: repeating)
     func repeatedPage(count: Int, isCounted: Bool, isFirst: Bool) async throws {
         let bench = try await SyncBench(clock)
-        let origin = LooseOrigin(names(0..<count), access: .grid(size: min(3, count))) { state in
+        let origin = UnusualEndOrigin(names(0..<count), access: .grid(size: min(3, count))) { state in
             if isCounted { state.total = { names, _ in .exact(names.count) } }
             state.size = min(3, count)
             state.clamp = { count, size in isFirst ? 0 : (count - 1) / size * size }
@@ -148,7 +148,7 @@ struct OpenEndTests {
     @Test("A sweep that receives a page again because of an insert does not end there", arguments: [true, false])
     func insertedPage(isCounted: Bool) async throws {
         let bench = try await SyncBench(clock)
-        let origin = LooseOrigin(names(0..<12), access: .grid(size: 3)) { state in
+        let origin = UnusualEndOrigin(names(0..<12), access: .grid(size: 3)) { state in
             if isCounted { state.total = { names, _ in .exact(names.count) } }
         }
         _ = try await sync(bench, origin)
@@ -162,7 +162,7 @@ struct OpenEndTests {
     @Test("With totals of the visible items, a list by page numbers is complete although its last items are hidden")
     func hiddenTail() async throws {
         let bench = try await SyncBench(clock)
-        let origin = LooseOrigin(names(0..<11), access: .grid(size: 3)) { state in
+        let origin = UnusualEndOrigin(names(0..<11), access: .grid(size: 3)) { state in
             state.hidden = Set(names(7..<11))
             state.total = { names, hidden in .exact(names.count - hidden.count) }
             state.saysMore = true

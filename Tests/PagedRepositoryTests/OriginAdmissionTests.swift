@@ -9,7 +9,7 @@ struct OriginAdmissionTests {
 
     /// A desk with room for three lists, two of them at one origin. An origin is unreachable for 30 seconds after two
     /// silences.
-    private func desk(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginAdmission {
+    private func admission(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginAdmission {
         var options = EngineOptions()
         options.lists = 3
         options.listsPerOrigin = 2
@@ -22,54 +22,58 @@ struct OriginAdmissionTests {
 
     @Test("The desk limits the lists at one origin and in all, and a list that ends makes room")
     func room() {
-        var desk = desk()
+        var admission = admission()
         let begun = [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b")].map { number, origin in
-            desk.begin(query(number), at: origin, now: now)
+            admission.begin(query(number), at: origin, now: now)
         }
         #expect(begun == [.go, .go, .full, .go, .full])
-        #expect([1, 2, 3, 4, 5].map { desk.isRunning(query($0)) } == [true, true, false, true, false])
-        desk.ended(query(1))
-        #expect(!desk.isRunning(query(1)))
-        #expect(desk.answer(at: "b", now: now) == .go)
+        #expect([1, 2, 3, 4, 5].map { admission.isRunning(query($0)) } == [true, true, false, true, false])
+        admission.ended(query(1))
+        #expect(!admission.isRunning(query(1)))
+        #expect(admission.decision(at: "b", now: now) == .go)
     }
 
     @Test("The desk always has room for one list, whatever the options say")
     func leastRoom() {
-        let desk = desk { ($0.lists, $0.listsPerOrigin) = (0, -1) }
-        #expect(desk.answer(at: "a", now: now) == .go)
+        let admission = admission { ($0.lists, $0.listsPerOrigin) = (0, -1) }
+        #expect(admission.decision(at: "a", now: now) == .go)
     }
 
     @Test(
         "An origin that is silent too often is unreachable without affecting others; then one list probes it while the others wait (R32)"
     )
     func away() {
-        var desk = desk()
-        let first = desk.told(.noResponse, of: "a", now: now), second = desk.told(.noResponse, of: "a", now: now)
+        var admission = admission()
+        let first = admission.record(.noResponse, of: "a", now: now),
+            second = admission.record(.noResponse, of: "a", now: now)
         #expect(first == nil)
-        #expect(second == .away)
-        #expect(desk.isUnavailable("a") && !desk.isUnavailable("b"))
-        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(30)))
-        #expect(desk.answer(at: "b", now: now) == .go)
+        #expect(second == .opened)
+        #expect(admission.isUnavailable("a") && !admission.isUnavailable("b"))
+        #expect(admission.decision(at: "a", now: now) == .wait(until: now + .seconds(30)))
+        #expect(admission.decision(at: "b", now: now) == .go)
 
         let later = now + .seconds(30)
         // Asking for the answer does not use up the probe. Beginning a list does.
-        for _ in 0..<2 { #expect(desk.answer(at: "a", now: later) == .go) }
-        let probe = desk.begin(query(1), at: "a", now: later), other = desk.begin(query(2), at: "a", now: later)
+        for _ in 0..<2 { #expect(admission.decision(at: "a", now: later) == .go) }
+        let probe = admission.begin(query(1), at: "a", now: later),
+            other = admission.begin(query(2), at: "a", now: later)
         #expect(probe == .go)
         #expect(other == .wait(until: later + .seconds(30)))
-        #expect(!desk.isRunning(query(2)))
+        #expect(!admission.isRunning(query(2)))
 
-        let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.noResponse, of: "a", now: later)
+        let nothing = admission.record(.nothing, of: "a", now: later),
+            silent = admission.record(.noResponse, of: "a", now: later)
         #expect(nothing == nil && silent == nil, "the origin was unreachable before")
-        let heard = desk.told(.response, of: "a", now: later), again = desk.told(.response, of: "a", now: later)
-        #expect(heard == .back)
+        let heard = admission.record(.response, of: "a", now: later),
+            again = admission.record(.response, of: "a", now: later)
+        #expect(heard == .closed)
         #expect(again == nil)
-        #expect(!desk.isUnavailable("a"))
+        #expect(!admission.isUnavailable("a"))
     }
 
     @Test("After a restart the ledger shows which origins are unreachable, and since when (R32)")
     func restored() {
-        var desk = desk()
+        var admission = admission()
         func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout)
             -> DueFetch
         {
@@ -87,13 +91,13 @@ struct OriginAdmissionTests {
             // An origin that answered with a failure is not away. A list without an origin is ignored.
             failing(4, attempts: 9, .seconds(5), .server), failing(9, attempts: 9, .seconds(5)),
         ]
-        let away = desk.restore(from: due) { [1: "a", 2: "a", 3: "b", 4: "c"][$0.rawValue] }
+        let away = admission.restore(from: due) { [1: "a", 2: "a", 3: "b", 4: "c"][$0.rawValue] }
         #expect(away == ["a"])
-        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(20)))
-        #expect(["b", "c", "d"].allSatisfy { desk.answer(at: $0, now: now) == .go })
+        #expect(admission.decision(at: "a", now: now) == .wait(until: now + .seconds(20)))
+        #expect(["b", "c", "d"].allSatisfy { admission.decision(at: $0, now: now) == .go })
         // The count of silences continues from the ledger.
-        let turn = desk.told(.noResponse, of: "b", now: now)
-        #expect(turn == .away)
+        let turn = admission.record(.noResponse, of: "b", now: now)
+        #expect(turn == .opened)
     }
 
     // MARK: Result of a run
@@ -120,24 +124,24 @@ struct OriginAdmissionTests {
     }
 
     @Test("A run reports that its origin answered, was silent, or got no request")
-    func word() {
+    func reachability() {
         let timeout = FetchFailure(.timeout, "m", isRetryable: true),
             refusal = FetchFailure(.server, "m", isRetryable: true)
-        func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginAdmission.Word {
-            OriginAdmission.Word(report, since: moment ?? now)
+        func reachability(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginAdmission.Reachability {
+            OriginAdmission.Reachability(report, since: moment ?? now)
         }
-        #expect(word(report(.offline, lostOrigin: true)) == .noResponse)
+        #expect(reachability(report(.offline, lostOrigin: true)) == .noResponse)
         #expect(
-            word(report(.incomplete, fetched: 3, originAnswered: true, lostOrigin: true)) == .noResponse,
+            reachability(report(.incomplete, fetched: 3, originAnswered: true, lostOrigin: true)) == .noResponse,
             "the origin became unreachable during the run")
-        #expect(word(report(.complete, fetched: 1, originAnswered: true)) == .response)
-        #expect(word(report(.complete)) == .nothing, "the run made no request")
-        #expect(word(report(.failed, head: timeout)) == .noResponse)
-        #expect(word(report(.failed, head: refusal, originAnswered: true)) == .response)
-        #expect(word(report(.incomplete, page: timeout)) == .noResponse)
-        #expect(word(report(.incomplete, unchanged: 1, originAnswered: true, page: timeout)) == .response)
+        #expect(reachability(report(.complete, fetched: 1, originAnswered: true)) == .response)
+        #expect(reachability(report(.complete)) == .nothing, "the run made no request")
+        #expect(reachability(report(.failed, head: timeout)) == .noResponse)
+        #expect(reachability(report(.failed, head: refusal, originAnswered: true)) == .response)
+        #expect(reachability(report(.incomplete, page: timeout)) == .noResponse)
+        #expect(reachability(report(.incomplete, unchanged: 1, originAnswered: true, page: timeout)) == .response)
         #expect(
-            word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
+            reachability(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
             "the failure belongs to another run")
     }
 }

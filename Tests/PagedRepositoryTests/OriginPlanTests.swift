@@ -10,7 +10,7 @@ struct OriginPlanTests {
         var hits: [String: Int] = [:]
         for seed in 0..<2_000 as Range<UInt64> {
             let origin = SimulatedOrigin(OriginPlan(seed: seed))
-            _ = await Tour(origin).answers(to: 70)
+            _ = await ListWalker(origin).answers(to: 70)
             #expect(origin.isQuiet)
             hits.merge(origin.occurrences, uniquingKeysWith: +)
         }

@@ -9,9 +9,9 @@ struct PrefetchTests {
     @Test("Prefetching starts the given number of pages before the end, and not one item sooner", arguments: [0, 1, 3])
     func distance(_ pages: Int) {
         var prefetch = Prefetch(distance: pages, limit: 9)
-        prefetch.looked(at: 99 - pages * 10 - 1)
+        prefetch.itemAppeared(at: 99 - pages * 10 - 1)
         #expect(!prefetch.wantsMore(of: tenPages))
-        prefetch.looked(at: 99 - pages * 10)
+        prefetch.itemAppeared(at: 99 - pages * 10)
         #expect(prefetch.wantsMore(of: tenPages))
         #expect(prefetch.isAtTheEnd(of: tenPages) == (pages == 0))
     }
@@ -21,21 +21,21 @@ struct PrefetchTests {
         arguments: [(-3, 1), (1, 1), (4, 4)])
     func limit(_ limit: Int, _ pages: Int) {
         var prefetch = Prefetch(distance: 100, limit: limit)
-        prefetch.looked(at: 0)
+        prefetch.itemAppeared(at: 0)
         for _ in 0..<pages {
             #expect(prefetch.wantsMore(of: tenPages))
             prefetch.began()
         }
         #expect(!prefetch.wantsMore(of: tenPages))
-        prefetch.looked(at: 0)
+        prefetch.itemAppeared(at: 0)
         #expect(prefetch.wantsMore(of: tenPages))
     }
 
     @Test("Looking back does not reset the furthest position looked at; a restart does")
     func back() {
         var prefetch = Prefetch(distance: 0, limit: 9)
-        prefetch.looked(at: 99)
-        prefetch.looked(at: 3)
+        prefetch.itemAppeared(at: 99)
+        prefetch.itemAppeared(at: 3)
         #expect(prefetch.wantsMore(of: tenPages))
         prefetch.restart()
         #expect(!prefetch.wantsMore(of: tenPages))
@@ -44,7 +44,7 @@ struct PrefetchTests {
     @Test("A refresh keeps the furthest position only if it is the last one and more can follow")
     func refresh() {
         var prefetch = Prefetch(distance: 1, limit: 2)
-        prefetch.looked(at: 99)
+        prefetch.itemAppeared(at: 99)
         prefetch.began()
         prefetch.willRefresh(tenPages)
         #expect(prefetch.furthest == 99 && prefetch.wantsMore(of: tenPages))
@@ -56,7 +56,7 @@ struct PrefetchTests {
         #expect(prefetch.furthest == 19, "the list is shorter")
         prefetch.willRefresh(tenPages)
         #expect(prefetch.furthest == nil, "further items can appear")
-        prefetch.looked(at: 99)
+        prefetch.itemAppeared(at: 99)
         prefetch.willRefresh(Prefetch.Extent(items: 100, pages: 10, canGrow: false))
         #expect(prefetch.furthest == nil)
     }
@@ -64,7 +64,7 @@ struct PrefetchTests {
     @Test("Prefetching stops at the end of a list")
     func ended() {
         var prefetch = Prefetch(distance: 100, limit: 9)
-        prefetch.looked(at: 5)
+        prefetch.itemAppeared(at: 5)
         #expect(!prefetch.wantsMore(of: Prefetch.Extent(items: 100, pages: 10, canGrow: false)))
         #expect(
             prefetch.wantsMore(of: Prefetch.Extent(items: 0, pages: 0, canGrow: true)), "an empty page is not an end")

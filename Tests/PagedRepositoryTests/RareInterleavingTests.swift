@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A source whose answers the test computes, and which counts its requests.
-final class Answering: PageSource {
+final class ComputedSource: PageSource {
     let access: PagingAccess
     let largestOverlap: Int? = 0
     private let count = Mutex(0)
@@ -30,7 +30,7 @@ final class Answering: PageSource {
 }
 
 /// A source that refuses every list as another user's.
-private final class Foreign: PageSource {
+private final class RefusingSource: PageSource {
     let access = PagingAccess.offsets
     let usage = SourceUsage()
     private let count = Mutex(0)
@@ -78,7 +78,7 @@ struct RareInterleavingTests {
         let origin = ListOrigin(names)
         _ = try await sync(origin)
         let before = origin.requests.count
-        let source = Answering(.offsets) { [bench] request, number in
+        let source = ComputedSource(.offsets) { [bench] request, number in
             if number == 2, let record = try await bench.storage.query(bench.key) {
                 _ = try await bench.storage.purge([record.id])
             }
@@ -123,7 +123,7 @@ struct RareInterleavingTests {
     @Test("Another user's list costs background work almost no requests (R45)")
     func foreign() async throws {
         try await bench.pin()
-        let source = Foreign()
+        let source = RefusingSource()
         let began = bench.clock.now()
         try await bench.engine(source).run { source.asked > 100 || bench.clock.now() - began > .seconds(600) }
         #expect(source.asked <= 100)
@@ -157,7 +157,7 @@ struct RareInterleavingTests {
             CommitPlan(query: list.record.id, version: list.record.version, edits: [.markStale(10..<40)]))
         let began = bench.clock.now()
         let empties = Mutex(0)
-        let source = Answering(.grid(size: 10)) { request, number in
+        let source = ComputedSource(.grid(size: 10)) { request, number in
             if case .offset(let offset) = request.target, (10..<40).contains(offset), number < 40 {
                 // The yields let all requests start before the first of them is answered.
                 for _ in 0..<200 { await Task.yield() }
@@ -178,7 +178,7 @@ struct RareInterleavingTests {
         let origin = ListOrigin((0..<20).map { "i\($0)" }, access: .chain)
         origin.state.withLock { $0.total = nil }
         let asked = Mutex(0)
-        let source = Answering(.chain) { [bench] request, _ in
+        let source = ComputedSource(.chain) { [bench] request, _ in
             if case .cursor(let cursor) = request.target, cursor.text == "end" {
                 asked.withLock { $0 += 1 }
                 if let record = try await bench.storage.query(bench.key), asked.withLock({ $0 }) == 1 {

@@ -72,7 +72,7 @@ private struct Trial {
         for _ in 0..<10_000 {
             let action = machine.next()
             switch action {
-            case .ask(let ranges):
+            case .fetch(let ranges):
                 for range in ranges {
                     let answer = observed(range, positions)
                     // An answer beyond the end is empty and keeps the requested position.
@@ -239,7 +239,7 @@ struct ReconcilerTests {
             reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, supportsRandomAccess: true))
         while true {
             switch machine.next() {
-            case .ask(let questions):
+            case .fetch(let questions):
                 for question in questions {
                     let nothing = ObservedPage(
                         offset: question.lowerBound, content: PageContent(), places: [:], isEnd: true)

@@ -8,7 +8,7 @@ import Testing
 struct RequestBoundTests {
     private let bench = BadInputBench()
 
-    private func sync(_ source: Answering, _ work: SyncOptions.Work = .everything) async throws -> SyncReport {
+    private func sync(_ source: ComputedSource, _ work: SyncOptions.Work = .everything) async throws -> SyncReport {
         var options = SyncOptions()
         options.overlap = 0
         options.work = work
@@ -46,7 +46,7 @@ struct RequestBoundTests {
         "The last full page is stored at its own positions, although no item before it is held (R24)",
         arguments: [PagingAccess.offsets, .grid(size: 10)])
     func cold(access: PagingAccess) async throws {
-        let source = Answering(access) { request, _ in RequestBoundTests.clamped(request) }
+        let source = ComputedSource(access) { request, _ in RequestBoundTests.clamped(request) }
         #expect(try await sync(source, .positions(30..<35)).outcome == .complete)
         let held = try await held
         for (position, id) in held { #expect(id == "i\(position)") }
@@ -56,7 +56,7 @@ struct RequestBoundTests {
 
     @Test("The last full page is requested again only after the slow page before it has arrived (R24)")
     func slow() async throws {
-        let source = Answering(.offsets) { request, _ in
+        let source = ComputedSource(.offsets) { request, _ in
             if request.target == .offset(20) { for _ in 0..<2_000 { await Task.yield() } }
             return RequestBoundTests.clamped(request)
         }
@@ -69,7 +69,7 @@ struct RequestBoundTests {
 
     @Test("A page that stays short while a member of its items changes is requested a few times (R53)")
     func volatileMember() async throws {
-        let source = Answering(.offsets) { request, number in
+        let source = ComputedSource(.offsets) { request, number in
             guard number < 300 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }
             let start = RequestBoundTests.position(request)
             let items = (start..<max(start, min(start + 10, 40))).filter { $0 != 25 }.map { place in
@@ -84,7 +84,7 @@ struct RequestBoundTests {
 
     @Test("A page one that repeats another id each time is requested a few times (R25)")
     func otherRepeats() async throws {
-        let source = Answering(.offsets) { request, number in
+        let source = ComputedSource(.offsets) { request, number in
             guard number < 300 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }
             let start = RequestBoundTests.position(request)
             var items = names(start..<max(start, min(start + 10, 40)))

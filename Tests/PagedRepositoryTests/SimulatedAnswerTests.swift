@@ -70,7 +70,7 @@ struct SimulatedAnswerTests {
             let page = try await origin.page(.first)
             #expect(page.content == named(0..<3, version: 1))
             #expect(page.validator == nil)
-            let rest = try await Tour(origin).walk(from: page.next)
+            let rest = try await ListWalker(origin).walk(from: page.next)
             #expect(rest.map(\.id) == (style == .link ? 6..<20 : 3..<20).map { "i\($0)" })
         }
     }
@@ -123,7 +123,7 @@ struct SimulatedAnswerTests {
         var totals: [Int?] = []
         for request in 1...5 {
             totals.append(try await origin.page(.first).total.exactCount)
-            if request == 3 { origin.settle() }
+            if request == 3 { origin.cancelEvents() }
         }
         #expect(totals == [10, 10, 11, 11, 12])
         #expect(origin.items.count == 12)

@@ -10,8 +10,8 @@ struct SimulatedOriginTests {
         for seed in 0..<100 as Range<UInt64> {
             let plan = OriginPlan(seed: seed)
             #expect(plan == OriginPlan(seed: seed))
-            let answers = await Tour(SimulatedOrigin(plan)).answers(to: 80)
-            #expect(await Tour(SimulatedOrigin(plan)).answers(to: 80) == answers)
+            let answers = await ListWalker(SimulatedOrigin(plan)).answers(to: 80)
+            #expect(await ListWalker(SimulatedOrigin(plan)).answers(to: 80) == answers)
         }
         #expect(Set((0..<100).map { OriginPlan(seed: $0).description }).count == 100)
     }
@@ -26,7 +26,7 @@ struct SimulatedOriginTests {
                     OriginPlan(
                         style: style, count: count, pageSize: 7, largestPage: 9, totals: .none, pastEnd: pastEnd,
                         saysHasMore: saysHasMore, identity: identity))
-                let walked = try await Tour(origin).walk(size: size)
+                let walked = try await ListWalker(origin).walk(size: size)
                 #expect(walked == origin.items)
                 #expect(walked.count == count)
                 #expect(origin.lastChange == 0)
@@ -87,7 +87,7 @@ struct SimulatedOriginTests {
         let origin = SimulatedOrigin(OriginPlan(count: 10, events: faults + [.before(3, .replaceAll(count: 4))]))
         _ = try await origin.page(.first)
         #expect(!origin.isQuiet)
-        origin.settle()
+        origin.cancelEvents()
         #expect(origin.isQuiet)
         for _ in 2...5 { #expect(try await origin.page(.first).total == .exact(10)) }
         #expect(origin.occurrences.isEmpty)
@@ -103,7 +103,7 @@ struct SimulatedOriginTests {
         let origin = SimulatedOrigin(OriginPlan(style: .keyset, count: 40, pageSize: 7, events: [.before(2, change)]))
         let before = origin.items
         _ = try await origin.page(.first)
-        #expect(try await Tour(origin).walk() == origin.items)
+        #expect(try await ListWalker(origin).walk() == origin.items)
         #expect(origin.items != before)
         #expect(Set(origin.items) == Set(before) || change == .replaceAll(count: 30))
         #expect(Set(origin.items).isDisjoint(with: before) == (change == .replaceAll(count: 30)))
@@ -137,7 +137,7 @@ struct SimulatedOriginTests {
         let next = try #require(try await origin.page(.first).next)
         for _ in 2...101 { _ = try await origin.page(.first) }
         #expect(try await origin.names(.cursor(next), size: 200).prefix(2) == ["i105", "i104"])
-        #expect(try await Tour(origin).walk() == origin.items)
+        #expect(try await ListWalker(origin).walk() == origin.items)
     }
 
     // MARK: Memory of answers

@@ -9,16 +9,16 @@ struct SpanBatchTests {
     private let version = ListVersion(generation: 1, revision: 3)
 
     /// The knowledge about 0..<60 of a list of 100 items, of which the first ten are held.
-    private func vicinity(total: ListTotal = .exact(100), end: Int? = nil) -> OutlineCache {
+    private func outlineCache(total: ListTotal = .exact(100), end: Int? = nil) -> OutlineCache {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now,
             createdAt: now,
             allowsDuplicates: false, paging: "", source: "")
-        var vicinity = OutlineCache(
+        var outlineCache = OutlineCache(
             range: 0..<60, list: ListOutline(record: record, pages: [], ledger: [], readAt: now))
         let head = PageWrite(offset: 0, content: named(0..<10), evidence: .inferred)
-        vicinity.put(head, PageContent.fingerprint(of: head.content.identities), at: now)
-        return vicinity
+        outlineCache.put(head, PageContent.fingerprint(of: head.content.identities), at: now)
+        return outlineCache
     }
 
     private func recent() -> RecentPages {
@@ -27,8 +27,8 @@ struct SpanBatchTests {
         return recent
     }
 
-    private func batch(_ vicinity: OutlineCache) -> SpanBatch {
-        SpanBatch(vicinity, SpanBatch.Rules(access: .offsets, fullPage: 10), at: now)
+    private func batch(_ outlineCache: OutlineCache) -> SpanBatch {
+        SpanBatch(outlineCache, SpanBatch.Rules(access: .offsets, fullPage: 10), at: now)
     }
 
     private func page(_ range: Range<Int>, total: ListTotal = .exact(100)) -> FetchedPage {
@@ -37,7 +37,7 @@ struct SpanBatchTests {
 
     @Test("Each page joins the held items, or the previous page, at their common item (R21)")
     func joined() {
-        var (batch, recent) = (batch(vicinity()), recent())
+        var (batch, recent) = (batch(outlineCache()), recent())
         #expect(batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
         #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent))
         let plan = batch.commit
@@ -62,7 +62,7 @@ struct SpanBatchTests {
 
     @Test("A page that arrives before its predecessor stores the common item and moves its ledger entry to it")
     func early() {
-        var (batch, recent) = (batch(vicinity()), recent())
+        var (batch, recent) = (batch(outlineCache()), recent())
         #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, lease: nil, &recent))
         #expect(batch.commit.ledger == [.deleted(offset: 28), .succeeded(offset: 27)])
         #expect(
@@ -79,7 +79,7 @@ struct SpanBatchTests {
             "beyond what is known", "under another version (R4)", "nothing new", "nothing but what was known",
         ])
     func unexpected(what: String) {
-        var (batch, recent) = (batch(vicinity()), recent())
+        var (batch, recent) = (batch(outlineCache()), recent())
         let isTaken =
             switch what {
             case "another item where one is held (R21)":
@@ -90,19 +90,19 @@ struct SpanBatchTests {
                 batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
             case "more items than are counted (R20)":
                 { () -> Bool in
-                    var short = self.batch(vicinity(total: .estimate(15)))
+                    var short = self.batch(outlineCache(total: .estimate(15)))
                     return short.add(
                         page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "the end (R24)":
                 { () -> Bool in
-                    var last = self.batch(vicinity(total: .exact(19)))
+                    var last = self.batch(outlineCache(total: .exact(19)))
                     return last.add(
                         page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "a short page":
                 { () -> Bool in
-                    var open = self.batch(vicinity(total: .unknown))
+                    var open = self.batch(outlineCache(total: .unknown))
                     return open.add(
                         page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
@@ -121,7 +121,7 @@ struct SpanBatchTests {
 
     @Test("A held page that is not recent must be read, so the batch does not compare it")
     func forgotten() {
-        var (batch, recent) = (batch(vicinity()), RecentPages())
+        var (batch, recent) = (batch(outlineCache()), RecentPages())
         #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
         #expect(
             batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent),
@@ -130,9 +130,9 @@ struct SpanBatchTests {
 
     @Test("The number of pages in one transaction is limited")
     func full() {
-        var vicinity = vicinity(total: .exact(1_000))
-        vicinity.range = 0..<1_000
-        var (batch, recent) = (batch(vicinity), recent())
+        var outlineCache = outlineCache(total: .exact(1_000))
+        outlineCache.range = 0..<1_000
+        var (batch, recent) = (batch(outlineCache), recent())
         let taken = (1...30).prefix { number in
             let range = number * 10..<number * 10 + 10
             return batch.add(
@@ -144,7 +144,7 @@ struct SpanBatchTests {
 
     @Test("The bytes in one transaction are limited, but a single page of any size is accepted")
     func large() {
-        var (batch, recent) = (batch(vicinity()), recent())
+        var (batch, recent) = (batch(outlineCache()), recent())
         func page(_ range: Range<Int>) -> FetchedPage {
             let payload = [UInt8](repeating: 0x78, count: 300_000)
             return FetchedPage(
@@ -152,7 +152,7 @@ struct SpanBatchTests {
         }
         #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
         #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, lease: nil, &recent))
-        var other = self.batch(vicinity())
+        var other = self.batch(outlineCache())
         let payload = [UInt8](repeating: 0x78, count: 5_000_000)
         let huge = FetchedPage(
             content: PageContent((10..<20).map { RawItem(payload: $0 == 10 ? payload : [], id: "i\($0)") }),

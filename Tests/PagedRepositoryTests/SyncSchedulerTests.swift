@@ -6,7 +6,7 @@ import Testing
 @Suite("SyncScheduler of background work")
 struct SyncSchedulerTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
-    private let agenda = SyncScheduler(
+    private let scheduler = SyncScheduler(
         rules: SyncScheduler.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600)))
 
     private func list(
@@ -25,46 +25,47 @@ struct SyncSchedulerTests {
 
     @Test("A list never fetched is due now, a fresh list when it goes stale, and a stale list now")
     func freshness() {
-        #expect(agenda.job(for: list(validated: nil), now: now)?.dueAt == now)
-        #expect(agenda.job(for: list(validated: .seconds(10)), now: now)?.dueAt == now + .seconds(50))
-        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.dueAt == now)
-        #expect(agenda.job(for: list(validated: .seconds(-5)), now: now)?.dueAt == now, "a clock that was set back")
+        #expect(scheduler.job(for: list(validated: nil), now: now)?.dueAt == now)
+        #expect(scheduler.job(for: list(validated: .seconds(10)), now: now)?.dueAt == now + .seconds(50))
+        #expect(scheduler.job(for: list(validated: .seconds(61)), now: now)?.dueAt == now)
+        #expect(scheduler.job(for: list(validated: .seconds(-5)), now: now)?.dueAt == now, "a clock that was set back")
     }
 
     @Test("An observed list is refreshed, a pinned list is completed, and an interrupted sweep is resumed")
     func work() {
-        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
-        #expect(agenda.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
-        #expect(agenda.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
+        #expect(scheduler.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
+        #expect(scheduler.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
+        #expect(
+            scheduler.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
         // Missing positions are due at once, whatever the age of page one.
         let part = list(validated: .seconds(1), isPinned: true, isComplete: false)
-        #expect(agenda.completion(of: part)?.work == .positions(0..<Int.max))
-        #expect(agenda.completion(of: part).map { $0.dueAt <= now } == true)
-        #expect(agenda.completion(of: list(validated: .seconds(1), isPinned: true)) == nil)
-        #expect(agenda.completion(of: list(validated: .seconds(1), isComplete: false)) == nil)
-        #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
+        #expect(scheduler.completion(of: part)?.work == .positions(0..<Int.max))
+        #expect(scheduler.completion(of: part).map { $0.dueAt <= now } == true)
+        #expect(scheduler.completion(of: list(validated: .seconds(1), isPinned: true)) == nil)
+        #expect(scheduler.completion(of: list(validated: .seconds(1), isComplete: false)) == nil)
+        #expect(scheduler.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
     }
 
     @Test("A sweep waits for the retry of the page at which it stopped, and the list is refreshed meanwhile (R33)")
     func sweepFailure() {
         var sweeping = list(validated: .seconds(61), isSweeping: true)
         sweeping.sweepFailure = failing(now + .seconds(7))
-        #expect(agenda.job(for: sweeping, now: now)?.work == .refresh)
-        #expect(agenda.jobs(for: sweeping, now: now).map(\.work) == [.refresh, .sweep])
-        #expect(agenda.jobs(for: sweeping, now: now).last?.dueAt == now + .seconds(7))
-        #expect(agenda.job(for: sweeping, now: now + .seconds(7))?.work == .sweep)
+        #expect(scheduler.job(for: sweeping, now: now)?.work == .refresh)
+        #expect(scheduler.jobs(for: sweeping, now: now).map(\.work) == [.refresh, .sweep])
+        #expect(scheduler.jobs(for: sweeping, now: now).last?.dueAt == now + .seconds(7))
+        #expect(scheduler.job(for: sweeping, now: now + .seconds(7))?.work == .sweep)
         sweeping.sweepFailure = failing(nil)
-        #expect(agenda.jobs(for: sweeping, now: now + .seconds(7_200)).map(\.work) == [.refresh], "permanent")
+        #expect(scheduler.jobs(for: sweeping, now: now + .seconds(7_200)).map(\.work) == [.refresh], "permanent")
         sweeping.sweepFailure = LedgerEntry(offset: 50, state: .failedRetryable, lastAttemptAt: now)
-        #expect(agenda.job(for: sweeping, now: now + .seconds(299))?.work == .refresh)
-        #expect(agenda.job(for: sweeping, now: now + .seconds(300))?.work == .sweep, "all attempts were used up")
+        #expect(scheduler.job(for: sweeping, now: now + .seconds(299))?.work == .refresh)
+        #expect(scheduler.job(for: sweeping, now: now + .seconds(300))?.work == .sweep, "all attempts were used up")
     }
 
     @Test("A failed page one is due at its retry time, and a permanent failure is never due (R33)")
     func failures() {
-        let waiting = agenda.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)
+        let waiting = scheduler.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)
         #expect(waiting?.dueAt == now + .seconds(7))
-        #expect(agenda.job(for: list(validated: nil, failure: failing(nil)), now: now) == nil)
+        #expect(scheduler.job(for: list(validated: nil, failure: failing(nil)), now: now) == nil)
     }
 
     @Test("A retry scheduled further ahead than any pause allows is due now (R29)")
@@ -72,7 +73,7 @@ struct SyncSchedulerTests {
         func dueAt(_ seconds: Int, isAsked: Bool) -> Timestamp? {
             var entry = failing(now + .seconds(seconds))
             if isAsked { entry.retryAfterUntil = entry.nextAttemptAt }
-            return agenda.job(for: DueFetch(query: QueryID(rawValue: 1), entry: entry), now: now)?.dueAt
+            return scheduler.job(for: DueFetch(query: QueryID(rawValue: 1), entry: entry), now: now)?.dueAt
         }
         // An origin may request a pause of an hour. The engine's own back-off is at most five minutes.
         #expect(dueAt(3_601, isAsked: true) == now)
@@ -134,7 +135,7 @@ struct ListMachineTests {
     private let failure = ListFailure(.next, FetchFailure(.transport, "away", isRetryable: true))
 
     private func loaded(_ machine: inout ListMachine, isAtEnd: Bool = false) {
-        _ = machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: isAtEnd))
+        _ = machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: isAtEnd))
     }
 
     @Test("The next page of an empty list is page one, and both calls share one load (R34)")
@@ -153,7 +154,7 @@ struct ListMachineTests {
         equal(machine.next(), .join(ticket: 1))
         equal(machine.refresh(), .start(.refresh, ticket: 2, superseding: 1))
         equal(machine.next(), .wait(ticket: 2))
-        equal(machine.nextByItself(now: Timestamp(milliseconds: 0)), .finished(.superseded))
+        equal(machine.nextAutomatically(now: Timestamp(milliseconds: 0)), .finished(.superseded))
         equal(machine.ended(1, failure: failure), false)
         #expect(machine.failure == nil)
         equal(machine.ended(2, failure: nil), true)
@@ -165,9 +166,9 @@ struct ListMachineTests {
         var machine = ListMachine(gate: .never)
         loaded(&machine)
         equal(
-            machine.nextByItself(now: Timestamp(milliseconds: 0)), .start(.next, ticket: 1, superseding: nil))
+            machine.nextAutomatically(now: Timestamp(milliseconds: 0)), .start(.next, ticket: 1, superseding: nil))
         if isJoined { equal(machine.next(), .join(ticket: 1)) }
-        equal(machine.nextByItself(now: Timestamp(milliseconds: 0)), .join(ticket: 1))
+        equal(machine.nextAutomatically(now: Timestamp(milliseconds: 0)), .join(ticket: 1))
         equal(machine.ended(1, failure: failure), true)
         #expect(machine.failure == (isJoined ? failure : nil))
         #expect(machine.retriesNextPage)
@@ -188,12 +189,12 @@ struct ListMachineTests {
     @Test("The list reports its end once for each arrival there (R38)")
     func end() {
         var machine = ListMachine(gate: .never)
-        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
-        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), false)
+        equal(machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        equal(machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: true)), false)
         equal(machine.next(), .finished(.endReached))
-        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: false)), false)
-        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        equal(machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: false)), false)
+        equal(machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
         _ = machine.reset()
-        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        equal(machine.setContent(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// An origin of 48 rows that accepts overlapping requests and answers each with the rows that the test chooses.
-private final class CrookedOrigin: PageSource {
+private final class ChosenRowsOrigin: PageSource {
     private let asked = Mutex(0)
     private let answer: @Sendable (Int) -> Range<Int>
 
@@ -49,7 +49,7 @@ private enum Evasion: CaseIterable {
                 ItemPage(items: offset == 0 ? Row.list(0..<10) : [], total: 48)
             }
         case .otherPlaces:
-            return CrookedOrigin { $0 == 0 ? 0..<10 : min($0 + 20, 38)..<min($0 + 30, 48) }
+            return ChosenRowsOrigin { $0 == 0 ? 0..<10 : min($0 + 20, 38)..<min($0 + 30, 48) }
         }
     }
 }

@@ -119,7 +119,7 @@ struct RoundTripTests {
     }
 
     /// The request for the number of rows of a table that the transaction has read so far.
-    private func reads(of table: String, in schema: Schema) -> Work.Request {
+    private func reads(of table: String, in schema: Schema) -> WriteBatch.Request {
         (
             SQL(
                 """

@@ -67,7 +67,7 @@ struct EngineSimulation {
         var outcome = Simulation.Outcome()
         outcome.violations = watched.findings + life.findings + log.findings
         if mode == .liveness, outcome.violations.isEmpty {
-            origin.settle()
+            origin.cancelEvents()
             // The lives in the other mode check for invented items.
             watched.isWatching = false
             outcome.violations += try await settled(&life, watched)

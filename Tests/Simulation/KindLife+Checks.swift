@@ -6,25 +6,25 @@ import StorageSupport
 /// The checks after each run and at the end of a life.
 extension KindLife {
     /// The state before a run.
-    struct Sight {
+    struct ObservedState {
         var held: [RawItem]
         var requests: Int
         var lastChange: Int
         var isSweeping: Bool
     }
 
-    func sight() async throws -> Sight {
+    func observedState() async throws -> ObservedState {
         let record = try await storage.query(key)
         let held = if let record { try await Inspection.held(storage, record.id) } else { [RawItem]() }
-        return Sight(
+        return ObservedState(
             held: held, requests: origin.usage.requests, lastChange: origin.lastChange,
             isSweeping: record?.sweep != nil)
     }
 
     /// - Parameter report: The report of the run. `nil` means that several runs were made at once.
-    func look(_ before: Sight, _ options: SyncOptions, _ report: SyncReport?) async throws {
+    func look(_ before: ObservedState, _ options: SyncOptions, _ report: SyncReport?) async throws {
         outcome.violations += storage.findings.map { "\($0); \(plan)" }
-        let now = try await sight()
+        let now = try await observedState()
         if source.isSpent {
             find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
         }
@@ -73,7 +73,7 @@ extension KindLife {
 
     /// While a replica is behind, the items of both replicas are not lost, and no run reads the list repeatedly.
     private func lookAtReplicas(
-        _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
+        _ before: ObservedState, _ now: ObservedState, _ options: SyncOptions, _ report: SyncReport?
     ) async throws {
         let goes = origin.hasSeen(["delete", "move", "resort", "replaceAll"])
         if !goes, let record = try await storage.query(key) {
@@ -94,7 +94,9 @@ extension KindLife {
     ///
     /// No request shows a change after page one that leaves page one and the total unchanged
     /// (Documentation/Reconciliation.md, Limits).
-    private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
+    private func mustKnow(_ before: ObservedState, _ now: ObservedState, _ options: SyncOptions, _ report: SyncReport)
+        -> Bool
+    {
         guard now.lastChange == before.lastChange, !origin.hasSeen(["shortPage.skipped"]) else { return false }
         // One false empty answer to the first request looks like an empty list.
         guard !now.held.isEmpty || !origin.hasSeen(["emptyAnswer", "emptyMinute"]) else { return false }
@@ -114,7 +116,7 @@ extension KindLife {
 
     /// Settles the origin. Then makes one run, sweeps until the list is equal, and one more run.
     func settled() async throws {
-        origin.settle()
+        origin.cancelEvents()
         let start = origin.usage.requests
         // Longer than any lease and any pause.
         try await sync(after: plan.kind == .clocks ? .seconds(5 * 86_400) : nil) { options in
@@ -122,9 +124,9 @@ extension KindLife {
         }
         for round in 0..<3 where outcome.violations.isEmpty {
             // An interrupted sweep continues after the positions it has read, which may have changed since.
-            let isWhole = try await !sight().isSweeping
+            let isWhole = try await !observedState().isSweeping
             let report = try await sync { $0.work = .sweep }
-            let now = try await sight()
+            let now = try await observedState()
             let difference = difference(now.held)
             // One sweep is enough for a list that does not change (R23).
             if round == 0, isWhole, report?.outcome == .complete, !now.isSweeping, let difference {
@@ -135,7 +137,7 @@ extension KindLife {
         guard outcome.violations.isEmpty else { return }
         let between = origin.usage.requests
         let report = try await sync()
-        let (now, last) = (try await sight(), origin.usage.requests - between)
+        let (now, last) = (try await observedState(), origin.usage.requests - between)
         outcome.requests = origin.usage.requests - start
         if let difference = difference(now.held) {
             find("G3: the list differs from a quiet origin: \(difference)", report, now)
@@ -173,7 +175,7 @@ extension KindLife {
         origin.add(.change(.insert(at: .middle, count: 1)))
         let before = origin.usage.requests
         let report = try await sync()
-        let (now, taken) = (try await sight(), origin.usage.requests - before)
+        let (now, taken) = (try await observedState(), origin.usage.requests - before)
         let halvings = Int.bitWidth - (plan.count / plan.usualSize).leadingZeroBitCount
         if let difference = difference(now.held) {
             find("R18: the list differs after one insert: \(difference)", report, now)
@@ -187,7 +189,7 @@ extension KindLife {
     /// Returns how the held items differ from the expected ones. `nil` means no difference.
     func difference(_ held: [RawItem]) -> String? { expectation.difference(held, origin) }
 
-    func find(_ text: String, _ report: SyncReport? = nil, _ now: Sight? = nil) {
+    func find(_ text: String, _ report: SyncReport? = nil, _ now: ObservedState? = nil) {
         var parts = [text, "kind \(plan.kind.rawValue)"]
         if let report {
             parts.append("\(report.outcome.rawValue) \(report.reconciliation.rawValue)")

@@ -100,7 +100,7 @@ final class KindLife {
         let luck = random.next()
         clock.advance(by: pause ?? .seconds(number(1...120)))
         let storage: any PageStorage = crowd > 1 && isForgetful ? BriefLeases(storage: storage) : storage
-        let before = try await sight()
+        let before = try await observedState()
         source.refill(crowd * ration(options))
         self.storage.restart()
         answers.restart()
@@ -108,7 +108,7 @@ final class KindLife {
         await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
             for member in 0..<UInt64(crowd) {
                 group.addTask { [options, source, key, clock, trace = life.trace] in
-                    let chance = Chance(seed: luck ^ member)
+                    let chance = SeededRandom(seed: luck ^ member)
                     let sync = ListSync(
                         storage: storage, source: source, key: key, options: options, clock: clock,
                         jitter: { chance.next() })

@@ -90,7 +90,7 @@ struct Life {
     }
 
     /// Wakes all processes.
-    func wake() { for process in processes + dead { process.slumber.end() } }
+    func wake() { for process in processes + dead { process.suspension.end() } }
 
     /// Suspends the machine of one process for a while. Its leases end meanwhile.
     private mutating func fallAsleep(_ process: SimulatedProcess) {
@@ -125,7 +125,7 @@ struct Life {
     /// Makes one random event happen.
     mutating func step() async throws {
         guard let process = processes.randomElement(using: &random) else { return _ = begin() }
-        if sleeps, apart.next() % 6 == 0, !process.slumber.isAsleep { fallAsleep(process) }
+        if sleeps, apart.next() % 6 == 0, !process.suspension.isAsleep { fallAsleep(process) }
         let position = number(0...max(plan.count, 1))
         switch number(0...29) {
         case 0...2:
@@ -148,7 +148,7 @@ struct Life {
                 return nil
             }
         case 14...16:
-            if process.isWorking, !process.slumber.isAsleep {
+            if process.isWorking, !process.suspension.isAsleep {
                 await process.rest()
             } else if !process.isWorking {
                 process.work(engineOptions)

@@ -23,15 +23,15 @@ final class SimulatedProcess: Sendable {
 
     let number: Int
     let crash = Crash()
-    let slumber = Slumber()
+    let suspension = ProcessSuspension()
     let repository: ListRepository<[UInt8]>
     let list: List
     private let world: World
-    private let storage: SleepyStorage
-    private let source: SleepySource
+    private let storage: SuspendableStorage
+    private let source: SuspendableSource
     /// The clock of the process, which may be wrong.
     private let clock: OwnClock
-    private let chance: Chance
+    private let chance: SeededRandom
     private let state = Mutex(State())
 
     /// The parts of a life that all of its processes share.
@@ -52,9 +52,10 @@ final class SimulatedProcess: Sendable {
         let clock = OwnClock(clock: world.clock, difference: difference)
         self.clock = clock
         let logged = LoggedSource(source: world.source, log: world.requests, process: number)
-        storage = SleepyStorage(storage: DoomedStorage(storage: world.storage, crash: crash), slumber: slumber)
-        source = SleepySource(source: DoomedSource(source: logged, crash: crash), slumber: slumber)
-        let chance = Chance(seed: seed)
+        storage = SuspendableStorage(
+            storage: DoomedStorage(storage: world.storage, crash: crash), suspension: suspension)
+        source = SuspendableSource(source: DoomedSource(source: logged, crash: crash), suspension: suspension)
+        let chance = SeededRandom(seed: seed)
         self.chance = chance
         let source = source
         repository = ListRepository(
@@ -120,7 +121,7 @@ final class SimulatedProcess: Sendable {
             do {
                 let outcome = try await body(self.list)
                 self.world.trace?("process \(self.number): \(name): \(outcome.map { "\($0)" } ?? "done")")
-                self.came(name, outcome)
+                self.recordOutcome(name, outcome)
             } catch let failure as ListFailure {
                 self.hit("R37 \(failure.kind.rawValue) failed")
             } catch let error as StorageError where error.code == .busy {
@@ -138,7 +139,7 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    private func came(_ name: String, _ outcome: LoadOutcome?) {
+    private func recordOutcome(_ name: String, _ outcome: LoadOutcome?) {
         switch outcome {
         case .joined: hit("R35 joined")
         case .superseded: hit("R36 superseded")
@@ -168,11 +169,13 @@ final class SimulatedProcess: Sendable {
     func look() {
         let (snapshots, events) = (list.snapshots, list.events)
         let viewers = [
-            Task(executorPreference: world.executor) { for await snapshot in snapshots { await self.saw(snapshot) } },
+            Task(executorPreference: world.executor) {
+                for await snapshot in snapshots { await self.checkSnapshot(snapshot) }
+            },
             Task(executorPreference: world.executor) {
                 // The list may already be at its end.
                 var arrivals = await self.world.storage.closings() - 1
-                for await event in events { await self.heard(event, &arrivals) }
+                for await event in events { await self.checkEvent(event, &arrivals) }
             },
         ]
         state.withLock { $0.viewers += viewers }
@@ -187,7 +190,7 @@ final class SimulatedProcess: Sendable {
     }
 
     /// Checks that the whole snapshot was true at one moment (R39).
-    private func saw(_ snapshot: ListSnapshot<[UInt8]>) async {
+    private func checkSnapshot(_ snapshot: ListSnapshot<[UInt8]>) async {
         hit("R39 snapshots")
         // The failure of page one is shown while a next page is loaded.
         let isOther = snapshot.activity == .loadingNext && snapshot.failure?.kind != .next
@@ -196,17 +199,17 @@ final class SimulatedProcess: Sendable {
         }
         if !snapshot.unusable.isEmpty { find("R7: unusable at \(snapshot.unusable)") }
         guard snapshot.isLoaded || !snapshot.items.isEmpty else { return }
-        let sight = WitnessedStorage.Sight(
+        let observedState = WitnessedStorage.ObservedState(
             version: snapshot.version, items: Array(snapshot.items), total: snapshot.total, end: snapshot.end,
             isLoaded: snapshot.isLoaded)
-        if await !world.storage.wasTrue(sight) {
+        if await !world.storage.wasTrue(observedState) {
             find(
                 "R39: a snapshot equals the list at no moment: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)"
             )
         }
     }
 
-    private func heard(_ event: ListEvent<[UInt8]>, _ arrivals: inout Int) async {
+    private func checkEvent(_ event: ListEvent<[UInt8]>, _ arrivals: inout Int) async {
         switch event {
         case .pageLoaded(let range, let items):
             if range.count != items.count { find("C24: \(items.count) items for \(range)") }
@@ -225,11 +228,11 @@ final class SimulatedProcess: Sendable {
     /// Suspends the machine of the process.
     func sleep(for duration: Duration) {
         world.trace?("process \(number): sleeps for \(duration)")
-        slumber.begin()
-        let (slumber, clock) = (slumber, world.clock)
+        suspension.begin()
+        let (suspension, clock) = (suspension, world.clock)
         Task(executorPreference: world.executor) {
             try? await clock.sleep(for: duration)
-            slumber.end()
+            suspension.end()
         }
     }
 
@@ -245,7 +248,7 @@ final class SimulatedProcess: Sendable {
 
     /// Ends the tasks of the process. The store must not be inspected any more.
     func bury() async {
-        slumber.end()
+        suspension.end()
         crash.bury()
         let tasks = state.withLock { state -> [Task<Void, Never>] in
             defer { (state.engine, state.viewers, state.calls) = (nil, [], [:]) }

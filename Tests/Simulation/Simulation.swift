@@ -91,7 +91,7 @@ public struct Simulation: Sendable {
             await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
                 for member in 0..<UInt64(crowd) {
                     group.addTask { [options, trace] in
-                        let chance = Chance(seed: luck ^ member)
+                        let chance = SeededRandom(seed: luck ^ member)
                         let sync = ListSync(
                             storage: storage, source: source, key: key, options: options, clock: clock,
                             jitter: { chance.next() })
@@ -120,7 +120,8 @@ public struct Simulation: Sendable {
                         "run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)"
                     )
                     outcome.count(report, clock)
-                    if crowd == 1, plan.totals == .exact, let finding = source.answers.finding(report, options, origin) {
+                    if crowd == 1, plan.totals == .exact, let finding = source.answers.finding(report, options, origin)
+                    {
                         outcome.violations.append(finding)
                     }
                 }
@@ -189,7 +190,7 @@ public struct Simulation: Sendable {
             guard outcome.violations.isEmpty else { break }
         }
         if mode == .liveness, outcome.violations.isEmpty {
-            origin.settle()
+            origin.cancelEvents()
             let before = origin.usage.requests
             try await sync { $0.pageSize = asked }
             outcome.violations += watched.findings
@@ -320,7 +321,7 @@ extension Simulation.Outcome {
 }
 
 /// Random numbers from a seed, for a closure that is called from time to time.
-final class Chance: Sendable {
+final class SeededRandom: Sendable {
     private let random: Locked
     init(seed: UInt64) { random = Locked(seed) }
     func next() -> Double { random.next() }

@@ -10,7 +10,7 @@ import Synchronization
 /// State: the recorded states, under a mutex, and a lock that serializes the changes.
 final class WitnessedStorage: RelayedStorage {
     /// The state of a list as a reader sees it at one moment.
-    struct Sight: Hashable {
+    struct ObservedState: Hashable {
         var version: ListVersion
         var items: [[UInt8]]
         var total: ListTotal
@@ -24,7 +24,7 @@ final class WitnessedStorage: RelayedStorage {
     private let key: QueryKey
     private let lock = SerialLock()
     private struct State {
-        var seen: Set<Sight> = []
+        var seen: Set<ObservedState> = []
         /// The payloads that were readable after the last change.
         var readable: Set<[UInt8]> = []
         /// The payloads that became unreadable without a purge or an eviction.
@@ -51,14 +51,14 @@ final class WitnessedStorage: RelayedStorage {
 
     /// Returns whether the list was ever in this state. Waits for a change under way, whose result may be shown before
     /// it is recorded.
-    func wasTrue(_ sight: Sight) async -> Bool {
-        await lock.run { state.withLock { $0.seen.contains(sight) } }
+    func wasTrue(_ observedState: ObservedState) async -> Bool {
+        await lock.run { state.withLock { $0.seen.contains(observedState) } }
     }
 
     /// Returns the present state of the list. `nil` means that there is no list.
-    func sight() async throws(StorageError) -> Sight? { try await look()?.sight }
+    func observedState() async throws(StorageError) -> ObservedState? { try await look()?.observedState }
 
-    private func look() async throws(StorageError) -> (sight: Sight, readable: Set<[UInt8]>)? {
+    private func look() async throws(StorageError) -> (observedState: ObservedState, readable: Set<[UInt8]>)? {
         guard let record = try await storage.query(key), let list = try await storage.outline(of: record.id),
             let window = try await storage.window(of: record.id, 0..<ListTotal.largest)
         else { return nil }
@@ -76,10 +76,10 @@ final class WitnessedStorage: RelayedStorage {
         let isVoid = list.record.validatedAt != nil && held == 0 && total.count ?? 0 > 0 && list.gaps.isEmpty
         let cut = list.record.isCutOff ? list.record.resultWindow ?? .max : .max
         let end = list.record.end.flatMap { $0 < cut ? $0 : nil } ?? total.exactCount
-        let sight = Sight(
+        let observedState = ObservedState(
             version: list.record.version, items: items, total: total, end: isVoid ? nil : end,
             isLoaded: list.record.validatedAt != nil)
-        return (sight, readable)
+        return (observedState, readable)
     }
 
     func relay<Value: Sendable>(
@@ -102,12 +102,12 @@ final class WitnessedStorage: RelayedStorage {
         try await lock.run { () async throws(StorageError) in
             let value = try await body()
             let now = try await look()
-            let sight = now?.sight
+            let observedState = now?.observedState
             state.withLock { state in
-                if let sight { state.seen.insert(sight) }
+                if let observedState { state.seen.insert(observedState) }
                 if !takesAway { state.lost.formUnion(state.readable.subtracting(now?.readable ?? [])) }
                 state.readable = now?.readable ?? []
-                let isAtEnd = sight?.isAtEnd ?? false
+                let isAtEnd = observedState?.isAtEnd ?? false
                 if isAtEnd, !state.isAtEnd { state.closings += 1 }
                 state.isAtEnd = isAtEnd
             }

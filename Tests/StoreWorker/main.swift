@@ -16,7 +16,7 @@ guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
 let name = arguments.count > 4 ? arguments[4] : "w"
 
 do {
-    if arguments[1] == "die" { try await Doomed.run(arguments[2], kind: UInt32(name) ?? 0, call: Int(seconds)) }
+    if arguments[1] == "die" { try await KilledWriter.run(arguments[2], kind: UInt32(name) ?? 0, call: Int(seconds)) }
     if arguments[1] == "append" { try await Appender.run(arguments) }
     if arguments[1] == "merge" { try Appender.mergeUnlocked(arguments, seconds: seconds) }
     if arguments[1] == "rate" { try await Appender.rate(arguments, seconds: seconds) }
@@ -30,7 +30,7 @@ do {
         exit(0)
     }
     #endif
-    if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
+    if arguments[1] == "look" { try await ReadOnlyProcess.look(arguments[2]) }
     let store = try await SQLitePageStore.open(at: arguments[2], mode: .createIfMissing)
     let result: [String: Any] =
         switch arguments[1] {

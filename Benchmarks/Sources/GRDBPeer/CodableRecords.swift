@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Records that are Codable, saved and fetched as such: the way most programs with GRDB are written.
-struct CodableRecords: Shelf {
+struct CodableRecords: PageTables {
     static let name = "GRDB Codable"
     private let pool: DatabasePool
 

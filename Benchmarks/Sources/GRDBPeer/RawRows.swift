@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Statements that are prepared once, and rows taken apart by column numbers: the quickest way GRDB documents.
-struct RawRows: Shelf {
+struct RawRows: PageTables {
     static let name = "GRDB rows"
     private let pool: DatabasePool
 

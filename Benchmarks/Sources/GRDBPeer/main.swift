@@ -10,8 +10,8 @@ import Measuring
 let words = Array(CommandLine.arguments.dropFirst())
 switch words.first {
 case "--prepare":
-    let shelf = RawRows(try Database.pool(at: words[1] + "/grdb.sqlite"))
-    for number in 0..<1_000 { try shelf.commit(Page(number), at: 0) }
+    let tables = RawRows(try Database.pool(at: words[1] + "/grdb.sqlite"))
+    for number in 0..<1_000 { try tables.commit(Page(number), at: 0) }
 case "--cold":
     print(try RawRows(try Database.pool(at: words[1] + "/grdb.sqlite")).page(at: 0))
 default:

@@ -9,10 +9,10 @@ enum Decoding {
     private static let hot = 50
 
     static func run(rounds: Int) async throws {
-        try await Shelf<Product>.with(lists: 1_000) { shelf in
+        try await StoredLists<Product>.with(lists: 1_000) { stored in
             // On the pool, as a service does. No other thread has to be woken for the decoding there.
-            let onThePool = try await Task.detached { try await samples(shelf, rounds) }.value
-            let onMain = try await samples(shelf, rounds)
+            let onThePool = try await Task.detached { try await samples(stored, rounds) }.value
+            let onMain = try await samples(stored, rounds)
 
             Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
             let alone = onThePool[.alone] ?? Samples()
@@ -41,8 +41,8 @@ enum Decoding {
     }
 
     /// Each round has another order: who comes after whom is worth a tenth.
-    private static func samples(_ shelf: Shelf<Product>, _ rounds: Int) async throws -> [Contender: Samples] {
-        let bench = try Bench(shelf)
+    private static func samples(_ stored: StoredLists<Product>, _ rounds: Int) async throws -> [Contender: Samples] {
+        let bench = try Bench(stored)
         var samples: [Contender: Samples] = [:]
         for _ in 0..<rounds {
             for contender in Contender.allCases.shuffled() {
@@ -58,7 +58,7 @@ enum Decoding {
 
     private struct Bench {
         let content: PageContent
-        private let shelf: Shelf<Product>
+        private let stored: StoredLists<Product>
         private let codec = JSONItemCodec<Product>()
         private let decoder = JSONDecoder()
         /// The input of the decoder, prepared so that its time contains the decoding only.
@@ -67,13 +67,13 @@ enum Decoding {
         /// A repository that keeps no pages in memory.
         private let forgetful: ListRepository<Product>
 
-        init(_ shelf: Shelf<Product>) throws {
-            self.shelf = shelf
+        init(_ stored: StoredLists<Product>) throws {
+            self.stored = stored
             let content = try Product.page()
             self.content = content
             payloads = (0..<content.count).map { Data(content.payload(at: $0)) }
             joined = Data("[".utf8) + Data(payloads.joined(separator: Data(",".utf8))) + Data("]".utf8)
-            forgetful = shelf.repository(memoryBudget: 0)
+            forgetful = stored.repository(memoryBudget: 0)
         }
 
         /// How many items came of it.
@@ -83,17 +83,17 @@ enum Decoding {
             case .atOnce: return try decoder.decode([Product].self, from: joined).count
             case .slices: return try (0..<content.count).map { try codec.decode(content.payload(at: $0)) }.count
             case .byHand:
-                guard let query = try await shelf.store.query(Shelf<Product>.key(number))?.id,
-                    let reading = try await shelf.store.list(of: query, reading: { [0..<$0.length] }),
+                guard let query = try await stored.store.query(StoredLists<Product>.key(number))?.id,
+                    let reading = try await stored.store.list(of: query, reading: { [0..<$0.length] }),
                     let part = reading.windows.first?.parts.first, let values = codec.values(of: part.content)
                 else { throw Unexpected("a page") }
                 return values.count
             case .window:
-                let key = Shelf<Product>.key(number)
+                let key = StoredLists<Product>.key(number)
                 return try await forgetful.page(key, offset: 0, limit: content.count, policy: .cacheOnly).items.count
             // A list that the program keeps has its snapshot in memory. This list has none.
-            case .load: return try await load(shelf.list(number, of: forgetful))
-            case .first: return try await load(shelf.list(number, of: shelf.repository()))
+            case .load: return try await load(stored.list(number, of: forgetful))
+            case .first: return try await load(stored.list(number, of: stored.repository()))
             }
         }
 

@@ -9,13 +9,13 @@ enum IdleEngine {
 
     static func run(seconds: Int, rounds: Int) async throws {
         // One more list is not pinned, so that commits to it are no work for the engine.
-        try await Shelf<Label>.with(lists: lists + 1) { shelf in
-            for query in shelf.queries.prefix(lists) { try await shelf.store.setPinned(true, query) }
-            try await run(shelf, seconds, rounds)
+        try await StoredLists<Label>.with(lists: lists + 1) { stored in
+            for query in stored.queries.prefix(lists) { try await stored.store.setPinned(true, query) }
+            try await run(stored, seconds, rounds)
         }
     }
 
-    private static func run(_ shelf: Shelf<Label>, _ seconds: Int, _ rounds: Int) async throws {
+    private static func run(_ stored: StoredLists<Label>, _ seconds: Int, _ rounds: Int) async throws {
         try await Machine.settled()
         let asleep = try await Machine.idleCost(seconds: seconds)
 
@@ -26,10 +26,10 @@ enum IdleEngine {
         looked.expect(lists)
         // An engine asks for the origin of every list that it looks at.
         let engine = SyncEngine(
-            storage: shelf.store, options: options,
+            storage: stored.store, options: options,
             origin: { _ in
                 looked.arrived()
-                return SyncEngine.Origin("origin", NobodyAsked())
+                return SyncEngine.Origin("origin", UnusedSource())
             })
         let (start, before) = (ContinuousClock.now, Machine.processorTime)
         let running = Task { try await engine.run() }
@@ -38,7 +38,7 @@ enum IdleEngine {
 
         try await Machine.settled()
         let idle = try await Machine.idleCost(seconds: seconds)
-        let looks = try await looks(shelf, looked, rounds)
+        let looks = try await looks(stored, looked, rounds)
         running.cancel()
         try await running.value
 
@@ -51,18 +51,19 @@ enum IdleEngine {
     }
 
     /// Each commit says that a list was validated, which may be work; it is found not to be.
-    private static func looks(_ shelf: Shelf<Label>, _ looked: Countdown, _ rounds: Int) async throws -> Samples {
-        let query = shelf.queries[lists]
-        guard let version = try await shelf.store.outline(of: query)?.record.version else {
+    private static func looks(_ stored: StoredLists<Label>, _ looked: Countdown, _ rounds: Int) async throws -> Samples
+    {
+        let query = stored.queries[lists]
+        guard let version = try await stored.store.outline(of: query)?.record.version else {
             throw Unexpected("expected: a list")
         }
         var samples = Samples()
         for round in 1...rounds {
-            shelf.clock.set(to: shelf.filledAt + .milliseconds(round))
+            stored.clock.set(to: stored.filledAt + .milliseconds(round))
             let plan = CommitPlan(query: query, version: version, edits: [.validated])
             looked.expect(lists)
             try await samples.time {
-                try expect(try await shelf.store.commit(plan) == .committed(version), "a commit")
+                try expect(try await stored.store.commit(plan) == .committed(version), "a commit")
                 await looked.all()
             }
         }

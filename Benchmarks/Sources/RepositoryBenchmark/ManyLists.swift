@@ -32,7 +32,7 @@ enum ManyLists {
         }
     }
 
-    static func run<Value: Specimen>(_: Value.Type, count: Int) async throws {
+    static func run<Value: BenchmarkItem>(_: Value.Type, count: Int) async throws {
         try await Scratch.with { directory in
             let path = directory + "/store.sqlite"
             let arguments = ["\(Value.bytes)", "\(count)", path]
@@ -55,16 +55,17 @@ enum ManyLists {
         }
     }
 
-    private static func open<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws -> Opening {
+    private static func open<Value: BenchmarkItem>(_: Value.Type, _ count: Int, _ path: String) async throws -> Opening
+    {
         let store = try await SQLitePageStore.open(at: path, mode: .mustExist)
-        let repository = ListRepository(storage: store, codec: JSONItemCodec<Value>(), source: { _ in NobodyAsked() })
+        let repository = ListRepository(storage: store, codec: JSONItemCodec<Value>(), source: { _ in UnusedSource() })
         let open = Countdown()
         open.expect(count)
         let (before, start) = (Machine.memory, ContinuousClock.now)
         var lists: [PagedList<Value>] = []
         var listeners: [Task<Void, Never>] = []
         for number in 0..<count {
-            let list = repository.list(Shelf<Value>.key(number))
+            let list = repository.list(StoredLists<Value>.key(number))
             let snapshots = list.snapshots
             lists.append(list)
             listeners.append(
@@ -93,9 +94,9 @@ enum ManyLists {
     static func fill(_ words: [String]) async throws {
         let (bytes, count, path) = try parsed(words)
         if bytes == Label.bytes {
-            await (try Shelf<Label>(path: path, lists: count)).store.close()
+            await (try StoredLists<Label>(path: path, lists: count)).store.close()
         } else {
-            await (try Shelf<Product>(path: path, lists: count)).store.close()
+            await (try StoredLists<Product>(path: path, lists: count)).store.close()
         }
     }
 
@@ -109,13 +110,13 @@ enum ManyLists {
         }
     }
 
-    private static func loop<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws {
+    private static func loop<Value: BenchmarkItem>(_: Value.Type, _ count: Int, _ path: String) async throws {
         let store = try await SQLitePageStore.open(at: path, mode: .mustExist)
         let (codec, reads) = (JSONItemCodec<Value>(), store.synchronously)
         let (before, start) = (Machine.memory, ContinuousClock.now)
         var kept: [[Value]] = []
         for number in 0..<count {
-            guard let query = try reads.query(Shelf<Value>.key(number)),
+            guard let query = try reads.query(StoredLists<Value>.key(number)),
                 let content = try reads.window(of: query.id, 0..<Value.countPerPage)?.parts.first?.content
             else { throw Unexpected("expected: list \(number)") }
             kept.append(try (0..<content.count).map { try codec.decode(content.payload(at: $0)) })

@@ -6,12 +6,12 @@ import PagedRepository
 /// How long a commit takes to reach everybody who listens to a list, against as many streams of plain numbers.
 enum Observers {
     static func run(_ count: Int, rounds: Int) async throws {
-        try await Shelf<Product>.with(lists: 1_000) { shelf in
-            let list = shelf.list(0, of: shelf.repository())
+        try await StoredLists<Product>.with(lists: 1_000) { stored in
+            let list = stored.list(0, of: stored.repository())
             let (bareAttached, barely) = try await bare(count, rounds)
 
             let countdown = Countdown()
-            countdown.expect(count, toSee: shelf.filledAt.milliseconds)
+            countdown.expect(count, toSee: stored.filledAt.milliseconds)
             let start = ContinuousClock.now
             let listeners = (0..<count).map { _ in
                 let snapshots = list.snapshots
@@ -27,7 +27,7 @@ enum Observers {
             await countdown.all()
             let attached = ContinuousClock.now - start
             let settled = try await Machine.settled() - start
-            let told = try await commits(to: shelf, rounds, countdown, count)
+            let told = try await commits(to: stored, rounds, countdown, count)
             for listener in listeners { listener.cancel() }
             for listener in listeners { await listener.value }
 
@@ -41,21 +41,21 @@ enum Observers {
 
     /// Page one is confirmed: no item changes, the age of the list does.
     private static func commits(
-        to shelf: Shelf<Product>, _ rounds: Int, _ countdown: Countdown, _ count: Int
+        to stored: StoredLists<Product>, _ rounds: Int, _ countdown: Countdown, _ count: Int
     ) async throws -> Samples {
-        let query = shelf.queries[0]
-        guard let version = try await shelf.store.outline(of: query)?.record.version else {
+        let query = stored.queries[0]
+        guard let version = try await stored.store.outline(of: query)?.record.version else {
             throw Unexpected("expected: a list")
         }
         var samples = Samples()
         for round in 1...rounds {
-            let moment = shelf.filledAt + .milliseconds(round)
-            shelf.clock.set(to: moment)
+            let moment = stored.filledAt + .milliseconds(round)
+            stored.clock.set(to: moment)
             let plan = CommitPlan(
                 query: query, version: version, edits: [.touchPage(offset: 0, validator: nil), .validated])
             countdown.expect(count, toSee: moment.milliseconds)
             try await samples.time {
-                try expect(try await shelf.store.commit(plan) == .committed(version), "a commit")
+                try expect(try await stored.store.commit(plan) == .committed(version), "a commit")
                 await countdown.all()
             }
         }

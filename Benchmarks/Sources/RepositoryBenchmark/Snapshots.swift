@@ -9,13 +9,13 @@ enum Snapshots {
     private static let hot = 50
 
     static func run(rounds: Int) async throws {
-        try await Shelf<Product>.with(lists: 1_000) { shelf in try await run(shelf, rounds) }
+        try await StoredLists<Product>.with(lists: 1_000) { stored in try await run(stored, rounds) }
     }
 
-    private static func run(_ shelf: Shelf<Product>, _ rounds: Int) async throws {
-        let repository = shelf.repository()
-        let lists = (0..<hot).map { shelf.list($0, of: repository) }
-        let (store, direct) = (shelf.store, shelf.store.synchronously)
+    private static func run(_ stored: StoredLists<Product>, _ rounds: Int) async throws {
+        let repository = stored.repository()
+        let lists = (0..<hot).map { stored.list($0, of: repository) }
+        let (store, direct) = (stored.store, stored.store.synchronously)
         let page = 0..<Product.countPerPage
         for list in lists {
             try await list.load(.cacheOnly)
@@ -24,7 +24,7 @@ enum Snapshots {
         var (raw, rawAsync, key, outline, outlineAsync) = (Samples(), Samples(), Samples(), Samples(), Samples())
         var (current, load, watched, window, item) = (Samples(), Samples(), Samples(), Samples(), Samples())
         // As many lists again with listeners: notices report the changes of others, so no read is needed.
-        let shown = (hot..<2 * hot).map { shelf.list($0, of: repository) }
+        let shown = (hot..<2 * hot).map { stored.list($0, of: repository) }
         let listeners = shown.map { $0.snapshots }
         for (list, listener) in zip(shown, listeners) {
             try await list.load(.cacheOnly)
@@ -36,12 +36,14 @@ enum Snapshots {
             // Everybody at another list each time, and one after the other: what the machine does meanwhile happens to
             // all.
             let places = (0..<8).map { _ in Int.random(in: 0..<hot) }
-            let queries = places.map { shelf.queries[$0] }
+            let queries = places.map { stored.queries[$0] }
             try raw.timeAtOnce { seen += try direct.window(of: queries[0], page)?.parts.first?.content.count ?? 0 }
             try await rawAsync.time {
                 seen += try await store.window(of: queries[1], page)?.parts.first?.content.count ?? 0
             }
-            try await key.time { seen += try await store.query(Shelf<Product>.key(places[2])) == nil ? 0 : page.count }
+            try await key.time {
+                seen += try await store.query(StoredLists<Product>.key(places[2])) == nil ? 0 : page.count
+            }
             try outline.timeAtOnce { seen += try direct.outline(of: queries[3])?.length ?? 0 }
             try await outlineAsync.time { seen += try await store.outline(of: queries[4])?.length ?? 0 }
             let list = lists[places[5]]
@@ -54,7 +56,7 @@ enum Snapshots {
             let followed = shown[places[5]]
             try await watched.time { try await followed.load(.cacheOnly) }
             seen += followed.current.items.count
-            let queried = Shelf<Product>.key(places[7])
+            let queried = StoredLists<Product>.key(places[7])
             try await window.time {
                 seen += try await repository.page(queried, offset: 0, limit: page.count, policy: .cacheOnly).items.count
             }
@@ -63,7 +65,7 @@ enum Snapshots {
         }
         var alone = Samples()
         for _ in 0..<rounds {
-            let queried = Shelf<Product>.key(Int.random(in: 0..<hot))
+            let queried = StoredLists<Product>.key(Int.random(in: 0..<hot))
             try await alone.time {
                 seen += try await repository.page(queried, offset: 0, limit: page.count, policy: .cacheOnly).items.count
             }

@@ -58,7 +58,7 @@ extension Detector {
         // open which of them is the id.
         let unique = found.map { JSONPointer(tokens: [$0]) }.filter { isUnique($0, elements) }
         guard unique.count == 1, let only = unique.first, let name = only.tokens.first,
-            !Detector.strangers.contains(EnvelopeMember.plain(Detector.stem(of: name)))
+            !Detector.referenceNames.contains(EnvelopeMember.plain(Detector.stem(of: name)))
         else { return nil }
         return only
     }
@@ -75,7 +75,7 @@ extension Detector {
     }
 
     /// Things that an item refers to by their id.
-    private static let strangers: Set<String> = [
+    private static let referenceNames: Set<String> = [
         "user", "author", "owner", "parent", "account", "customer", "creator", "group", "category", "organization",
         "org", "project", "team", "tenant", "company", "country", "region", "client", "session", "request", "trace",
         "type", "status", "root", "store", "channel", "thread", "sender", "assignee", "workspace", "template", "device",

@@ -112,7 +112,7 @@ extension Detector {
             evidence.count > asked
                 || (evidence.count < asked && (evidence.goesOn || evidence.exactTotal ?? 0 > evidence.count))
         else { return }
-        if let cap = toldSize(below: asked, atLeast: evidence.count) {
+        if let cap = statedSize(below: asked, atLeast: evidence.count) {
             draft.description.largestSize = cap.size
             draft.explain("size", "at most \(cap.size)", .seen, cap.pointer.description)
             draft.warnings.append("the origin returns at most \(cap.size) items a page; \(asked) were requested")
@@ -126,7 +126,7 @@ extension Detector {
     }
 
     /// A cap that the body states: under a name for one, or as a size smaller than the requested one.
-    private func toldSize(below asked: Int, atLeast count: Int) -> (pointer: JSONPointer, size: Int)? {
+    private func statedSize(below asked: Int, atLeast count: Int) -> (pointer: JSONPointer, size: Int)? {
         let names: Set<String> = [
             "maxperpage", "maxpagesize", "maxlimit", "limitmax", "perpagemax", "maxsize", "limit", "perpage",
             "pagesize", "size",

@@ -65,7 +65,7 @@ extension Detector {
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
         var best: Candidate?
-        for candidate in withoutStrangers(totals(&draft), draft.description.items) where candidate.rank > 0 {
+        for candidate in withoutUnrelated(totals(&draft), draft.description.items) where candidate.rank > 0 {
             guard candidate.number >= draft.evidence.count else {
                 if candidate.rank >= 4 {
                     draft.warnings.append(
@@ -100,7 +100,7 @@ extension Detector {
     /// Removes numbers that count other things than the list (`_shards`, `facets`). Three kinds of numbers stay: those
     /// in the objects around the items, those with a better rank, and those in an object whose name stands for the
     /// list.
-    private func withoutStrangers(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
+    private func withoutUnrelated(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
         func isAround(_ candidate: Candidate) -> Bool {
             candidate.holder.map { items.tokens.starts(with: $0) } ?? true
         }

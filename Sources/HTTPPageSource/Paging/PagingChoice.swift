@@ -202,7 +202,7 @@ enum PagingChoice {
     }
 
     /// No candidate was proved. Page one is all that is known of the list, and the next page one is examined again.
-    static func giveUp(_ draft: inout DetectionDraft) {
+    static func acceptPageOneOnly(_ draft: inout DetectionDraft) {
         guard draft.description.style == .none else { return }
         draft.description.isProvisional = true
     }

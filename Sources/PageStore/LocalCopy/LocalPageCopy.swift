@@ -110,7 +110,7 @@ package final class LocalPageCopy: Sendable {
     }
 
     /// Waits until the bodies of all earlier calls of `store` are stored or dropped. For tests and measurements.
-    package func settle() async {
+    package func waitUntilStored() async {
         while pending.load(ordering: .relaxed) > 0 { await Task.yield() }
     }
 

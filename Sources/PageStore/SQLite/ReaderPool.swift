@@ -17,10 +17,10 @@ final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)
     /// The number of reads that run on threads of Swift's cooperative pool.
-    private let guests = Atomic<Int>(0)
+    private let cooperativeReads = Atomic<Int>(0)
     /// The largest number of guests: half of the processors. The cooperative pool has one thread per processor, so half
     /// of its threads never block on the disk.
-    private static let mostGuests = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
+    private static let mostCooperativeReads = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
 
     init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
         readers = (0..<max(1, count)).map { _ in Reader(open: open) }
@@ -43,8 +43,8 @@ final class ReaderPool: Sendable {
     func readAtOnce<Value: Sendable>(
         _ body: (Connection) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
-        defer { guests.subtract(1, ordering: .relaxed) }
-        guard guests.add(1, ordering: .relaxed).oldValue < ReaderPool.mostGuests else { return nil }
+        defer { cooperativeReads.subtract(1, ordering: .relaxed) }
+        guard cooperativeReads.add(1, ordering: .relaxed).oldValue < ReaderPool.mostCooperativeReads else { return nil }
         for reader in readers {
             if let value = try reader.tryReadAtOnce(body) { return value }
         }

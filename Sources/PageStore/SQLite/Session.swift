@@ -31,10 +31,11 @@ final class Session {
     /// The value of `Connection.dataVersion` after the last commit. A commit of another connection changes it, too.
     private var dataVersion: UInt32?
     /// The list that the last transaction committed. `nil` when that transaction committed no plan, or failed.
-    private var left: CommittedList?
+    private var lastCommitted: CommittedList?
     /// The same list during a transaction. `nil` when another connection has committed since.
     private var known: CommittedList?
-    private var toLeave: CommittedList?
+    /// The list that the present transaction commits.
+    private var committed: CommittedList?
     /// Set while purged bytes may still be in the log. `commits` is the number of commits until the next attempt to
     /// empty it. `next` is the number between that attempt and the one after.
     private var emptyingAfter: (commits: Int, next: Int)?
@@ -69,16 +70,16 @@ final class Session {
 
     /// Runs `body` in a write transaction, and announces the noted changes after the commit.
     func write<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-        toLeave = nil
+        committed = nil
         let before = merger.commits
         let value = try aroundDamage { () throws(StorageError) in try attempt(body) }
         for token in endedLeases { leases.end(token) }
         // A commit of the merger may have followed a commit of another connection. The cached list is then not used.
         if merger.commits == before {
             dataVersion = connection.dataVersion
-            left = toLeave
+            lastCommitted = committed
         }
-        toLeave = nil
+        committed = nil
         if merger.isNew {
             merger.isNew = false
             if notesLog { LogOwner.note(fileStamp, beside: connection.path) }
@@ -101,9 +102,9 @@ final class Session {
                 let version = connection.dataVersion
                 let isUnchanged = version != nil && version == dataVersion
                 if !isUnchanged { try checkSchema() }
-                known = isUnchanged ? left : nil
+                known = isUnchanged ? lastCommitted : nil
                 dataVersion = version
-                left = nil
+                lastCommitted = nil
                 return try body()
             }
         } catch {
@@ -192,7 +193,7 @@ final class Session {
     }
 
     /// Keeps the committed list for the next commit. Call inside `write`, last.
-    func leave(_ list: CommittedList) { toLeave = list }
+    func keepForNextCommit(_ list: CommittedList) { committed = list }
 
     /// Adds changes to announce after the commit. Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }

@@ -64,7 +64,7 @@ enum StoreHeader {
     /// Restores the numbers of the header that are damaged and known.
     /// - Returns: the problems that were found and repaired. Empty if nothing was changed.
     /// - Throws: `busy` when a process has the file open.
-    static func mend(_ path: String) throws(StorageError) -> [String] {
+    static func repair(_ path: String) throws(StorageError) -> [String] {
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
         let isDamaged = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
             try !damage(of: path).isEmpty

@@ -25,7 +25,7 @@ struct IdentityIndex {
 
     /// Records the version of a list. Call last in a transaction that commits to the list.
     /// - Parameter version: the list's version after the commit.
-    mutating func settle(_ query: QueryID, at version: ContentVersion) { lists[query]?.version = version }
+    mutating func setVersion(_ query: QueryID, at version: ContentVersion) { lists[query]?.version = version }
 
     mutating func forgetAll() { lists.removeAll() }
     mutating func forget(_ query: QueryID) { lists[query] = nil }

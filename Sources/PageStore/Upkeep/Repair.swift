@@ -63,7 +63,7 @@ struct Repair {
     private mutating func pass() throws(StorageError) -> Verification? {
         let found = try session.write { () throws(StorageError) in
             let found = Verification.run(in: connection)
-            if !found.damage.isTreeDamaged { try mend(found.damage) }
+            if !found.damage.isTreeDamaged { try repairDamage(found.damage) }
             return found
         }
         guard !found.damage.isTreeDamaged else { return nil }
@@ -84,7 +84,7 @@ struct Repair {
     private static let reindex = "\(reindexNames); REINDEX ledger_due; REINDEX ledger_failing"
     static let reindexNames = "REINDEX sqlite_autoindex_query_1"
 
-    private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
+    private mutating func repairDamage(_ damage: Verification.Damage) throws(StorageError) {
         // Deleting a row that is missing from an index would fail, so the indexes are rebuilt first.
         if damage.isFileDamaged { try connection.execute(Repair.reindex) }
         if damage.hasLostNotes {

@@ -14,7 +14,7 @@ enum ShortFile {
     /// repair reads around them.
     /// - Returns: whether the header stated more pages. Otherwise nothing was changed.
     /// - Throws: `busy` when a process has the file open.
-    static func admit(_ path: String) throws(StorageError) -> Bool {
+    static func correctPageCount(_ path: String) throws(StorageError) -> Bool {
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
         let isShort = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
             try pagesThatAre(in: path) != nil

@@ -74,7 +74,7 @@ struct ChainPlace {
         let range = merge.position..<merge.position + page.content.count
         var edits = merge.edits(observed, list)
         // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
-        // `ListSettlement`. A total that counts fewer items than this answer shows, at a list whose total is an estimate
+        // `PassConclusion`. A total that counts fewer items than this answer shows, at a list whose total is an estimate
         // already, is no change.
         let isTooLow = list.record.total.exactCount == nil && page.total.exactCount ?? .max < range.upperBound
         if page.total != .unknown, page.total.count != list.record.total.count, !isTooLow {
@@ -84,7 +84,7 @@ struct ChainPlace {
             belief.drift.asksUnconditionally = true
         }
         guard let next = page.next else {
-            let end = ChainEnd(position: range.upperBound, offset: offset, edits: edits, isNews: !merge.isSame)
+            let end = ChainEnd(position: range.upperBound, offset: offset, edits: edits, isChanged: !merge.isSame)
             return self.end(end, &pass, &belief)
         }
         // The list keeps its end until the check of the end is over.
@@ -134,7 +134,7 @@ struct ChainPlace {
     /// items. Too many consecutive ones are a loop (R24).
     private func nothingNew(_ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
         guard phase.recheck == nil else { return .restart }
-        if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(isNews: false) }
+        if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(hasNewItems: false) }
         // An exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
         guard let next = page.next, total != offset || page.hasMore == true else {
             if let step = repetition(of: page, pass) { return step }
@@ -145,7 +145,7 @@ struct ChainPlace {
         // Where an earlier run has found a loop, one answer of known items shows that it is still there, and so do as many
         // answers without items as make a loop of known items.
         let hasLooped = remembersLoops && belief.end.loops.contains(offset)
-        let (known, empty) = (belief.repeats.pagesWithoutNews, pass.walk.emptyAnswers)
+        let (known, empty) = (belief.repeats.pagesWithoutNewItems, pass.walk.emptyAnswers)
         let mostEmpty = hasLooped ? min(loopGuard, emptyPageLimit) : emptyPageLimit
         guard known < (hasLooped ? 1 : loopGuard), empty < mostEmpty else {
             // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
@@ -188,10 +188,10 @@ struct ChainPlace {
         let isConfirmed = pass.witness.confirms(offset, end: end.position)
         if list.pages.contains(where: { $0.range.upperBound > end.position }) {
             if pass.walk.mode != .whole, !isProven { return .walkAgain }
-            if !isConfirmed { return .doubtEnd(at: end.position) }
+            if !isConfirmed { return .confirmEnd(at: end.position) }
         } else if !end.isWithPage, total != end.position, pass.check.oldEnd != end.position, !isConfirmed {
             // The cursor of the page before led to no items. A single such answer does not prove a new end.
-            return .doubtEnd(at: end.position)
+            return .confirmEnd(at: end.position)
         }
         pass.check.isDue = false
         if pass.walk.isDisordered, total != end.position { return disorder(end, pass, belief) }

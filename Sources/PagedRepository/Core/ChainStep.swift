@@ -19,7 +19,7 @@ enum ChainStep: Equatable {
     /// The origin repeats itself.
     case loop(String)
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
-    case doubtEnd(at: Int)
+    case confirmEnd(at: Int)
     /// The list repeats ids. It is walked again, and its pages are stored as they arrive.
     case repeatIDs
     /// The list is walked again from page one to the end, through held items.
@@ -60,7 +60,7 @@ struct ChainEnd: Equatable {
     /// The edits that store the last page. Empty if the last answer had no items.
     var edits: [ListEdit] = []
     /// Whether the last page differs from the held one.
-    var isNews = true
+    var isChanged = true
 
     var isWithPage: Bool { !edits.isEmpty }
 }

@@ -3,97 +3,97 @@ import PageModel
 /// Queues storage notices for lists, and decides which list handles its notices next. A pure decision.
 ///
 /// ```
-///            something for it              next()             ended()
-/// resting ────────────────────▶ waiting ──────────▶ hearing ──────────▶ resting, or waiting again
+///          a notice for it             next()                ended()
+/// idle ─────────────────────▶ queued ──────────▶ delivering ─────────▶ idle, or queued again
 /// ```
 struct ChangeScheduler {
     /// The query that a list observes.
-    enum Place: Equatable {
-        case nowhere
+    enum Observation: Equatable {
+        case inactive
         /// This query. `nil` means any query, because the list is not stored yet.
-        case follows(QueryID?)
+        case observing(QueryID?)
     }
 
-    private enum Turn {
-        case resting
-        case waiting
-        /// `again`: listeners came or left during the turn, and the list may have missed it.
-        case hearing(again: Bool)
+    private enum DeliveryState {
+        case idle
+        case queued
+        /// `again`: listeners came or left during the delivery, and the list may have missed it.
+        case delivering(again: Bool)
     }
 
     private struct Entry {
-        var place = Place.nowhere
-        var turn = Turn.resting
+        var observation = Observation.inactive
+        var state = DeliveryState.idle
         var notices: [StorageNotice] = []
     }
 
     /// The most queued notices of a list. Beyond that they are folded into one.
     private let capacity: Int
     private var entries: [ObjectIdentifier: Entry] = [:]
-    private var followers: [QueryID: ObjectIdentifier] = [:]
+    private var observers: [QueryID: ObjectIdentifier] = [:]
     /// Lists that are not stored yet.
-    private var strangers: Set<ObjectIdentifier> = []
-    /// The lists that wait for their turn, in order, starting at `first`.
+    private var unstoredLists: Set<ObjectIdentifier> = []
+    /// The lists with a queued delivery, in order, starting at `first`.
     private var queue: [ObjectIdentifier] = []
     private var first = 0
 
     init(capacity: Int = 256) { self.capacity = capacity }
 
-    /// The number of turns that wait.
-    var turns: Int { queue.count - first }
+    /// The number of queued deliveries.
+    var queuedCount: Int { queue.count - first }
 
     /// Records that the list has a new listener.
-    mutating func came(to list: ObjectIdentifier) {
+    mutating func listenerAdded(to list: ObjectIdentifier) {
         let entry = entries[list, default: Entry()]
-        switch (entry.turn, entry.place) {
-        case (.resting, .nowhere), (.hearing, _): call(list)
-        // The list observes its query already, or will see the listener in its coming turn.
-        case (.resting, .follows), (.waiting, _): break
+        switch (entry.state, entry.observation) {
+        case (.idle, .inactive), (.delivering, _): schedule(list)
+        // The list observes its query already, or will see the listener in its queued delivery.
+        case (.idle, .observing), (.queued, _): break
         }
     }
 
     /// Records that the list has lost its listeners.
-    mutating func left(_ list: ObjectIdentifier) { call(list) }
+    mutating func listenersRemoved(from list: ObjectIdentifier) { schedule(list) }
 
-    /// - Returns: the place that it observed before.
-    mutating func follow(_ query: QueryID?, _ list: ObjectIdentifier) -> Place {
+    /// - Returns: the observation that ended.
+    mutating func observe(_ query: QueryID?, _ list: ObjectIdentifier) -> Observation {
         let before = leave(list)
-        entries[list, default: Entry()].place = .follows(query)
-        if let query { followers[query] = list } else { strangers.insert(list) }
+        entries[list, default: Entry()].observation = .observing(query)
+        if let query { observers[query] = list } else { unstoredLists.insert(list) }
         return before
     }
 
     /// Ends the list's observation, and drops its queued notices.
-    mutating func stop(_ list: ObjectIdentifier) -> Place {
+    mutating func stop(_ list: ObjectIdentifier) -> Observation {
         entries[list]?.notices = []
         return leave(list)
     }
 
     /// Removes the list.
-    mutating func forget(_ list: ObjectIdentifier) -> Place {
+    mutating func forget(_ list: ObjectIdentifier) -> Observation {
         defer { entries[list] = nil }
         return leave(list)
     }
 
-    mutating func told(_ notice: StorageNotice) {
+    mutating func enqueue(_ notice: StorageNotice) {
         switch notice {
         case .changed(let set):
-            if let list = followers[set.query] { put(notice, list) }
+            if let list = observers[set.query] { put(notice, list) }
             guard set.mayBeginList else { return }
         case .invalidated(let queries):
-            for query in queries { if let list = followers[query] { put(.invalidated([query]), list) } }
+            for query in queries { if let list = observers[query] { put(.invalidated([query]), list) } }
         }
-        for list in strangers { put(notice, list) }
+        for list in unstoredLists { put(notice, list) }
     }
 
-    /// Returns the list whose turn it is, with all its queued notices. The caller must call `ended` after the turn.
+    /// Returns the next list, with all its queued notices. The caller must call `ended` after the delivery.
     mutating func next() -> (list: ObjectIdentifier, notices: [StorageNotice])? {
         while first < queue.count {
             let list = queue[first]
             first += 1
             if first == queue.count { (queue, first) = ([], 0) }
-            guard let entry = entries[list], case .waiting = entry.turn else { continue }
-            entries[list]?.turn = .hearing(again: false)
+            guard let entry = entries[list], case .queued = entry.state else { continue }
+            entries[list]?.state = .delivering(again: false)
             entries[list]?.notices = []
             return (list, entry.notices)
         }
@@ -101,9 +101,9 @@ struct ChangeScheduler {
     }
 
     mutating func ended(_ list: ObjectIdentifier) {
-        guard let entry = entries[list], case .hearing(let again) = entry.turn else { return }
-        entries[list]?.turn = .resting
-        if again || !entry.notices.isEmpty { call(list) }
+        guard let entry = entries[list], case .delivering(let again) = entry.state else { return }
+        entries[list]?.state = .idle
+        if again || !entry.notices.isEmpty { schedule(list) }
     }
 
     private mutating func put(_ notice: StorageNotice, _ list: ObjectIdentifier) {
@@ -111,29 +111,29 @@ struct ChangeScheduler {
         if let entry = entries[list], entry.notices.count > capacity {
             entries[list]?.notices = [entry.notices.folded(to: capacity)]
         }
-        if case .resting = entries[list]?.turn { call(list) }
+        if case .idle = entries[list]?.state { schedule(list) }
     }
 
-    private mutating func call(_ list: ObjectIdentifier) {
-        switch entries[list, default: Entry()].turn {
-        case .resting:
-            entries[list, default: Entry()].turn = .waiting
+    private mutating func schedule(_ list: ObjectIdentifier) {
+        switch entries[list, default: Entry()].state {
+        case .idle:
+            entries[list, default: Entry()].state = .queued
             queue.append(list)
-        case .waiting: break
-        case .hearing: entries[list]?.turn = .hearing(again: true)
+        case .queued: break
+        case .delivering: entries[list]?.state = .delivering(again: true)
         }
     }
 
-    private mutating func leave(_ list: ObjectIdentifier) -> Place {
-        guard let place = entries[list]?.place else { return .nowhere }
-        entries[list]?.place = .nowhere
-        switch place {
-        case .nowhere: break
-        case .follows(nil): strangers.remove(list)
+    private mutating func leave(_ list: ObjectIdentifier) -> Observation {
+        guard let observation = entries[list]?.observation else { return .inactive }
+        entries[list]?.observation = .inactive
+        switch observation {
+        case .inactive: break
+        case .observing(nil): unstoredLists.remove(list)
         // A newer list with the same key may have taken its place.
-        case .follows(let query?): if followers[query] == list { followers[query] = nil }
+        case .observing(let query?): if observers[query] == list { observers[query] = nil }
         }
-        return place
+        return observation
     }
 }
 

@@ -8,9 +8,9 @@ import PageModel
 struct EphemeralPages: Equatable {
     /// The result of adding an answer.
     enum Step: Equatable {
-        case news(PageContent)
+        case newItems(PageContent)
         /// The answer does not fit the pages before it: the list has changed. Nothing was added.
-        case moved(EphemeralSurprise)
+        case moved(EphemeralMismatch)
         /// The answer cannot be used. A retry requests the same page (R37).
         case failed(FetchFailure)
     }
@@ -29,7 +29,7 @@ struct EphemeralPages: Equatable {
     /// The number of held items to request again with a page, where no exact total shows a change.
     private let overlap: Int
     /// The answers that count as habits of the origin, and not as changes of the list.
-    let habits: EphemeralHabits
+    let tolerated: ToleratedMismatches
     /// The position at the origin where the next answer begins, without the items that are requested again.
     private var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
@@ -47,21 +47,21 @@ struct EphemeralPages: Equatable {
     private var contents: [UInt64] = []
     private var answers = 0
     /// Consecutive answers without a new item.
-    private(set) var withoutNews = 0
+    private(set) var withoutNewItems = 0
     /// The number of items that inserts have pushed into later pages. The list shows the inserted items after the next
     /// refresh.
     private var pushed = 0
 
     init(
         behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000, overlap: Int = 0,
-        habits: EphemeralHabits = EphemeralHabits()
+        tolerated: ToleratedMismatches = ToleratedMismatches()
     ) {
         self.start = start
         self.access = access
         self.loopGuard = loopGuard
         self.emptyPageLimit = emptyPageLimit
         self.overlap = overlap
-        self.habits = habits
+        self.tolerated = tolerated
         position = start
         if case .grid(let size) = access { fullPage = size }
     }
@@ -92,28 +92,28 @@ struct EphemeralPages: Equatable {
                     FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
             }
         }
-        let surprise = EphemeralSurprise(place: end, content: page.content.fingerprint, total: page.total)
-        let isHabit = habits.contains(surprise)
-        if !allowsDuplicates, repeatsIDs(page.content, isConfirmed: habits.known.contains(surprise)) {
+        let mismatch = EphemeralMismatch(place: end, content: page.content.fingerprint, total: page.total)
+        let isHabit = tolerated.contains(mismatch)
+        if !allowsDuplicates, repeatsIDs(page.content, isConfirmed: tolerated.known.contains(mismatch)) {
             (allowsDuplicates, ids, keys) = (true, [:], contents)
         }
         let arrival = Arrival(page, asked: asked(offset), in: self)
-        if answers > 0, arrival.isSurprise(after: total, access), !isHabit, !habits.allows(arrival) {
-            return .moved(surprise)
+        if answers > 0, arrival.isMismatch(after: total, access), !isHabit, !tolerated.allows(arrival) {
+            return .moved(mismatch)
         }
         if let cut = arrival.end { page.content = page.content.slice(0..<cut) }
-        return add(page, arrival, isHabit ? nil : surprise)
+        return add(page, arrival, isHabit ? nil : mismatch)
     }
 
     /// Adds the refusal of the requested position. The list ends before it, unless the total counts the position (R24).
     mutating func refused(_ answer: PageAnswer) -> Step {
-        let surprise = EphemeralSurprise(place: end, content: 0, total: .unknown)
+        let mismatch = EphemeralMismatch(place: end, content: 0, total: .unknown)
         let isCounted = position < total.exactCount ?? 0
         // The list may have lost items since its total arrived, or those that were requested again.
-        if isRepeating || isCounted && start == 0, !habits.contains(surprise) { return .moved(surprise) }
+        if isRepeating || isCounted && start == 0, !tolerated.contains(mismatch) { return .moved(mismatch) }
         if isCounted { return .failed(.refused(position, by: answer)) }
         next = nil
-        return .news(PageContent())
+        return .newItems(PageContent())
     }
 
     /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not identify
@@ -153,17 +153,17 @@ struct EphemeralPages: Equatable {
         return position
     }
 
-    private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ surprise: EphemeralSurprise?) -> Step {
+    private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ mismatch: EphemeralMismatch?) -> Step {
         // The items before page one of these pages are stored, so their ids are not known here.
         let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
-        let news = (skipped..<max(skipped, page.content.count)).filter { !holds(page.content.ids.bytes(at: $0)) }
+        let newItems = (skipped..<max(skipped, page.content.count)).filter { !holds(page.content.ids.bytes(at: $0)) }
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: begin, full: full, access: access)
         var hasEnded = ending != .more || access == .single
-        var isRepetition = news.isEmpty && arrival.isRepetition && page.hasMore != false
-        if news.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
+        var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
+        if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
             // Behind the end, some origins return their last or their first page again (R24).
             guard pages > 1 else {
                 return .failed(
@@ -174,40 +174,40 @@ struct EphemeralPages: Equatable {
         }
         // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
-        if news.isEmpty, !hasEnded, withoutNews + 1 >= limit {
+        if newItems.isEmpty, !hasEnded, withoutNewItems + 1 >= limit {
             return .failed(
-                FetchFailure(.loop, "\(withoutNews + 1) consecutive pages had no new items", isRetryable: false))
+                FetchFailure(.loop, "\(withoutNewItems + 1) consecutive pages had no new items", isRetryable: false))
         }
         // The items that inserts have moved into this answer are counted, and are not shown before the next refresh.
         let moved = arrival.isClamped ? 0 : max(0, arrival.repeated - arrival.expected)
         let known = page.total == .unknown ? total : page.total
-        let reached = end + news.count
+        let reached = end + newItems.count
         var isMiscounted = false
         if hasEnded, reached > 0, let exact = known.exactCount, exact > reached {
             // The origin counts items that it has not returned. A second walk shows whether the list has changed.
             let isCutOff =
                 page.content.isEmpty && page.hasMore == nil && access.supportsRandomAccess
                 && EndOfList.isCutOff(at: position, total: exact, size: fullPage ?? 1, lastPage: lastPage)
-            if answers > 0, let surprise, pushed + moved + reached < exact, start == 0 || !isCutOff {
-                return .moved(surprise)
+            if answers > 0, let mismatch, pushed + moved + reached < exact, start == 0 || !isCutOff {
+                return .moved(mismatch)
             }
             if isCutOff { return .failed(.cutOff(at: reached, exact)) }
             // A second walk has received held items again, at a position before the exact total (R24).
-            if isRepetition, surprise == nil, position < exact {
+            if isRepetition, mismatch == nil, position < exact {
                 return .failed(
                     FetchFailure(
                         .loop, "the origin answers another position with the same items", isRetryable: false))
             }
             isMiscounted = true
         }
-        withoutNews = news.isEmpty ? withoutNews + 1 : 0
+        withoutNewItems = newItems.isEmpty ? withoutNewItems + 1 : 0
         pushed += moved
         position = begin + page.content.count
         if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += max(1, fullPage ?? 1) }
         if !page.content.isEmpty { (fullPage, lastPage) = (fullPage ?? page.content.count, page.content.count) }
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
-        for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
+        for index in newItems { content.append(contentsOf: page.content.slice(index..<index + 1)) }
         keys += comparedKeys(of: content)
         for (index, identity) in content.identities.enumerated() {
             contents.append(identity.content)
@@ -217,7 +217,7 @@ struct EphemeralPages: Equatable {
         if !content.isEmpty { pages += 1 }
         answers += 1
         next = hasEnded ? nil : target(after: page)
-        return .news(content)
+        return .newItems(content)
     }
 
     private mutating func target(after page: FetchedPage) -> PageRequest.Target? {
@@ -287,7 +287,7 @@ extension EphemeralPages {
         }
 
         /// Whether the answer shows that the list has changed, or that the origin does not keep to its positions.
-        func isSurprise(after known: ListTotal, _ access: PagingAccess) -> Bool {
+        func isMismatch(after known: ListTotal, _ access: PagingAccess) -> Bool {
             if hasKnown || isOther || known.contradicts(total) { return true }
             guard access.supportsRandomAccess else { return false }
             return repeated < min(expected, 1) || repeated > expected && !isClamped

@@ -136,9 +136,9 @@ struct FetchQueue: Equatable {
 
     /// The failed probe or sweep request whose retry is due first. `nil` when none waits for a retry. A run that ends
     /// before the retry has no answer to this request.
-    var failedQuestion: (target: FetchTarget, failure: FetchFailure, due: Timestamp)? {
-        let questions = waiting.filter { !$0.target.isPage }
-        guard let first = questions.min(by: { ($0.due, $0.target.offset) < ($1.due, $1.target.offset) }),
+    var failedProbeOrSweep: (target: FetchTarget, failure: FetchFailure, due: Timestamp)? {
+        let requests = waiting.filter { !$0.target.isPage }
+        guard let first = requests.min(by: { ($0.due, $0.target.offset) < ($1.due, $1.target.offset) }),
             let failure = first.failure
         else { return nil }
         return (first.target, failure, first.due)

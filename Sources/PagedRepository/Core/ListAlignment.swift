@@ -3,7 +3,7 @@ import PageModel
 /// The list at the origin, as several answers show it, aligned with the cached list.
 struct ListAlignment: Equatable {
     /// An item that was seen.
-    struct Seen: Equatable {
+    struct ObservedItem: Equatable {
         var origin: Int
         var observed: Int
         var index: Int
@@ -12,7 +12,7 @@ struct ListAlignment: Equatable {
 
     let cached: Reconciler.Cached
     /// Ascending by position at the origin, each position once.
-    let seen: [Seen]
+    let seen: [ObservedItem]
     let alignment: Alignment
     /// The stretches before, between and behind the anchors.
     let stretches: [AnchoredInterval]
@@ -22,8 +22,8 @@ struct ListAlignment: Equatable {
     let end: Int?
 
     /// Returns nil when two answers contradict each other.
-    init?(_ sightings: [ObservedPage], cached: Reconciler.Cached, total: ListTotal) {
-        guard let seen = ListAlignment.seen(in: sightings) else { return nil }
+    init?(_ observedPages: [ObservedPage], cached: Reconciler.Cached, total: ListTotal) {
+        guard let seen = ListAlignment.seen(in: observedPages) else { return nil }
         self.seen = seen
         self.cached = cached
         alignment = Alignment(
@@ -32,15 +32,15 @@ struct ListAlignment: Equatable {
             })
         let reached = seen.last.map { $0.origin + 1 } ?? 0
         // No item is at or behind this position.
-        let empty = sightings.filter { $0.content.isEmpty && $0.isEnd }.map(\.offset).min()
-        let shown = sightings.filter { !$0.content.isEmpty && $0.isEnd }.map(\.range.upperBound).min()
+        let empty = observedPages.filter { $0.content.isEmpty && $0.isEnd }.map(\.offset).min()
+        let shown = observedPages.filter { !$0.content.isEmpty && $0.isEnd }.map(\.range.upperBound).min()
         if let shown, shown < reached { return nil }
         if let empty, empty < reached { return nil }
         if let shown {
             end = shown
         } else if let claimed = total.exactCount, claimed >= reached, claimed <= empty ?? .max {
             end = claimed
-        } else if let empty, empty == reached, sightings.contains(where: { $0.isWitnessed && $0.offset == empty }) {
+        } else if let empty, empty == reached, observedPages.contains(where: { $0.isWitnessed && $0.offset == empty }) {
             // The last item was seen, and the end behind it is witnessed.
             end = empty
         } else {
@@ -63,25 +63,27 @@ struct ListAlignment: Equatable {
         }
     }
 
-    private static func seen(in sightings: [ObservedPage]) -> [Seen]? {
-        var items: [Int: Seen] = [:]
+    private static func seen(in observedPages: [ObservedPage]) -> [ObservedItem]? {
+        var items: [Int: ObservedItem] = [:]
         var keys: [UInt64: Int] = [:]
-        for (number, observed) in sightings.enumerated() {
+        for (number, observed) in observedPages.enumerated() {
             for (index, identity) in observed.identities.enumerated() {
                 let origin = observed.offset + index
                 if let known = items[origin] {
-                    guard sightings[known.observed].shows(known.index, asIn: observed, index) else { return nil }
+                    guard observedPages[known.observed].shows(known.index, asIn: observed, index) else { return nil }
                     continue
                 }
                 guard keys.updateValue(origin, forKey: identity.key) == nil else { return nil }
-                items[origin] = Seen(origin: origin, observed: number, index: index, place: observed.places[index])
+                items[origin] = ObservedItem(
+                    origin: origin, observed: number, index: index, place: observed.places[index])
             }
         }
         return items.values.sorted { $0.origin < $1.origin }
     }
 
     private static func stretches(
-        _ cached: Reconciler.Cached, _ seen: [Seen], _ alignment: Alignment, end: Int?, bound: Int?, isEndSeen: Bool
+        _ cached: Reconciler.Cached, _ seen: [ObservedItem], _ alignment: Alignment, end: Int?, bound: Int?,
+        isEndSeen: Bool
     ) -> [AnchoredInterval] {
         let heldEnd = cached.segments.last?.upperBound ?? 0
         let cachedEnd = max(cached.length ?? heldEnd, heldEnd)

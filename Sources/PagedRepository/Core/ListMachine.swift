@@ -21,7 +21,7 @@ struct ListMachine: Equatable {
         case all
     }
 
-    enum Answer: Equatable {
+    enum Decision: Equatable {
         /// Start this work, and cancel the work `superseding`.
         case start(Work, ticket: Int, superseding: Int?)
         case join(ticket: Int)
@@ -101,7 +101,7 @@ struct ListMachine: Equatable {
     // MARK: Calls
 
     /// A refresh supersedes the loading of a next page. Two refreshes are joined into one (R36).
-    mutating func refresh() -> Answer {
+    mutating func refresh() -> Decision {
         switch current {
         case .refresh, .all: join()
         case .next, nil: start(.refresh, isAutomatic: false)
@@ -109,11 +109,11 @@ struct ListMachine: Equatable {
     }
 
     /// Without a loaded list, the next page is page one (R34).
-    mutating func next() -> Answer { next(isAutomatic: false) }
+    mutating func next() -> Decision { next(isAutomatic: false) }
 
     /// Handles an automatic trigger: an item close to the end has appeared. The trigger retries the last failure only
     /// if `gate` allows it. Otherwise the failure is shown.
-    mutating func nextByItself(now: Timestamp) -> Answer {
+    mutating func nextAutomatically(now: Timestamp) -> Decision {
         let head = headFailure?.kind == .first ? headFailure : nil
         if running == nil, let known = nextFailure ?? silentFailure ?? head {
             // A time that no back-off could have chosen counts as now (R29).
@@ -126,7 +126,7 @@ struct ListMachine: Equatable {
         return next(isAutomatic: true)
     }
 
-    private mutating func next(isAutomatic: Bool) -> Answer {
+    private mutating func next(isAutomatic: Bool) -> Decision {
         guard content.isLoaded else { return refresh() }
         switch current {
         case .refresh:
@@ -141,7 +141,7 @@ struct ListMachine: Equatable {
         }
     }
 
-    mutating func all() -> Answer {
+    mutating func all() -> Decision {
         switch current {
         case .all: join()
         case .refresh, .next, nil: start(.all, isAutomatic: false)
@@ -199,7 +199,7 @@ struct ListMachine: Equatable {
     }
 
     /// Records the new content. Returns true when the list has reached its end and the end was not announced yet (R38).
-    mutating func saw(_ now: Content) -> Bool {
+    mutating func setContent(_ now: Content) -> Bool {
         content = now
         if !now.isAtEnd { hasAnnouncedEnd = false }
         // The end is announced after the pages of the work under way.
@@ -208,7 +208,7 @@ struct ListMachine: Equatable {
         return true
     }
 
-    private mutating func start(_ work: Work, isAutomatic: Bool) -> Answer {
+    private mutating func start(_ work: Work, isAutomatic: Bool) -> Decision {
         let before = running?.ticket
         tickets += 1
         running = Running(work: work, ticket: tickets, isAutomatic: isAutomatic, isFirst: !content.isLoaded)
@@ -219,7 +219,7 @@ struct ListMachine: Equatable {
         return .start(work, ticket: tickets, superseding: before)
     }
 
-    private func join() -> Answer {
+    private func join() -> Decision {
         running.map { .join(ticket: $0.ticket) } ?? .finished(.superseded)
     }
 }

@@ -2,7 +2,7 @@ import PageModel
 
 /// Tracks which lists are worked on at which origin, and decides whether another may start. A pure decision (R32).
 struct OriginAdmission {
-    enum Answer: Equatable {
+    enum Decision: Equatable {
         case go
         /// The most lists are being worked on. The end of a run makes room.
         case full
@@ -11,7 +11,7 @@ struct OriginAdmission {
     }
 
     /// The result of a run, as far as it concerns the origin.
-    enum Word: Equatable {
+    enum Reachability: Equatable {
         /// The origin answered, possibly with an error status.
         case response
         /// Requests were sent, and no answer arrived.
@@ -20,11 +20,11 @@ struct OriginAdmission {
         case nothing
     }
 
-    enum Turn: Equatable {
+    enum CircuitChange: Equatable {
         /// The origin became unavailable.
-        case away
+        case opened
         /// The origin answered again.
-        case back
+        case closed
     }
 
     private let lists: Int
@@ -46,7 +46,7 @@ struct OriginAdmission {
     func isUnavailable(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
 
     /// Returns whether one more list may start. Changes no state.
-    func answer(at origin: String, now: Timestamp) -> Answer {
+    func decision(at origin: String, now: Timestamp) -> Decision {
         guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else {
             return .full
         }
@@ -59,8 +59,8 @@ struct OriginAdmission {
     }
 
     /// Starts work on the list, if the answer is `go`.
-    mutating func begin(_ query: QueryID, at origin: String, now: Timestamp) -> Answer {
-        let answer = answer(at: origin, now: now)
+    mutating func begin(_ query: QueryID, at origin: String, now: Timestamp) -> Decision {
+        let answer = decision(at: origin, now: now)
         guard answer == .go else { return answer }
         var circuit = circuit(of: origin)
         _ = circuit.permission(now: now)
@@ -74,10 +74,10 @@ struct OriginAdmission {
 
     /// Records the result of a run.
     /// - Returns: the change of the circuit. `nil` means that the circuit did not change.
-    mutating func told(_ word: Word, of origin: String, now: Timestamp) -> Turn? {
+    mutating func record(_ reachability: Reachability, of origin: String, now: Timestamp) -> CircuitChange? {
         var circuit = circuit(of: origin)
         let wasUnavailable = !circuit.isClosed
-        switch word {
+        switch reachability {
         case .response: _ = circuit.recordSuccess()
         case .noResponse: circuit.recordFailure(now: now)
         case .nothing: break
@@ -85,7 +85,7 @@ struct OriginAdmission {
         circuits[origin] = circuit
         let isUnavailable = !circuit.isClosed
         guard isUnavailable != wasUnavailable else { return nil }
-        return isUnavailable ? .away : .back
+        return isUnavailable ? .opened : .closed
     }
 
     /// Restores the circuits from the ledger. After a restart, an origin that was unavailable still is (R29, R32).
@@ -114,18 +114,18 @@ struct OriginAdmission {
     }
 }
 
-extension OriginAdmission.Word {
+extension OriginAdmission.Reachability {
     /// - Parameter moment: when the run began. Failures before that time belong to other runs.
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
-            report.lostOrigin || report.wasNotHeard(since: moment)
+            report.lostOrigin || report.hadNoResponse(since: moment)
             ? .noResponse : report.originAnswered ? .response : .nothing
     }
 }
 
 extension SyncReport {
     /// Whether no page arrived and a request failed in transport.
-    fileprivate func wasNotHeard(since moment: Timestamp) -> Bool {
+    fileprivate func hadNoResponse(since moment: Timestamp) -> Bool {
         if let headFailure { return headFailure.isTransport }
         guard pagesFetched + pagesUnchanged == 0 else { return false }
         return list?.failures.contains { entry in

@@ -20,7 +20,7 @@ struct PositionFill: Equatable {
     /// Whether positions behind the supposed end were requested to see whether the origin hides items.
     var hasLookedBehind = false
     /// Positions that were requested, and whose answers contained only held items.
-    private var withoutNews: Set<Int> = []
+    private var withoutNewItems: Set<Int> = []
     /// Ends of the held items at which another position was requested instead.
     private var realigned: Set<Int> = []
     /// Positions that the total counts, and that were answered with 404. With two of them, no position behind the first
@@ -32,7 +32,7 @@ struct PositionFill: Equatable {
     /// Whether a position may be requested.
     /// - Parameter suspected: the position at which the last pass found no items.
     func admits(_ place: Int, suspected: Int?) -> Bool {
-        !withoutNews.contains(place) && isBeforeEmpty(place) && place <= suspected ?? .max
+        !withoutNewItems.contains(place) && isBeforeEmpty(place) && place <= suspected ?? .max
             && place < firstMissing ?? .max
     }
 
@@ -41,7 +41,7 @@ struct PositionFill: Equatable {
 
     mutating func observe(emptyFrom place: Int) { emptyFrom = min(place, emptyFrom ?? .max) }
 
-    mutating func observe(withoutNews place: Int) { withoutNews.insert(place) }
+    mutating func observe(withoutNewItems place: Int) { withoutNewItems.insert(place) }
 
     mutating func observe(refusalOf place: Int) { refused.insert(place) }
 

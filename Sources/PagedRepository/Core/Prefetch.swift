@@ -23,7 +23,7 @@ struct Prefetch: Equatable {
         self.limit = max(1, limit)
     }
 
-    mutating func looked(at position: Int) {
+    mutating func itemAppeared(at position: Int) {
         self.position = max(self.position, position)
         fetched = 0
     }

@@ -5,7 +5,7 @@ enum ProbePlanner {
     /// Stretches of at most this many pages are read and not probed.
     private static let fewPages = 2
 
-    static func questions(about stretch: AnchoredInterval, _ reach: Reconciler.Reach) -> [Range<Int>] {
+    static func probes(about stretch: AnchoredInterval, _ reach: Reconciler.Reach) -> [Range<Int>] {
         let unseen = stretch.unseen.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? .max : $0 + $1.count }
         if !stretch.isOpen, unseen <= reach.pageSize * fewPages {
             return stretch.unseen.flatMap {
@@ -58,17 +58,17 @@ enum ProbePlanner {
     /// There are at most ⌈log2⌉ of the number of pages. A position that is not held has no item to compare.
     static func audit(_ stretches: [AnchoredInterval], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
         var wide = stretches.filter(\.isUnchanged).flatMap(\.heldAtOrigin).filter { $0.count > reach.pageSize }
-        var questions: [Range<Int>] = []
+        var probes: [Range<Int>] = []
         for _ in 0..<(max(pages, 2) - 1).bitWidth - (max(pages, 2) - 1).leadingZeroBitCount {
             guard let index = wide.indices.max(by: { wide[$0].count < wide[$1].count }),
                 wide[index].count > reach.pageSize
             else { break }
             let range = wide.remove(at: index)
             let middle = (range.lowerBound + range.upperBound) / 2
-            questions.append(probe(at: middle, isWide: true, reach))
+            probes.append(probe(at: middle, isWide: true, reach))
             wide += [range.lowerBound..<middle, middle..<range.upperBound]
         }
-        return questions
+        return probes
     }
 
     /// Returns the positions to request to see the item at `position` and the one before it.

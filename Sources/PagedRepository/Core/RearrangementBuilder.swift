@@ -2,7 +2,7 @@ import PageModel
 
 /// Builds the pieces of a rearrangement, in order.
 struct RearrangementBuilder {
-    private let sightings: [ObservedPage]
+    private let observedPages: [ObservedPage]
     private var pieces: [Rearrangement.Piece] = []
     private(set) var markedStale: [Range<Int>] = []
     /// The number of positions laid out, which is also the next position at the origin.
@@ -10,29 +10,29 @@ struct RearrangementBuilder {
     /// Consecutive items of one answer that are being collected into one page.
     private var pending: (observed: Int, indices: Range<Int>, from: [Int?])?
 
-    init(_ sightings: [ObservedPage]) { self.sightings = sightings }
+    init(_ observedPages: [ObservedPage]) { self.observedPages = observedPages }
 
     /// Lays out all positions between two anchors.
-    mutating func lay(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.Seen]) {
+    mutating func append(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.ObservedItem]) {
         if stretch.isUnchanged {
             keep(stretch.cached, except: stretch.moved)
             return stretch.right == nil ? keepBehindEnd(stretch) : ()
         }
         if stretch.isOpen {
             // The end is unknown: seen items come first, and held items stay behind them, marked as stale.
-            return layOpen(stretch, seen)
+            return appendOpen(stretch, seen)
         }
         var next = stretch.origin.lowerBound
         for item in stretch.seen {
-            layUnseen(next..<item, stretch)
+            appendUnseen(next..<item, stretch)
             if let item = seen[item] { write(item) }
             next = item + 1
         }
-        layUnseen(next..<stretch.origin.upperBound, stretch)
+        appendUnseen(next..<stretch.origin.upperBound, stretch)
         if stretch.right == nil { keepBehindEnd(stretch) }
     }
 
-    private mutating func layOpen(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.Seen]) {
+    private mutating func appendOpen(_ stretch: AnchoredInterval, _ seen: [Int: ListAlignment.ObservedItem]) {
         var next = stretch.origin.lowerBound
         for item in stretch.seen {
             if item > next { gap(item - next) }
@@ -48,7 +48,7 @@ struct RearrangementBuilder {
     }
 
     /// Lays out positions without seen items. Cached items there are kept and marked as stale. The rest is a gap.
-    private mutating func layUnseen(_ range: Range<Int>, _ stretch: AnchoredInterval) {
+    private mutating func appendUnseen(_ range: Range<Int>, _ stretch: AnchoredInterval) {
         guard !range.isEmpty else { return }
         let start = min(
             stretch.cached.lowerBound + (range.lowerBound - stretch.origin.lowerBound), stretch.cached.upperBound)
@@ -69,7 +69,7 @@ struct RearrangementBuilder {
         return pieces
     }
 
-    mutating func write(_ item: ListAlignment.Seen) {
+    mutating func write(_ item: ListAlignment.ObservedItem) {
         if let known = pending, known.observed == item.observed, known.indices.upperBound == item.index {
             pending?.indices = known.indices.lowerBound..<item.index + 1
             pending?.from.append(item.place?.position)
@@ -126,7 +126,7 @@ struct RearrangementBuilder {
         guard let page = pending else { return }
         pending = nil
         // The seams are marked as verified afterwards, for the whole answer: see `RepairPlan.verified`.
-        let write = sightings[page.observed].write(page.indices, at: position, evidence: .inferred)
+        let write = observedPages[page.observed].write(page.indices, at: position, evidence: .inferred)
         pieces.append(.written(write, from: page.from))
         position += page.indices.count
     }

@@ -12,7 +12,7 @@ import PageModel
 /// head ──▶ explained? ──yes──▶ commit
 ///             │ no
 ///             ▼
-///            ask ◀──── surprise ───┐
+///           fetch ◀────── drift ────┐
 ///             │ all stretches known │
 ///             ▼                     │
 ///           audit ──────────────────┘──▶ commit
@@ -45,7 +45,7 @@ struct Reconciler: Equatable {
 
     enum Action: Equatable {
         /// Request the origin's items at these positions.
-        case ask([Range<Int>])
+        case fetch([Range<Int>])
         case commit(RepairPlan)
         /// The origin has another list (R19).
         case replaced
@@ -61,23 +61,23 @@ struct Reconciler: Equatable {
     /// The total that came with the head. An answer with another total shows that the list has changed since.
     let total: ListTotal
     /// In order of arrival, the head first.
-    private(set) var sightings: [ObservedPage]
+    private(set) var observedPages: [ObservedPage]
     private(set) var requests = 1
-    private var asked: Set<Range<Int>> = []
+    private var requested: Set<Range<Int>> = []
     private var isContradicted = false
-    private var hasAsked = false
+    private var hasProbed = false
     private let isSuspicious: Bool
     private var isAudited = false
     /// A probe from this position on had no answer. Nothing is requested there any more.
     private var unansweredFrom = Int.max
     /// Answers that showed the drift which led to this reconciliation.
-    private var clues: [Range<Int>] = []
+    private var driftRanges: [Range<Int>] = []
 
     /// - Parameter isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even
     ///   if the head explains the list.
     init(head: ObservedPage, total: ListTotal, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
-        sightings = [head]
+        observedPages = [head]
         self.total = total
         self.cached = cached
         self.reach = reach
@@ -95,7 +95,7 @@ struct Reconciler: Equatable {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
         if observed.repeatsItems { isContradicted = true }
-        sightings.append(observed)
+        observedPages.append(observed)
     }
 
     /// Records that a request had no answer. What is not explained without it stays unknown.
@@ -105,19 +105,19 @@ struct Reconciler: Equatable {
     }
 
     /// Adds an answer that showed the list moving before page one was requested again (R21).
-    mutating func learn(clue observed: ObservedPage, total now: ListTotal) {
+    mutating func learn(drift observed: ObservedPage, total now: ListTotal) {
         learn(observed, total: now)
-        if !observed.content.isEmpty { clues.append(observed.range) }
+        if !observed.content.isEmpty { driftRanges.append(observed.range) }
     }
 
     /// Whether page one explains the answers that showed the drift: each has an item where page one's shift puts it.
-    private func explainsClues(_ map: ListAlignment) -> Bool {
-        !clues.isEmpty && !map.hasShifts(behind: sightings[0].content.count)
-            && clues.allSatisfy { clue in map.alignment.anchors.contains { clue.contains($0.origin) } }
+    private func explainsDrift(_ map: ListAlignment) -> Bool {
+        !driftRanges.isEmpty && !map.hasShifts(behind: observedPages[0].content.count)
+            && driftRanges.allSatisfy { range in map.alignment.anchors.contains { range.contains($0.origin) } }
     }
 
     mutating func next() -> Action {
-        guard !isContradicted, let map = ListAlignment(sightings, cached: cached, total: total) else {
+        guard !isContradicted, let map = ListAlignment(observedPages, cached: cached, total: total) else {
             return .startOver
         }
         let isLost = map.alignment.anchors.isEmpty
@@ -125,29 +125,30 @@ struct Reconciler: Equatable {
             return .replaced
         }
         let unknown = map.stretches.filter(\.isUnknown)
-        var questions: [Range<Int>] = []
+        var probes: [Range<Int>] = []
         if !unknown.isEmpty {
             isAudited = false
-            questions = unknown.flatMap { ProbePlanner.questions(about: $0, reach) }
-            if questions.isEmpty, isLost { questions = ProbePlanner.middle(of: unknown, reach) }
+            probes = unknown.flatMap { ProbePlanner.probes(about: $0, reach) }
+            if probes.isEmpty, isLost { probes = ProbePlanner.middle(of: unknown, reach) }
         } else if !isAudited,
-            (isSuspicious && !explainsClues(map)) || (hasAsked && map.hasShifts(behind: sightings[0].content.count))
+            (isSuspicious && !explainsDrift(map))
+                || (hasProbed && map.hasShifts(behind: observedPages[0].content.count))
         {
             isAudited = true
-            questions = ProbePlanner.audit(map.stretches, pages: cached.pages, reach)
+            probes = ProbePlanner.audit(map.stretches, pages: cached.pages, reach)
         }
         // Never send more requests than reading the whole list would take.
-        var once = asked
-        questions = questions.filter {
+        var once = requested
+        probes = probes.filter {
             $0.upperBound <= reach.window && $0.lowerBound < unansweredFrom && once.insert($0).inserted
         }
-        questions = reach.supportsRandomAccess ? Array(questions.prefix(max(0, cached.pages - requests))) : []
-        guard questions.isEmpty else {
-            hasAsked = true
-            asked.formUnion(questions)
-            return .ask(questions)
+        probes = reach.supportsRandomAccess ? Array(probes.prefix(max(0, cached.pages - requests))) : []
+        guard probes.isEmpty else {
+            hasProbed = true
+            requested.formUnion(probes)
+            return .fetch(probes)
         }
         return isLost && !map.stretches.allSatisfy(\.holdsNothing)
-            ? .replaced : .commit(RepairPlan(map, sightings, hasAsked: hasAsked))
+            ? .replaced : .commit(RepairPlan(map, observedPages, hasProbed: hasProbed))
     }
 }

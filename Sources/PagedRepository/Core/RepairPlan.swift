@@ -11,7 +11,7 @@ struct RepairPlan: Equatable {
     var total: ListTotal
     var end: Int?
     /// Whether more than the head was requested.
-    var hasAsked: Bool
+    var hasProbed: Bool
     /// Whether page one is held exactly as it arrived.
     var isHeadUntouched: Bool
     /// Whether any position or item changes.
@@ -23,27 +23,27 @@ struct RepairPlan: Equatable {
             + verified.map { .markContiguous($0) }
     }
 
-    init(_ map: ListAlignment, _ sightings: [ObservedPage], hasAsked: Bool) {
-        var layout = RearrangementBuilder(sightings)
+    init(_ map: ListAlignment, _ observedPages: [ObservedPage], hasProbed: Bool) {
+        var layout = RearrangementBuilder(observedPages)
         let bySeen = Dictionary(uniqueKeysWithValues: map.seen.map { ($0.origin, $0) })
-        isHeadUntouched = RepairPlan.isHeld(sightings[0])
+        isHeadUntouched = RepairPlan.isHeld(observedPages[0])
         let anchors = map.alignment.anchors
         for (number, stretch) in map.stretches.enumerated() {
-            layout.lay(stretch, bySeen)
+            layout.append(stretch, bySeen)
             guard number < anchors.count, let item = bySeen[anchors[number].origin] else { continue }
-            let observed = sightings[item.observed]
-            if observed.isHeldAsSent(item.index), isHeadUntouched || item.origin >= sightings[0].content.count {
+            let observed = observedPages[item.observed]
+            if observed.isHeldAsSent(item.index), isHeadUntouched || item.origin >= observedPages[0].content.count {
                 layout.keep(anchors[number].cached..<anchors[number].cached + 1)
             } else {
                 layout.write(item)
             }
         }
         rearrangement = Rearrangement(layout.finished())
-        verified = sightings.map(\.range).filter { !$0.isEmpty }
+        verified = observedPages.map(\.range).filter { !$0.isEmpty }
         markedStale = layout.markedStale
         total = map.total
         end = map.end
-        self.hasAsked = hasAsked
+        self.hasProbed = hasProbed
         isChange = rearrangement.pieces != [.kept(0..<Int.max)]
     }
 

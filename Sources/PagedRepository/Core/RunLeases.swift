@@ -11,7 +11,7 @@ struct RunLeases {
     }
 
     /// The state at the time of a request.
-    struct Asked {
+    struct RequestState {
         /// The storage's time.
         var at: Timestamp
         /// The version of the list, if the answer belongs to a position in it (R4).
@@ -33,18 +33,18 @@ struct RunLeases {
     /// position. Another owner could otherwise send the same requests in between.
     private(set) var keptPlace: Int?
     /// The state at the time of the request whose answer is being handled.
-    var asked: Asked
+    var requestState: RequestState
     /// Whether a commit has ended the lease of the answer that is being handled.
     private(set) var hasEnded = false
     /// Whether another owner has a page in flight that this run wanted.
-    private(set) var isElsewhere = false
+    private(set) var isHeldElsewhere = false
     /// How often the run has waited for pages that other owners have in flight.
     private var waits = 0
 
     /// - Parameter now: the time of the run's clock.
     init(owner: LeaseOwner, now: Timestamp) {
         self.owner = owner
-        asked = Asked(at: now)
+        requestState = RequestState(at: now)
     }
 
     subscript(place: Int) -> LeaseToken? { tokens[place] }
@@ -84,7 +84,7 @@ struct RunLeases {
     mutating func drop(_ place: Int) { tokens[place] = nil }
 
     /// Begins the handling of an answer.
-    mutating func beginAnswer(to request: Asked) { (asked, hasEnded) = (request, false) }
+    mutating func beginAnswer(to request: RequestState) { (requestState, hasEnded) = (request, false) }
 
     /// Records that the lease of the answer that is being handled has ended.
     mutating func end() { hasEnded = true }
@@ -127,7 +127,7 @@ struct RunLeases {
     }
 
     /// Returns the reserved targets and the ledger edits that release their leases, and forgets both.
-    mutating func giveBackReserved() -> (targets: [FetchTarget], edits: [LedgerEdit]) {
+    mutating func releaseReserved() -> (targets: [FetchTarget], edits: [LedgerEdit]) {
         let given = reserved
         reserved = Reserved()
         let edits = given.granted.sorted().compactMap { place in
@@ -138,12 +138,12 @@ struct RunLeases {
 
     // MARK: Other owners
 
-    mutating func leaveToOthers() { isElsewhere = true }
+    mutating func skipHeldElsewhere() { isHeldElsewhere = true }
 
     /// Returns the pause before the next look at the pages of other owners. The pause starts at 50 ms, doubles after
     /// every eight waits, and ends at 5 s. A lease may last for hours.
     mutating func pauseForOthers() -> Duration {
-        isElsewhere = false
+        isHeldElsewhere = false
         waits += 1
         return min(Duration.milliseconds(50) * (1 << min(waits / 8, 10)), .seconds(5))
     }

@@ -25,7 +25,7 @@ struct SpanBatch {
 
     private(set) var parts: [Part] = []
     /// The list as it will be when the parts are stored.
-    private var vicinity: OutlineCache
+    private var outlineCache: OutlineCache
     private let rules: Rules
     private var plan: CommitPlan
     private let fetchedAt: Timestamp
@@ -35,11 +35,11 @@ struct SpanBatch {
     private static let most = (parts: 16, bytes: 4 << 20)
 
     /// - Parameter now: the time at which pages of the batch count as fetched until they are stored.
-    init(_ vicinity: OutlineCache, _ rules: Rules, at now: Timestamp) {
-        self.vicinity = vicinity
+    init(_ outlineCache: OutlineCache, _ rules: Rules, at now: Timestamp) {
+        self.outlineCache = outlineCache
         self.rules = rules
         fetchedAt = now
-        let record = vicinity.list.record
+        let record = outlineCache.list.record
         plan = CommitPlan(query: record.id, version: record.version, expectedLength: record.extent)
     }
 
@@ -63,7 +63,7 @@ struct SpanBatch {
         guard
             parts.isEmpty
                 || parts.count < SpanBatch.most.parts && bytes + page.content.bytes.count <= SpanBatch.most.bytes,
-            page.detectedPaging == nil, page.content.count > overlap, let list = vicinity.list(at: arrived),
+            page.detectedPaging == nil, page.content.count > overlap, let list = outlineCache.list(at: arrived),
             version == nil || version == list.record.version,
             !list.record.total.contradicts(page.total),
             arrived.upperBound <= min(list.record.end ?? .max, list.record.total.count ?? .max),
@@ -84,7 +84,7 @@ struct SpanBatch {
         plan.ledger += LedgerEdit.arrived(range, from: start, list, lease: lease)
         for write in page.writes(missing, from: start) {
             let fingerprint = recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
-            vicinity.put(write, fingerprint, at: fetchedAt)
+            outlineCache.put(write, fingerprint, at: fetchedAt)
             plan.edits.append(.insertPage(write))
         }
         // Items that arrived together with held items prove the seams between them (R21).

@@ -11,7 +11,7 @@ enum SpanStep: Equatable {
     /// The page behind is requested, which decides whether the list ends.
     case lookBehind
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
-    case doubtEnd
+    case confirmEnd
     /// The origin leaves items out of its pages, so the pages are requested one after the other.
     case walkByPosition
     /// The list has moved. The answer shows where, and whether the list ends behind it.
@@ -138,7 +138,7 @@ struct SpanPlace {
         } else if total == nil {
             if isHiding, belief.access(source).supportsRandomAccess { return .walkByPosition }
             if list.pages.contains(where: { $0.range.upperBound > place }), !pass.witness.confirms(place, end: place) {
-                return .doubtEnd
+                return .confirmEnd
             }
             if source.supportsRandomAccess, list.heldPages.contains(where: { $0.range.upperBound > place }) {
                 // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
@@ -146,7 +146,7 @@ struct SpanPlace {
                 return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)
             }
         }
-        pass.fill.observe(withoutNews: place)
+        pass.fill.observe(withoutNewItems: place)
         if let page, isHeadEnd, isEndByLength(page, at: place, belief) {
             // The known items before the position arrived alone, so the answer is no empty page.
             lookBehind(end: place, &pass, belief)

@@ -20,14 +20,14 @@ struct SweepGrid: Equatable {
     }
 
     /// Returns the request that verifies the positions from this one on.
-    func question(_ position: Int) -> Range<Int> {
+    func requestRange(_ position: Int) -> Range<Int> {
         // On a grid, positions of the page that are already swept arrive again.
         if case .grid(let size) = access { return aligned(position)..<aligned(position) + size }
         return max(0, position - overlap)..<position + step
     }
 
     /// Returns the first position that a request verifies.
-    func position(of question: Range<Int>) -> Int { question.upperBound - step }
+    func position(of requestRange: Range<Int>) -> Int { requestRange.upperBound - step }
 
     /// Returns the next requests, which can be in flight together. While `position` is not behind the total, no further
     /// request begins behind the total.
@@ -35,9 +35,9 @@ struct SweepGrid: Equatable {
     ///   - position: all positions before this one have been verified.
     ///   - most: the most requests to return.
     ///   - total: the exact total. `nil` means unknown.
-    func questions(from position: Int, most: Int, total: Int?) -> [Range<Int>] {
+    func requestRanges(from position: Int, most: Int, total: Int?) -> [Range<Int>] {
         let positions = (0..<most).map { position + $0 * step }
-        guard let total, total >= position else { return positions.map(question) }
-        return (positions.prefix(1) + positions.dropFirst().filter { $0 <= total }).map(question)
+        guard let total, total >= position else { return positions.map(requestRange) }
+        return (positions.prefix(1) + positions.dropFirst().filter { $0 <= total }).map(requestRange)
     }
 }

@@ -7,7 +7,7 @@ enum SweepStep: Equatable {
     /// The sweep ends here with these edits. The list ends, or its result window does.
     case end(SweptPage?, edits: [ListEdit], isWindow: Bool)
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
-    case doubtEnd(SweptPage?, at: Int)
+    case confirmEnd(SweptPage?, at: Int)
     /// The list differs from the verified one, so page one is requested again. The items of the answer, if given, may
     /// show that the origin hides items (R53).
     case moved(ObservedPage?)
@@ -35,7 +35,7 @@ struct SweepPlace {
     var isRecheck = false
 
     /// The request that verifies the positions from `position` on.
-    var question: Range<Int> { grid.question(position) }
+    var requestRange: Range<Int> { grid.requestRange(position) }
     private var startedAt: Timestamp { list.record.sweep?.startedAt ?? list.readAt }
 
     /// Whether the total of an answer shows that the list has changed, or that the origin is failing: a total below the
@@ -53,8 +53,8 @@ struct SweepPlace {
     /// Whether an answer is shorter than requested although the list continues behind it: the origin says or counts so,
     /// or items are held behind it (R53). Returns nil if only later answers can show it.
     func isShort(_ page: FetchedPage) -> Bool? {
-        let (start, after) = (question.lowerBound, question.lowerBound + page.content.count)
-        guard grid.isSizeSure, page.content.count < question.count, page.hasMore != false,
+        let (start, after) = (requestRange.lowerBound, requestRange.lowerBound + page.content.count)
+        guard grid.isSizeSure, page.content.count < requestRange.count, page.hasMore != false,
             list.record.resultWindow ?? .max > after
         else {
             return false
@@ -71,10 +71,10 @@ struct SweepPlace {
     func step(_ observed: ObservedPage, _ page: FetchedPage) -> SweepStep {
         if observed.repeatsItems { return .moved(nil) }
         if isEndAgain(observed, page) {
-            let isProven = page.total.exactCount != nil || witness.confirms(question.lowerBound, end: position)
-            return isProven ? end(at: position, nil, page) : .doubtEnd(nil, at: position)
+            let isProven = page.total.exactCount != nil || witness.confirms(requestRange.lowerBound, end: position)
+            return isProven ? end(at: position, nil, page) : .confirmEnd(nil, at: position)
         }
-        let overlap = position - question.lowerBound
+        let overlap = position - requestRange.lowerBound
         var content = observed.content
         if overlap > 0, content.count > 0 {
             // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
@@ -96,7 +96,7 @@ struct SweepPlace {
         var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
         if isRecheck { return .store(swept) }
         // A reached total does not prove the end in a sweep. The next request shows it.
-        if page.hasMore == false || isShortAtEnd(page, question) && list.record.end == after {
+        if page.hasMore == false || isShortAtEnd(page, requestRange) && list.record.end == after {
             return end(at: after, swept, page)
         }
         swept.edits += [.setEnd(merge.end(list)), .setSweep(SweepProgress(position: after, startedAt: startedAt))]
@@ -105,7 +105,7 @@ struct SweepPlace {
 
     /// Decides about an answer in a list with repeated ids, which is stored at its position as it was sent (R25).
     func step(unaligned page: FetchedPage) -> SweepStep {
-        let range = question.lowerBound..<question.lowerBound + page.content.count
+        let range = requestRange.lowerBound..<requestRange.lowerBound + page.content.count
         if range.upperBound <= position { return end(at: position, nil, page) }
         let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
         var edits: [ListEdit] = []
@@ -116,7 +116,7 @@ struct SweepPlace {
         }
         edits.append(.markContiguous(range))
         var swept = SweptPage(range: position..<range.upperBound, edits: edits, isSame: isSame)
-        if page.hasMore == false || isShortAtEnd(page, grid.question(range.lowerBound)) {
+        if page.hasMore == false || isShortAtEnd(page, grid.requestRange(range.lowerBound)) {
             return end(at: range.upperBound, swept, page)
         }
         swept.edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
@@ -161,8 +161,8 @@ struct SweepPlace {
             return .end(swept, edits: edits + [.setResultWindow(end), .setSweep(nil), .audited], isWindow: true)
         }
         let isCounted = page.total.exactCount == end && list.record.total.exactCount == end
-        if list.heldEnd > end, !isCounted, !witness.confirms(question.lowerBound, end: end) {
-            return .doubtEnd(swept, at: end)
+        if list.heldEnd > end, !isCounted, !witness.confirms(requestRange.lowerBound, end: end) {
+            return .confirmEnd(swept, at: end)
         }
         var ending: [ListEdit] = [.truncate(at: end), .setEnd(end), .setSweep(nil), .audited]
         if let window = list.record.resultWindow, window < end { ending.append(.setResultWindow(nil)) }

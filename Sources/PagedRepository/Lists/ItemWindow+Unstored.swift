@@ -28,14 +28,14 @@ extension SnapshotBuilder {
     /// items at the same positions.
     /// - Parameter bound: a position that no item of the list is at or behind, as the pages show. It does not count
     ///   against an exact total or a readable item. `nil` means unknown.
-    func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>, bound: Int?) -> ItemWindow<Value> {
+    func merged(_ served: [ServedPages.Served], over stored: ItemWindow<Value>, bound: Int?) -> ItemWindow<Value> {
         var window = stored
         window.isStored = false
         for (offset, page) in served.map({ ($0.offset, $0.page) }) {
             let part = (offset..<offset + page.content.count).clamped(to: window.range)
             let decoded = decode(page.content.slice(part.lowerBound - offset..<part.upperBound - offset))
             window.remove(part)
-            for stretch in decoded.stretches { window.lay(stretch.values, at: part.lowerBound + stretch.index) }
+            for stretch in decoded.stretches { window.fill(stretch.values, at: part.lowerBound + stretch.index) }
             for index in decoded.unusable { window.unusable.append(position: part.lowerBound + index) }
             for index in decoded.undecodable { window.undecodable.append(position: part.lowerBound + index) }
             if page.total != .unknown {
@@ -73,7 +73,7 @@ extension ItemWindow {
     }
 
     /// Inserts items at positions that are empty.
-    fileprivate mutating func lay(_ values: [Value], at position: Int) {
+    fileprivate mutating func fill(_ values: [Value], at position: Int) {
         let index = segments.firstIndex { $0.offset > position } ?? segments.endIndex
         segments.insert(ListSnapshot.Segment(offset: position, items: PagedItems([values]), isHeld: true), at: index)
         // Adjacent held segments become one.

@@ -56,7 +56,7 @@ extension SyncRun {
     /// Requests the items before a position, once. If they cannot be had, the position is not requested again in this
     /// pass: no answer shows which items belong there.
     private func askBefore(_ range: Range<Int>, _ known: Range<Int>) {
-        guard pass.fill.realigns(range.lowerBound) else { return pass.fill.observe(withoutNews: range.lowerBound) }
+        guard pass.fill.realigns(range.lowerBound) else { return pass.fill.observe(withoutNewItems: range.lowerBound) }
         guard case .grid(let size) = source.access else { return queue.add([.range(known, overlap: 0)]) }
         let first = known.lowerBound / size * size
         queue.add([.range(first..<first + size, overlap: 0)])

@@ -4,7 +4,7 @@ import Synchronization
 /// A list that may have listeners.
 protocol WatchedList: AnyObject, Sendable {
     /// Handles the notices for the list. `notices` is empty when a listener has come or left. Calls do not overlap.
-    func hear(_ notices: [StorageNotice]) async
+    func handle(_ notices: [StorageNotice]) async
 }
 
 /// Receives the storage's notices, and forwards them to the lists that have listeners.
@@ -13,11 +13,11 @@ protocol WatchedList: AnyObject, Sendable {
 /// each list. At most a few tasks exist, and only while notices are queued. They serve one list after the other, each
 /// with all its notices at once. So ten thousand lists that are opened together are read a few at a time.
 ///
-/// State: the lists, the place that each observes, the order of turns, the number of tasks, and the storage's watch.
+/// State: the lists, the observation of each, the order of deliveries, the number of tasks, and the storage's watch.
 /// One mutex guards all of it, and it is not held while other code runs. An entry ends with its list.
 final class ChangeDispatcher: Sendable {
-    /// The notices for one call of a list's `hear`.
-    private struct Turn {
+    /// The notices for one call of a list's `handle`.
+    private struct Delivery {
         var id: ObjectIdentifier
         var list: any WatchedList
         var notices: [StorageNotice]
@@ -52,26 +52,30 @@ final class ChangeDispatcher: Sendable {
     // MARK: Lists
 
     /// Records that the list has a new listener. A list that already observes its query needs no call.
-    func came(to list: some WatchedList) { call(list) { $0.came(to: ObjectIdentifier(list)) } }
+    func listenerAdded(to list: some WatchedList) {
+        updateScheduler(list) { $0.listenerAdded(to: ObjectIdentifier(list)) }
+    }
 
     /// Records that the list has lost its last listener.
-    func left(_ list: some WatchedList) { call(list) { $0.left(ObjectIdentifier(list)) } }
+    func listenersRemoved(from list: some WatchedList) {
+        updateScheduler(list) { $0.listenersRemoved(from: ObjectIdentifier(list)) }
+    }
 
-    private func call(_ list: some WatchedList, _ change: (inout ChangeScheduler) -> Void) {
+    private func updateScheduler(_ list: some WatchedList, _ change: (inout ChangeScheduler) -> Void) {
         let missing = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
             change(&state.scheduler)
-            return ChangeDispatcher.hire(&state)
+            return ChangeDispatcher.reserveWorkers(&state)
         }
         begin(missing)
     }
 
     /// Starts forwarding changes of `query` to the list. `nil` means changes that may begin a list. A list observes one
     /// place at a time, so this ends its earlier observation.
-    func follow(_ query: QueryID?, _ list: some WatchedList) {
+    func observe(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
-            return state.scheduler.follow(query, ObjectIdentifier(list))
+            return state.scheduler.observe(query, ObjectIdentifier(list))
         }
         let watch = watch()
         watch.subscribe(query)
@@ -90,8 +94,8 @@ final class ChangeDispatcher: Sendable {
             })
     }
 
-    private func unsubscribe(_ place: ChangeScheduler.Place?) {
-        guard case .follows(let query) = place else { return }
+    private func unsubscribe(_ observation: ChangeScheduler.Observation?) {
+        guard case .observing(let query) = observation else { return }
         state.withLock { $0.watch }?.unsubscribe(query)
     }
 
@@ -110,25 +114,25 @@ final class ChangeDispatcher: Sendable {
         guard isNew else { return watch }
         // The task does not inherit the priority of the first listener.
         let listening = Task(executorPreference: executor, priority: .medium) { [weak self] in
-            for await notice in made.notices { self?.told(notice) }
+            for await notice in made.notices { self?.receive(notice) }
         }
         state.withLock { $0.listening = listening }
         return watch
     }
 
-    private func told(_ notice: StorageNotice) {
+    private func receive(_ notice: StorageNotice) {
         begin(
             state.withLock { state in
-                state.scheduler.told(notice)
-                return ChangeDispatcher.hire(&state)
+                state.scheduler.enqueue(notice)
+                return ChangeDispatcher.reserveWorkers(&state)
             })
     }
 
-    // MARK: Turns
+    // MARK: Deliveries
 
     /// Returns the number of tasks to start.
-    private static func hire(_ state: inout State) -> Int {
-        let count = min(mostWorkers - state.workers, state.scheduler.turns)
+    private static func reserveWorkers(_ state: inout State) -> Int {
+        let count = min(mostWorkers - state.workers, state.scheduler.queuedCount)
         state.workers += count
         return count
     }
@@ -138,17 +142,17 @@ final class ChangeDispatcher: Sendable {
     }
 
     private func work() async {
-        while let turn = next() {
-            await turn.list.hear(turn.notices)
-            state.withLock { $0.scheduler.ended(turn.id) }
+        while let delivery = next() {
+            await delivery.list.handle(delivery.notices)
+            state.withLock { $0.scheduler.ended(delivery.id) }
         }
     }
 
-    private func next() -> Turn? {
+    private func next() -> Delivery? {
         state.withLock { state in
             while let (id, notices) = state.scheduler.next() {
                 // A list that is being deallocated receives no more notices.
-                if let list = state.lists[id]?.list { return Turn(id: id, list: list, notices: notices) }
+                if let list = state.lists[id]?.list { return Delivery(id: id, list: list, notices: notices) }
                 state.scheduler.ended(id)
             }
             state.workers -= 1

@@ -27,7 +27,7 @@ extension SyncRun {
             try await areHeldAlike(page.content, places, query)
         else { return false }
         guard pass.witness.confirms(end, end: end) else {
-            askWitness(for: .range(range, overlap: 0), end: end)
+            requestWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
         // An insert of exactly one page has moved the last page here. Its own position then has other items.
@@ -52,14 +52,15 @@ extension SyncRun {
     ) async throws(StorageError) -> Bool {
         let (place, count) = (range.lowerBound, page.content.count)
         // The first such answer counts as a move of the list, which the run repairs (R21).
-        guard counts.driftsDetected > 0, page.next == nil, page.hasMore != true, count > 1, let total = page.total.exactCount, total > place,
+        guard counts.driftsDetected > 0, page.next == nil, page.hasMore != true, count > 1,
+            let total = page.total.exactCount, total > place,
             let list = try await listBefore(place, query), list.record.total.exactCount == total,
             list.coverage.headEnd > count, page.isHeld(from: list.coverage.headEnd - count, places),
             try await areHeldAlike(page.content, places, query)
         else { return false }
         let end = list.coverage.headEnd
         guard pass.witness.confirms(place, end: end) else {
-            askWitness(for: .range(range, overlap: 0), end: end)
+            requestWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
         pass.fill.observe(emptyFrom: end)

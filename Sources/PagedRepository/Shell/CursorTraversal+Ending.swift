@@ -12,7 +12,7 @@ extension SyncRun {
         counts.pagesFetched += 1
         pass.walk.newPages += 1
         belief.repeats.restart()
-        announce(end.offset..<end.position, news: end.isNews ? end.position - end.offset : 0)
+        announce(end.offset..<end.position, newItems: end.isChanged ? end.position - end.offset : 0)
     }
 
     /// Handles the end of a walk in disorder. It makes the list unproven if it is the third in this run, or if the list
@@ -31,10 +31,10 @@ extension SyncRun {
     }
 
     /// Begins a walk with page one, as it was received in this pass.
-    func walkBegins(behind page: FetchedPage, isNews: Bool) {
+    func walkBegins(behind page: FetchedPage, isChanged: Bool) {
         // A page one that arrives unchanged, to confirm a doubted position, does not interrupt the walk.
-        if isNews || pass.walk.unbrokenTo == nil { pass.walk.begin(behind: page.content.count) }
-        belief.order.begins(isNews: isNews, end: end(of: page).map { _ in page.content.count }, total: page.total)
+        if isChanged || pass.walk.unbrokenTo == nil { pass.walk.begin(behind: page.content.count) }
+        belief.order.begins(isChanged: isChanged, end: end(of: page).map { _ in page.content.count }, total: page.total)
     }
 
     /// Restarts the pass with a walk from page one to the end, through held items.
@@ -52,11 +52,11 @@ extension SyncRun {
 
     /// Handles an origin that repeats itself (R24).
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
-        try await giveUp(FetchFailure(.loop, message, isRetryable: false), at: offset, list)
+        try await endUnproven(FetchFailure(.loop, message, isRetryable: false), at: offset, list)
     }
 
     /// Ends the run as unproven, with a failure at a position.
-    func giveUp(_ failure: FetchFailure, at offset: Int, _ list: ListOutline) async throws(StorageError) {
+    func endUnproven(_ failure: FetchFailure, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         belief.isUnproven = true
         failures.abandoned.insert(offset)
         telemetry.progress(.failed(offset: offset, failure, nextAttemptAt: nil))

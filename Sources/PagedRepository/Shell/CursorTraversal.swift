@@ -13,7 +13,7 @@ extension SyncRun {
                 return
             }
             counts.pagesUnchanged += 1
-            return try await settled(page, .unchanged, list, isNews: false)
+            return try await firstPageCommitted(page, .unchanged, list, isChanged: false)
         }
         if head.places.allSatisfy({ $0 == nil }), list.coverage.count > 0 { pass.isHeadNew = true }
         let walk = CursorMerge(
@@ -33,7 +33,7 @@ extension SyncRun {
         let isMoved = belief.pageOne.isMoved(page)
         // Without a proven end, no order was found in the list. Known items then do not show which items follow.
         if list.hasNoProvenEnd { pass.walk.mode = .whole }
-        try await settled(page, walk.hasMet ? .spliced : .shifted, list)
+        try await firstPageCommitted(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
         // No exact total shows whether the list still ends where it did (R24).
         if end == nil, page.total.exactCount == nil, walk.hasMet { pass.check.isDue = true }
@@ -64,7 +64,7 @@ extension SyncRun {
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
         guard let query, let near = try await nearbyOutline(of: offset, query) else { return }
         let list = pass.check.opened(near)
-        guard leases.asked.under == list.record.version else {
+        guard leases.requestState.under == list.record.version else {
             // Another writer has moved the position since the request (R4).
             pass.mustRestart = true
             return
@@ -72,7 +72,7 @@ extension SyncRun {
         let place = ChainPlace(
             cursor: cursor, offset: offset, list: list, phase: phase, remembersLoops: options.work != .sweep,
             loopGuard: options.loopGuard, emptyPageLimit: emptyPageLimit(of: cursor))
-        try await carryOut(try await step(answer, at: place), at: place)
+        try await perform(try await step(answer, at: place), at: place)
     }
 
     /// The number of consecutive pages without items after which the walk ends. A load of the next page does not read far
@@ -115,7 +115,7 @@ extension SyncRun {
         return place.step(observed, page, &pass, &belief)
     }
 
-    private func carryOut(_ step: ChainStep, at place: ChainPlace) async throws(StorageError) {
+    private func perform(_ step: ChainStep, at place: ChainPlace) async throws(StorageError) {
         let (offset, list) = (place.offset, place.list)
         switch step {
         case .store(let page): try await store(page, at: place)
@@ -137,10 +137,10 @@ extension SyncRun {
             try await originLoops("the origin's next page is the same page again", at: end.position)
         case .loop(let message):
             if pass.walk.emptyAnswers > 0, emptyPageLimit(of: place.cursor) < options.emptyPageLimit {
-                return try await giveUp(.withoutItems(pages: pass.walk.emptyAnswers), at: offset, list)
+                return try await endUnproven(.withoutItems(pages: pass.walk.emptyAnswers), at: offset, list)
             }
             try await originLoops(message, offset, list)
-        case .doubtEnd(let end): askWitness(for: .cursor(place.cursor, offset: offset), end: end)
+        case .confirmEnd(let end): requestWitness(for: .cursor(place.cursor, offset: offset), end: end)
         case .repeatIDs:
             // The list is read again from page one, and its pages are stored as they arrive (R25).
             warn("the origin repeats item ids; repeated items are kept")
@@ -159,9 +159,9 @@ extension SyncRun {
         pass.walk.advance(from: offset, to: after)
         counts.count(isSame: page.merge.isSame)
         if !page.merge.isSame { pass.walk.newPages += 1 }
-        belief.repeats.observe(isNews: !page.isRepetition || phase.isChainSweep)
-        guard belief.repeats.pagesWithoutNews < options.loopGuard else { return try await originLoops(at: after) }
-        announce(page.range, news: page.merge.isSame ? 0 : page.range.count)
+        belief.repeats.observe(hasNewItems: !page.isRepetition || phase.isChainSweep)
+        guard belief.repeats.pagesWithoutNewItems < options.loopGuard else { return try await originLoops(at: after) }
+        announce(page.range, newItems: page.merge.isSame ? 0 : page.range.count)
         if page.merge.hasMet, !pass.walk.isThorough, counts.reconciliation != .firstLoad {
             reconciled(.spliced, place.list)
             // No exact total shows whether the list still ends where it did (R24).
@@ -180,8 +180,8 @@ extension SyncRun {
         if !page.isStored, case .insertPage(let write) = page.edits.first {
             let keys = Set(write.content.identities.map(\.key))
             let known = try await storage.locate(keys, in: place.list.record.id).count
-            belief.repeats.observe(isNews: known < keys.count)
-            guard belief.repeats.pagesWithoutNews < options.loopGuard else {
+            belief.repeats.observe(hasNewItems: known < keys.count)
+            guard belief.repeats.pagesWithoutNewItems < options.loopGuard else {
                 return try await originLoops(belief.repeats.message, offset, place.list)
             }
         }
@@ -189,7 +189,7 @@ extension SyncRun {
         guard try await commit(page.edits, [ledger], place.list) else { return }
         if page.next == nil { phase.reachedEnd() }
         counts.count(isSame: page.isSame)
-        announce(page.range, news: page.isStored ? 0 : page.range.count)
+        announce(page.range, newItems: page.isStored ? 0 : page.range.count)
         if let next = page.next, !isEnough(after) { queue.add([.cursor(next, offset: after)]) }
     }
 

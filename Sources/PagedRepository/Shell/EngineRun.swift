@@ -5,17 +5,17 @@ import PageModel
 /// Owned by one task. Each child task runs one list, and returns its result through the mailbox, in order.
 final class EngineRun {
     private let engine: SyncEngine
-    private let agenda: SyncScheduler
+    private let scheduler: SyncScheduler
     private let meters = Meters.Engine()
 
     private let stop: StopRequest
     private var wake: Signal { stop.wake }
     private let mailbox = Mailbox<EndedRun>()
-    private let news = PendingChanges()
-    private var roster = ListRegistry()
+    private let pendingChanges = PendingChanges()
+    private var registry = ListRegistry()
     private var admission: OriginAdmission
     private var gates = OriginGates()
-    private var pacing: RunBackoff
+    private var backoff: RunBackoff
     private var nextLook = WakeupTimer()
     private var deadRows: DeadRows
     private var isFirstLook = true
@@ -29,18 +29,18 @@ final class EngineRun {
         self.stop = stop
         let options = engine.options
         deadRows = DeadRows(engine.storage)
-        agenda = SyncScheduler(freshness: options.freshness, retry: options.sync.retry)
+        scheduler = SyncScheduler(freshness: options.freshness, retry: options.sync.retry)
         admission = OriginAdmission(options)
-        pacing = RunBackoff(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
+        backoff = RunBackoff(base: options.sync.retry.base, longest: options.circuitPause, spread: options.spread)
     }
 
     func run() async throws(StorageError) {
         let notices = engine.storage.notices(of: nil)
         let result = await withDiscardingTaskGroup { group -> Result<Void, StorageError> in
-            let (wake, news) = (wake, news)
+            let (wake, pendingChanges) = (wake, pendingChanges)
             group.addTask {
                 for await notice in notices {
-                    news.heard(notice)
+                    pendingChanges.record(notice)
                     // A commit by another writer may create work.
                     if notice.mayBeWork { wake.raise() }
                 }
@@ -48,9 +48,9 @@ final class EngineRun {
             // Cancelled runs release their leases before the group ends.
             defer { group.cancelAll() }
             do throws(StorageError) {
-                while !Task.isCancelled, !stop.isTold {
-                    for ended in mailbox.take() { try learn(ended) }
-                    do throws(StorageError) { try await look(in: &group) } catch { try comeBack(after: error) }
+                while !Task.isCancelled, !stop.isRequested {
+                    for ended in mailbox.take() { try recordResult(ended) }
+                    do throws(StorageError) { try await look(in: &group) } catch { try scheduleLook(after: error) }
                     await nextLook.over(wake, engine.clock, skew: skew)
                 }
                 return .success(())
@@ -67,13 +67,14 @@ final class EngineRun {
         nextLook.begin()
         await deadRows.record(at: engine.clock.now())
         let admission = admission
-        let wanted = try await roster.wanted(
-            news.take(), observed: engine.storage.observedQueries, isRunning: admission.isRunning, in: engine.storage,
+        let wanted = try await registry.wanted(
+            pendingChanges.take(), observed: engine.storage.observedQueries, isRunning: admission.isRunning,
+            in: engine.storage,
             now: engine.clock.now())
-        let records = roster.records
-        pacing.keep({ records[$0] != nil }, of: records.count)
+        let records = registry.records
+        backoff.keep({ records[$0] != nil }, of: records.count)
         let reading = try await engine.storage.due(
-            within: agenda.rules.longestPause * 1_000, lists: engine.options.lists,
+            within: scheduler.rules.longestPause * 1_000, lists: engine.options.lists,
             isReady: { query in
                 guard !admission.isRunning(query), let record = records[query], let origin = engine.origin(record)
                 else {
@@ -83,13 +84,13 @@ final class EngineRun {
             })
         let (due, now) = (reading.fetches, reading.readAt)
         skew = now - engine.clock.now()
-        let retries = due.compactMap { agenda.job(for: $0, now: now) }
+        let retries = due.compactMap { scheduler.job(for: $0, now: now) }
         let jobs = wanted.flatMap { self.jobs(for: $0, now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
         // A job that is still due since the same moment after two runs is skipped for a while, so that other jobs of
         // the list get their turn (R33).
         let open = jobs.filter { job in
-            guard let moment = pacing.suspension(of: job, now: now) else { return true }
+            guard let moment = backoff.suspension(of: job, now: now) else { return true }
             nextLook.noLater(than: moment)
             return false
         }
@@ -98,7 +99,7 @@ final class EngineRun {
                 let origin = engine.origin(record),
                 mayStart(job, origin, now)
             else { continue }
-            if !retries.contains(job) { guard try await stands(job, now) else { continue } }
+            if !retries.contains(job) { guard try await isStillDue(job, now) else { continue } }
             start(job, record, origin, now, in: &group)
         }
     }
@@ -106,13 +107,14 @@ final class EngineRun {
     /// Returns the jobs of a wanted list. A list that is neither pinned nor observed is wanted for its sweep only.
     private func jobs(for list: SyncScheduler.List, _ now: Timestamp) -> [SyncScheduler.Job] {
         let isKeptFresh = list.isPinned || engine.storage.observedQueries.contains(list.query)
-        return agenda.jobs(for: list, now: now).filter { isKeptFresh || $0.work == .sweep }
+        return scheduler.jobs(for: list, now: now).filter { isKeptFresh || $0.work == .sweep }
     }
 
     /// Returns whether the job is still due after its list was read again. Another process may have done the job, and
     /// its notice may not have arrived yet.
-    private func stands(_ job: SyncScheduler.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
-        guard let list = try await roster.read(job.query, in: engine.storage), let record = roster.records[job.query],
+    private func isStillDue(_ job: SyncScheduler.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
+        guard let list = try await registry.read(job.query, in: engine.storage),
+            let record = registry.records[job.query],
             ListRegistry.isWanted(record, engine.storage.observedQueries)
         else { return false }
         let jobs = self.jobs(for: list, now)
@@ -127,18 +129,18 @@ final class EngineRun {
         _ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [SyncScheduler.Job], _ now: Timestamp
     ) {
         isFirstLook = false
-        for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, jitter: engine.jitter()) }
+        for job in jobs where job.dueAt < now { backoff.delay(job.query, now: now, jitter: engine.jitter()) }
         let away = admission.restore(from: due) { query in records[query].flatMap { engine.origin($0)?.name } }
         for origin in away { circuitChanged(origin, to: .open) }
     }
 
     /// Whether the job may start now: it is due, and its origin has room.
     private func mayStart(_ job: SyncScheduler.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
-        let dueAt = pacing.start(of: job, now: now)
-        return isGranted(dueAt > now ? .wait(until: dueAt) : admission.answer(at: origin.name, now: now))
+        let dueAt = backoff.start(of: job, now: now)
+        return isGranted(dueAt > now ? .wait(until: dueAt) : admission.decision(at: origin.name, now: now))
     }
 
-    private func isGranted(_ answer: OriginAdmission.Answer) -> Bool {
+    private func isGranted(_ answer: OriginAdmission.Decision) -> Bool {
         switch answer {
         case .go: return true
         // The end of any run is a reason to look again.
@@ -162,7 +164,7 @@ final class EngineRun {
             storage: engine.storage, source: gates.gate(of: origin, for: engine).limiting(origin.source),
             key: record.key,
             options: options, clock: engine.clock, jitter: engine.jitter, logger: engine.logger)
-        engine.tellBegun(job, record.key)
+        engine.logBegan(job, record.key)
         let (wake, mailbox) = (wake, mailbox)
         group.addTask {
             let result: Result<SyncReport, StorageError>
@@ -174,9 +176,9 @@ final class EngineRun {
 
     // MARK: Results
 
-    private func learn(_ ended: EndedRun) throws(StorageError) {
+    private func recordResult(_ ended: EndedRun) throws(StorageError) {
         admission.ended(ended.job.query)
-        news.ended(ended.job.query)
+        pendingChanges.runEnded(ended.job.query)
         let now = now
         let report: SyncReport
         switch ended.result {
@@ -184,28 +186,30 @@ final class EngineRun {
             report = some
         case .failure(let error):
             guard error.mayPass else { throw error }
-            return pacing.failed(ended.job, now: now)
+            return backoff.failed(ended.job, now: now)
         }
-        switch admission.told(OriginAdmission.Word(report, since: ended.startedAt), of: ended.origin, now: now) {
+        switch admission.record(
+            OriginAdmission.Reachability(report, since: ended.startedAt), of: ended.origin, now: now)
+        {
         case nil: break
-        case .away: circuitChanged(ended.origin, to: .open)
-        case .back:
+        case .opened: circuitChanged(ended.origin, to: .open)
+        case .closed:
             // Work that waited for the origin starts now (R32).
-            pacing.endPauses()
+            backoff.endPauses()
             circuitChanged(ended.origin, to: .closed)
         }
         meters.ended(report.outcome)
         let hasBrought = report.pagesFetched + report.pagesUnchanged > 0
-        pacing.ended(ended.job, report.outcome == .complete ? .complete : hasBrought ? .some : .nothing, now: now)
+        backoff.ended(ended.job, report.outcome == .complete ? .complete : hasBrought ? .some : .nothing, now: now)
     }
 
     private func circuitChanged(_ origin: String, to state: Metric.CircuitState) {
         meters.circuitChanged(to: state)
-        engine.tellCircuit(state, origin)
+        engine.logCircuit(state, origin)
     }
 
     /// Schedules another look after a temporary error. Throws any other error, which ends the background work.
-    private func comeBack(after error: StorageError) throws(StorageError) {
+    private func scheduleLook(after error: StorageError) throws(StorageError) {
         guard error.mayPass else { throw error }
         nextLook.noLater(than: now + engine.options.circuitPause)
     }

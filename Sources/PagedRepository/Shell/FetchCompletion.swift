@@ -5,7 +5,7 @@ extension SyncRun {
     /// The result of one request.
     struct FetchCompletion: Sendable {
         var target: FetchTarget
-        var asked: RunLeases.Asked
+        var requestState: RunLeases.RequestState
         var result: Result<PageAnswer, any Error>
     }
 
@@ -65,7 +65,8 @@ extension SyncRun {
                 case .success(.page(let page)) = completion.result,
                 mayStore(page), page.content.count >= belief.sizes.full(source.access) ?? 0,
                 batch.add(
-                    page, to: range, overlap: overlap, under: completion.asked.under, lease: leases[range.lowerBound],
+                    page, to: range, overlap: overlap, under: completion.requestState.under,
+                    lease: leases[range.lowerBound],
                     &belief.recent)
             else { break }
         }
@@ -107,12 +108,12 @@ extension SyncRun {
         failures.answered(completion.target.offset)
         belief.observeLength(of: answer, to: completion.target, source.access)
         belief.observeStatement(of: answer, to: completion.target)
-        tellAnswered(answer, completion.target)
+        logAnswer(answer, completion.target)
     }
 
     private func arrived(_ answer: PageAnswer, _ completion: FetchCompletion) async throws(StorageError) {
-        leases.beginAnswer(to: completion.asked)
-        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, completion.target) }
+        leases.beginAnswer(to: completion.requestState)
+        if case .page(let page) = answer, !mayStore(page) { return try await reportUnstored(page, completion.target) }
         switch completion.target {
         case .firstPage:
             leases.keepsHead = false
@@ -152,7 +153,7 @@ extension SyncRun {
             failures.unverified[placeInSweep(of: range)] = failure
         }
         if target.isPage { telemetry.meters.failed(nextAttemptAt: next) }
-        tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
+        logFailure(failure, target, attempt: attempt, nextAttemptAt: next)
         telemetry.progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
         let pause = next.map { $0 - now }
         if let query, let place, target.isPage || checked != nil {
@@ -160,9 +161,9 @@ extension SyncRun {
                 [.failed(offset: place, failure: failure, nextAttemptIn: pause, lease: leases[place])], for: query)
             if checked != nil { leases.drop(place) }
         }
-        // A run can end before a probe or a sweep request is retried: see `abandonQuestion`.
+        // A run can end before a probe or a sweep request is retried: see `abandonProbeOrSweep`.
         if !target.isPage, next == nil, try await !goesOn(without: target, failure) {
-            try await questionFailed(failure, at: target.offset, nextAttemptIn: nil)
+            try await probeOrSweepFailed(failure, at: target.offset, nextAttemptIn: nil)
         }
         if case .cursor = target, !failure.isRetryable, failure.failureClass == .rejected {
             cursorWasRejected(failure, at: target.offset)

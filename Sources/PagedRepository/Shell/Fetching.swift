@@ -53,7 +53,7 @@ extension SyncRun {
                                 StorageError(.internal, "nothing is in flight, yet something is waited for"))
                         }
                     case .finish(let ending):
-                        if try await abandonQuestion(ending) { continue }
+                        if try await abandonProbeOrSweep(ending) { continue }
                         return .success(ending)
                     }
                 }
@@ -115,7 +115,7 @@ extension SyncRun {
                 leases.take(grant, request, at: clock.now())
                 if looksAtHead { lookAtHead(grant.list) }
                 askedAt = grant.grantedAt
-                granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
+                granted += try await stillWanted(of: open, Set(grant.offsets), &version, query)
             }
             if version == nil, granted.contains(where: \.hasPlace) {
                 version = try await storage.excerpt(of: query, 0..<0)?.record.version
@@ -124,7 +124,7 @@ extension SyncRun {
             granted = pages
         }
         try await ask(
-            granted + targets.filter { !$0.isPage }, RunLeases.Asked(at: askedAt, under: version), in: &group,
+            granted + targets.filter { !$0.isPage }, RunLeases.RequestState(at: askedAt, under: version), in: &group,
             completions)
         return granted.count == pages.count
     }
@@ -139,18 +139,18 @@ extension SyncRun {
         let now = clock.now()
         guard !Task.isCancelled, !pass.mustRestart, pass.fill.emptyFrom == nil,
             let few = queue.startable(of: leases.reserved.targets, besides: come, now: now)
-        else { return try await giveBackReserved(query) }
+        else { return try await releaseReserved(query) }
         let started = leases.startReserved(few)
         var version: ListVersion?
-        let wanted = try await whatIsWanted(of: started.targets, started.granted, &version, query)
-        try await ask(wanted, RunLeases.Asked(at: storageTime, under: version), in: &group, completions)
+        let wanted = try await stillWanted(of: started.targets, started.granted, &version, query)
+        try await ask(wanted, RunLeases.RequestState(at: storageTime, under: version), in: &group, completions)
         return wanted.count == started.targets.count
     }
 
     /// Releases the leases of reserved targets that must not start now, because of a stop, a pause or a stored answer.
     /// The targets return to the front of the queue, unless the pass restarts.
-    private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
-        let (targets, edits) = leases.giveBackReserved()
+    private func releaseReserved(_ query: QueryID) async throws(StorageError) -> Bool {
+        let (targets, edits) = leases.releaseReserved()
         for target in targets { queue.skippedHeldElsewhere(target) }
         if !pass.mustRestart { queue.requeue(targets.filter { pass.fill.isBeforeEmpty($0.offset) }) }
         if !edits.isEmpty { try await record(edits, for: query) }
@@ -158,7 +158,7 @@ extension SyncRun {
     }
 
     private func ask(
-        _ targets: [FetchTarget], _ asked: RunLeases.Asked, in group: inout TaskGroup<Event>,
+        _ targets: [FetchTarget], _ requestState: RunLeases.RequestState, in group: inout TaskGroup<Event>,
         _ completions: Mailbox<FetchCompletion>
     ) async throws(StorageError) {
         for target in targets {
@@ -172,7 +172,7 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
-                completions.put(FetchCompletion(target: target, asked: asked, result: result))
+                completions.put(FetchCompletion(target: target, requestState: requestState, result: result))
                 return .completed
             }
         }

@@ -24,7 +24,7 @@ extension SyncRun {
             // Later answers are compared with these items, if the page is stored as received.
             belief.recent.keep(page.content.identities)
             if let detectedPaging = page.detectedPaging { detectedPaging.warnings.forEach(warn) }
-            try await judge(page)
+            try await classify(page)
         }
     }
 
@@ -79,7 +79,7 @@ extension SyncRun {
         queue.add([.firstPage])
     }
 
-    private func judge(_ page: FetchedPage) async throws(StorageError) {
+    private func classify(_ page: FetchedPage) async throws(StorageError) {
         belief.pageOne.received = page.content.identities.map(\.key)
         if belief.order.isWalkAgainNeeded(after: belief.pageOne.received) { pass.walk.mode = .whole }
         if try await isUnchangedWithoutReading(page) { return }
@@ -101,20 +101,20 @@ extension SyncRun {
             var page = page.trusted(against: list)
             if access.supportsRandomAccess, list.contradictsItself { belief.drift.suspect() }
             if !list.record.allowsDuplicates, belief.pageOne.repeats(page.repeatedKeys) { return askAgain() }
-            belief.drift.isShrinkConfirmed = doubt(page, list) == .isOver
+            belief.drift.isShrinkConfirmed = shrinkConfirmation(page, list) == .isOver
             let cached = try await cached(for: &page, list)
             switch FirstPageDiff.decide(
                 page, end: end(of: page), cached: cached, isConfirmed: belief.drift.isShrinkConfirmed)
             {
             case .unconfirmed:
-                return try await setAside(page, list)
+                return try await deferPageOne(page, list)
             case .firstLoad:
                 guard try await store([.insertPage(write(page))], of: page, list) else { continue }
-                return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
+                return try await firstPageCommitted(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
             case .unchanged where !belief.drift.isSuspicious:
                 guard try await confirm(page, list) else { continue }
                 counts.pagesUnchanged += 1
-                return try await settled(page, .unchanged, list, isNews: false)
+                return try await firstPageCommitted(page, .unchanged, list, isChanged: false)
             case .unchanged, .changed:
                 return try await reconcile(page, list)
             }
@@ -211,13 +211,13 @@ extension SyncRun {
     /// Begins a new generation with page one. Its items are not known any more (R19), or cannot be compared (R25). The
     /// cached items stay readable until the new list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
-        tellReplaced()
+        logReplaced()
         pass.hasReplaced = true
         for _ in 0..<8 {
             // The list was purged, as above.
             guard let query, let list = try await storage.outline(of: query) else { return }
             if try await store([.startGeneration, .insertPage(write(page))], of: page, list) {
-                return try await settled(page, .replaced, list)
+                return try await firstPageCommitted(page, .replaced, list)
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")

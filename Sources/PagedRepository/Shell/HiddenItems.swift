@@ -45,7 +45,7 @@ extension SyncRun {
     }
 
     /// Requests pages by position again if a walk from page one to the end has found no page that lacks items (R53).
-    func takeBackHiding(_ list: ListOutline) async throws(StorageError) {
+    func resumeRequestsByPosition(_ list: ListOutline) async throws(StorageError) {
         guard belief.hidden.isHiding, !belief.hidden.walk.sawHidden, belief.pageOne.count >= belief.hidden.walk.span,
             belief.pageOne.count > 0,
             let end = list.record.end, belief.isWalkedWhole(to: end), list.isComplete,
@@ -109,7 +109,7 @@ extension SyncRun {
         guard let list = try await storage.outline(of: query) else { return }
         if case .page(let page) = answer, page.content.isEmpty, page.saysMore, let end = look.end {
             // The origin says that more items follow, which takes precedence over a reached total (R24).
-            pass.fill.observe(withoutNews: start)
+            pass.fill.observe(withoutNewItems: start)
             _ = try await commit(
                 [.setTotal(.estimate(end + 1))], [leases.deleted(start)], list)
             return
@@ -120,7 +120,7 @@ extension SyncRun {
 
     /// Sets the end of the list after a request behind it has returned no new item.
     func nothingBehind(_ look: PositionFill.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
-        pass.fill.observe(withoutNews: start)
+        pass.fill.observe(withoutNewItems: start)
         guard let end = look.end, list.record.end != end else { return }
         // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty. An
         // earlier run may have begun this check, and may have removed the end from the record.

@@ -78,13 +78,13 @@ extension SyncRun {
     ///   - granted: the offsets of the granted leases.
     ///   - version: set to the version of the list as of the first read of its nearby outline.
     ///   - query: the query of the list.
-    func whatIsWanted(
+    func stillWanted(
         of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
     ) async throws(StorageError) -> [FetchTarget] {
         var wanted: [FetchTarget] = []
         for target in targets {
             guard granted.contains(target.offset) else {
-                leaveToOthers(target)
+                skipHeldElsewhere(target)
                 continue
             }
             wanted.append(target)
@@ -96,16 +96,16 @@ extension SyncRun {
             try await record([leases.succeeded(target.offset)], for: query)
             leases.drop(target.offset)
             wanted.removeLast()
-            leaveToOthers(target)
+            skipHeldElsewhere(target)
         }
         return wanted
     }
 
-    private func leaveToOthers(_ target: FetchTarget) {
+    private func skipHeldElsewhere(_ target: FetchTarget) {
         queue.skippedHeldElsewhere(target)
-        leases.leaveToOthers()
+        leases.skipHeldElsewhere()
         telemetry.meters.leasedElsewhere()
-        tellLeftToOthers(target)
+        logHeldElsewhere(target)
     }
 
     /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner

@@ -4,7 +4,7 @@ import PageModel
 extension ListController {
     /// Shows an unstorable page that a run of this list has received. Earlier unstorable pages stay only if this page
     /// follows them.
-    func wasServed(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
+    func showUnstored(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0, unstored?.confirm(page, at: context.clock.now()) == true {
             // Page one is as it was, so the pages behind it stay.
@@ -19,26 +19,27 @@ extension ListController {
             guard pages.isFollowed(by: page, at: offset) else { return }
             unstored = NoStoreList(pages, behind: stored, from: page, at: context.clock.now())
         }
-        guard case .news(let content) = unstored?.pages.take(page, at: offset) else { return }
-        try? await rebuild(telling: append(content))
+        guard case .newItems(let content) = unstored?.pages.take(page, at: offset) else { return }
+        try? await rebuild(announcing: append(content))
     }
 
-    private func emptyPages(behind start: Int, habits: EphemeralHabits = EphemeralHabits()) -> EphemeralPages {
+    private func emptyPages(behind start: Int, tolerated: ToleratedMismatches = ToleratedMismatches()) -> EphemeralPages
+    {
         let options = context.options.sync
         return EphemeralPages(
             behind: start, access: source.access, loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit,
-            overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0, habits: habits)
+            overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0, tolerated: tolerated)
     }
 
     /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
-    func headWasStored() {
+    func removeUnstored() {
         if unstored?.pages.start == 0 { unstored = nil }
     }
 
     /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
         guard let known = unstored else { return stored }
-        guard let snapshot = known.laid(over: stored, skips: context.builder.skips, limit: context.builder.itemLimit)
+        guard let snapshot = known.merged(over: stored, skips: context.builder.skips, limit: context.builder.itemLimit)
         else {
             unstored = nil
             return stored
@@ -49,7 +50,7 @@ extension ListController {
     /// Fetches the page behind the unstored ones, or all further pages. Requests are sent here and not by a run,
     /// because no other process could use the answers (R30).
     /// - Returns: whether unstored pages are shown.
-    func goOnUnstored(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
+    func fetchUnstoredPages(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
         guard unstored != nil else { return false }
         // Another writer may have stored the following page, or another list.
         try await rebuild()
@@ -58,7 +59,7 @@ extension ListController {
         var answers = 0
         while let target = unstored?.pages.next, machine.isRunning(ticket), !current.isAtItemLimit {
             try Task.checkCancellation()
-            try await askOn(target, ticket)
+            try await fetchUnstored(target, ticket)
             guard !toTheEnd, let pages = unstored?.pages else { continue }
             if pages.count != first || pages.next == nil { break }
             answers += 1
@@ -69,7 +70,7 @@ extension ListController {
         return true
     }
 
-    private func askOn(_ target: PageRequest.Target, _ ticket: Int) async throws {
+    private func fetchUnstored(_ target: PageRequest.Target, _ ticket: Int) async throws {
         guard let answer = try await answer(to: target, ticket) else { return }
         let step: EphemeralPages.Step?
         switch answer {
@@ -82,8 +83,8 @@ extension ListController {
         switch step {
         case nil: return
         case .failed(let failure): throw failed(failure)
-        case .moved(let surprise): try await readAgain(after: surprise, ticket)
-        case .news(let content): try await rebuild(telling: append(content))
+        case .moved(let mismatch): try await rereadUnstored(after: mismatch, ticket)
+        case .newItems(let content): try await rebuild(announcing: append(content))
         }
     }
 
@@ -115,21 +116,21 @@ extension ListController {
     /// requests. The shown items stay until the new pages are complete. An answer that a second walk receives again is a
     /// habit of the origin. The third walk accepts inserts, because the list may grow with every request.
     /// - Throws: `ListFailure` when the list keeps changing.
-    private func readAgain(after surprise: EphemeralSurprise, _ ticket: Int) async throws {
+    private func rereadUnstored(after mismatch: EphemeralMismatch, _ ticket: Int) async throws {
         guard let pages = unstored?.pages, pages.start == 0 else {
             throw ListFailure(.refresh, .keptChanging, cause: source.cause)
         }
         // A list that grows faster than it is read has no end.
         timesReadAgain += 1
         guard timesReadAgain <= context.options.sync.restarts else { throw failed(.keptChanging) }
-        var habits = pages.habits
-        habits.known.insert(surprise)
+        var tolerated = pages.tolerated
+        tolerated.known.insert(mismatch)
         for _ in 0..<3 {
-            switch try await walk(past: pages.count, habits, ticket) {
+            switch try await walk(past: pages.count, tolerated, ticket) {
             case .outdated: return
             case .moved(let another):
-                habits.allowsInserts = habits.known.count > pages.habits.known.count + 1
-                habits.known.insert(another)
+                tolerated.allowsInserts = tolerated.known.count > pages.tolerated.known.count + 1
+                tolerated.known.insert(another)
             case .whole(let list):
                 unstored = list
                 hasReplacedUnstored = true
@@ -141,14 +142,14 @@ extension ListController {
 
     private enum Traversal {
         case whole(NoStoreList<Value>)
-        case moved(EphemeralSurprise)
+        case moved(EphemeralMismatch)
         case outdated
     }
 
     /// Reads pages from page one on, until more than `count` items are read.
-    private func walk(past count: Int, _ habits: EphemeralHabits, _ ticket: Int) async throws -> Traversal {
+    private func walk(past count: Int, _ tolerated: ToleratedMismatches, _ ticket: Int) async throws -> Traversal {
         let stored = try await stored()
-        var pages = emptyPages(behind: 0, habits: habits)
+        var pages = emptyPages(behind: 0, tolerated: tolerated)
         var list: NoStoreList<Value>?
         while let target = list == nil ? PageRequest.Target.first : pages.next, pages.count <= count,
             pages.end < context.builder.itemLimit || list == nil
@@ -166,8 +167,8 @@ extension ListController {
             case .notModified: throw failed(.notModifiedUnasked)
             }
             switch step {
-            case .news(let content): list?.append(context.builder.decode(content))
-            case .moved(let surprise): return .moved(surprise)
+            case .newItems(let content): list?.append(context.builder.decode(content))
+            case .moved(let mismatch): return .moved(mismatch)
             case .failed(let failure): throw failed(failure)
             }
         }

@@ -6,41 +6,41 @@ extension ListController: WatchedList {
 
     /// Returns a stream of snapshots from now on. They include changes by other writers.
     nonisolated func listen() -> AsyncStream<ListSnapshot<Value>> {
-        let stream = snapshots.stream { self.left() }
-        context.dispatcher.came(to: self)
+        let stream = snapshots.stream { self.listenerRemoved() }
+        context.dispatcher.listenerAdded(to: self)
         return stream
     }
 
     nonisolated func listenToEvents() -> AsyncStream<ListEvent<Value>> {
-        let stream = events.stream { self.left() }
-        context.dispatcher.came(to: self)
+        let stream = events.stream { self.listenerRemoved() }
+        context.dispatcher.listenerAdded(to: self)
         return stream
     }
 
     /// Ends the observation after the last listener has left. The list may then be evicted (R40).
-    private nonisolated func left() {
-        if !hasListeners { context.dispatcher.left(self) }
+    private nonisolated func listenerRemoved() {
+        if !hasListeners { context.dispatcher.listenersRemoved(from: self) }
     }
 
     /// Observes the query. A list that is not stored yet observes all queries, because another writer may begin it.
     /// - Returns: whether the observed query has changed, so that earlier reads may be outdated.
     @discardableResult
     func observe() -> Bool {
-        guard hasListeners, place != .follows(query) else { return false }
-        place = .follows(query)
-        context.dispatcher.follow(query, self)
+        guard hasListeners, observation != .observing(query) else { return false }
+        observation = .observing(query)
+        context.dispatcher.observe(query, self)
         return true
     }
 
     func stopObserving() {
-        guard place != .nowhere else { return }
-        place = .nowhere
+        guard observation != .inactive else { return }
+        observation = .inactive
         context.dispatcher.stop(self)
     }
 
-    func hear(_ notices: [StorageNotice]) async {
+    func handle(_ notices: [StorageNotice]) async {
         guard hasListeners else { return stopObserving() }
-        guard place != .nowhere else { return await beginObserving() }
+        guard observation != .inactive else { return await beginObserving() }
         guard !notices.isEmpty else { return }
         guard let query else {
             if machine.work == nil { try? await rebuild() }
@@ -56,7 +56,7 @@ extension ListController: WatchedList {
             }
         }
         if changes.contains(.purged) { return await wasPurged() }
-        if isElsewhere || !changes.isEmpty { await heard(changes, isElsewhere) }
+        if isElsewhere || !changes.isEmpty { await handleChanges(changes, isElsewhere) }
     }
 
     /// Makes the published snapshot match the storage while the list has listeners. The next listener then needs no
@@ -70,24 +70,24 @@ extension ListController: WatchedList {
         do { try await rebuild() } catch { stopObserving() }
     }
 
-    private func heard(_ changes: [ChangeSet.Change], _ isElsewhere: Bool) async {
+    private func handleChanges(_ changes: [ChangeSet.Change], _ isElsewhere: Bool) async {
         // This list's own work builds its snapshots itself, page by page.
         let isOwn = machine.work != nil
-        if isOwn { hasHeardMeanwhile = true }
-        if !isOwn || isElsewhere { try? await renew() }
-        if !isOwn, isElsewhere || changes.contains(where: \.isOfLedger) { tellFailureElsewhere() }
+        if isOwn { hasChangedMeanwhile = true }
+        if !isOwn || isElsewhere { try? await updateSnapshot() }
+        if !isOwn, isElsewhere || changes.contains(where: \.isOfLedger) { showFailureElsewhere() }
         if isElsewhere { events.send(.changedElsewhere) }
         for change in changes {
             switch change {
             case .rearranged(let difference): events.send(.refreshed(difference))
-            case .stored(let range) where !isOwn: tellLoaded(range)
+            case .stored(let range) where !isOwn: sendPageLoaded(range)
             default: break
             }
         }
     }
 
     /// Shows a failure that background work or another process has recorded for this list.
-    private func tellFailureElsewhere() {
+    private func showFailureElsewhere() {
         let shown = machine.shownFailure
         machine.failedElsewhere(recordedFailure)
         guard machine.shownFailure != shown else { return }

@@ -112,8 +112,8 @@ extension ListController {
 
     /// Returns what the work has added to the shown list. Returns nil when it has added nothing.
     func outcome(from before: ListSnapshot<Value>, to now: ListSnapshot<Value>) -> LoadOutcome? {
-        let news = held(now) - held(before)
-        if news > 0 { return .loaded(news) }
+        let newItems = held(now) - held(before)
+        if newItems > 0 { return .loaded(newItems) }
         let undecodable = now.undecodable.positions - before.undecodable.positions
         if undecodable > 0 { return .undecodable(undecodable) }
         return now.isAtItemLimit ? .itemLimitReached : nil

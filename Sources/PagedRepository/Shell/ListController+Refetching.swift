@@ -49,7 +49,7 @@ extension ListController {
                 storage: context.storage, source: source, key: key, options: options, clock: context.clock,
                 jitter: context.jitter, logger: context.logger
             ).run()
-            try await renew()
+            try await updateSnapshot()
             // Failures of earlier runs are no failure of a cancelled load.
             try Task.checkCancellation()
             guard let failure = report.headFailure ?? report.failures.first?.failure else {

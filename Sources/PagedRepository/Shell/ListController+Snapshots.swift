@@ -33,17 +33,17 @@ extension ListController {
     func isOurs(_ record: QueryRecord) -> Bool {
         guard record.key == key else { return false }
         // The source has already accepted this record.
-        if let taken, taken == (record.id, record.source) { return true }
+        if let acceptedRecord, acceptedRecord == (record.id, record.source) { return true }
         guard source.mayServe(record) else { return false }
         source.restore(from: record)
-        taken = (record.id, record.source)
+        acceptedRecord = (record.id, record.source)
         return true
     }
 
     /// Returns the freshness of the list in the published snapshot, if the snapshot is known to match the storage.
     /// Returns nil when the list must be read.
-    nonisolated func settledFreshness() -> Freshness?? {
-        guard let basis = settled.withLock({ $0 }) else { return nil }
+    nonisolated func publishedFreshness() -> Freshness?? {
+        guard let basis = publishedBasis.withLock({ $0 }) else { return nil }
         let now = context.clock.now()
         guard basis.mark.holds(context.storage.changeCount(of: basis.record.id), now: now) else { return nil }
         return .some(context.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
@@ -51,18 +51,18 @@ extension ListController {
 
     /// Returns the published snapshot, if it matches the storage and its freshness is current. Returns nil when the
     /// list must be read, or published again.
-    nonisolated func settledSnapshot() -> ListSnapshot<Value>? {
+    nonisolated func publishedSnapshot() -> ListSnapshot<Value>? {
         // The basis is read before the snapshot. A snapshot published after the basis was set is newer than the basis,
         // never older.
-        guard let freshness = settledFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness
+        guard let freshness = publishedFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness
         else { return nil }
         return snapshot
     }
 
     /// Makes the published snapshot match the storage (R39). Without a reported change since the last read, no read is
     /// needed, and only the freshness may differ.
-    func renew() async throws(StorageError) {
-        guard let freshness = settledFreshness() else { return try await rebuild() }
+    func updateSnapshot() async throws(StorageError) {
+        guard let freshness = publishedFreshness() else { return try await rebuild() }
         var snapshot = current
         guard snapshot.freshness != freshness else { return }
         snapshot.freshness = freshness
@@ -72,7 +72,7 @@ extension ListController {
     /// Reads the list and publishes its snapshot.
     /// - Parameter range: the positions of stored pages. Their event is sent after the snapshot, and before the event
     ///   of the end. Defaults to nil.
-    func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
+    func rebuild(announcing range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
         var seen = try await read(query ?? context.queries.element(key))
@@ -95,19 +95,19 @@ extension ListController {
         if recordedFailure == nil { machine.failedElsewhere(nil) }
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
         // The basis is removed during publication, because it describes the snapshot before.
-        settle(nil)
-        publish(snapshot, telling: range)
+        setBasis(nil)
+        publish(snapshot, announcing: range)
         // Unstored pages are shown over the stored ones. Such a snapshot has no basis, because it also changes without
         // a change to the storage.
         // The snapshot of a forgotten list has none, because the next `load` shows whether the list has more.
-        if unstored == nil, !isForgotten { settle(seen?.basis) }
+        if unstored == nil, !isForgotten { setBasis(seen?.basis) }
         // A listener that arrived during the read has missed the notices of that time, so the list is read again.
-        guard observe(), settledFreshness() == nil else { return }
+        guard observe(), publishedFreshness() == nil else { return }
         // The published snapshot remains if this read fails. The next listener tries again.
         do { try await rebuild() } catch { stopObserving() }
     }
 
-    private struct Seen {
+    private struct StoredList {
         var query: QueryID
         var snapshot: ListSnapshot<Value>
         var pages: ShownPages<Value>
@@ -116,7 +116,7 @@ extension ListController {
     }
 
     /// Reads the list. Returns nil when no such query exists, or when the record is not this list.
-    private func read(_ query: QueryID?) async throws(StorageError) -> Seen? {
+    private func read(_ query: QueryID?) async throws(StorageError) -> StoredList? {
         guard let query else { return nil }
         let now = context.clock.now()
         // The change count is read first. A commit during the read then results in another count.
@@ -127,7 +127,7 @@ extension ListController {
         let basis = count.map {
             SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
         }
-        return Seen(
+        return StoredList(
             query: query, snapshot: built.snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
     }
 
@@ -147,18 +147,18 @@ extension ListController {
         query = nil
         shownPages = [:]
         unstored = nil
-        toldUndecodable = []
-        settle(nil)
+        reportedUndecodable = []
+        setBasis(nil)
         builds.begun += 1
         builds.published = builds.begun
         publish(ListSnapshot())
     }
 
-    private func settle(_ basis: SnapshotBasis?) { settled.withLock { $0 = basis } }
+    private func setBasis(_ basis: SnapshotBasis?) { publishedBasis.withLock { $0 = basis } }
 
-    func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
+    func publish(_ content: ListSnapshot<Value>, announcing range: Range<Int>? = nil) {
         var snapshot = content
-        let isNewEnd = machine.saw(
+        let isNewEnd = machine.setContent(
             ListMachine.Content(
                 isLoaded: content.isLoaded,
                 isAtEnd: content.isAtEnd && !isForgotten && (content.unusable.isEmpty || !content.items.isEmpty)))
@@ -173,11 +173,11 @@ extension ListController {
             case .all: machine.isFirst && !content.isLoaded ? .loadingFirst : .loadingAll
             }
         snapshots.send(snapshot)
-        if let range { tellLoaded(range) }
+        if let range { sendPageLoaded(range) }
         // Positions that were reported are not reported again, also when their page is fetched again.
-        if snapshot.undecodable.contains(where: { !toldUndecodable.contains($0) }) {
-            toldUndecodable = snapshot.undecodable
-            events.send(.undecodable(toldUndecodable))
+        if snapshot.undecodable.contains(where: { !reportedUndecodable.contains($0) }) {
+            reportedUndecodable = snapshot.undecodable
+            events.send(.undecodable(reportedUndecodable))
         }
         if isNewEnd { events.send(.endReached) }
     }

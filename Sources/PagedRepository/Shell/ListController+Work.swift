@@ -13,7 +13,7 @@ extension ListMachine.Work {
 
 extension ListController {
     /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it again.
-    func perform(_ decide: (inout ListMachine) -> ListMachine.Answer) async throws -> LoadOutcome {
+    func perform(_ decide: (inout ListMachine) -> ListMachine.Decision) async throws -> LoadOutcome {
         while true {
             let answer = decide(&machine)
             do { return try await perform(answer) } catch is CancelledWork {
@@ -22,7 +22,7 @@ extension ListController {
         }
     }
 
-    func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
+    func perform(_ answer: ListMachine.Decision) async throws -> LoadOutcome {
         switch answer {
         case .finished(let outcome):
             publish(current)
@@ -57,17 +57,17 @@ extension ListController {
             var report = try await sync(work.syncWork, ticket, again: undecodable.ranges)
             var ended = work
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before, report) }
-            if work == .all, report.headFailure == nil { _ = try await goOnUnstored(toTheEnd: true, ticket) }
+            if work == .all, report.headFailure == nil { _ = try await fetchUnstoredPages(toTheEnd: true, ticket) }
             if work == .refresh, report.headFailure == nil, current.isEmptyWithMore, machine.isRunning(ticket) {
                 // A screen without rows could not ask for the next page.
                 ended = .next
-                if try await !goOnUnstored(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
+                if try await !fetchUnstoredPages(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
             }
             finish(ticket, ending(of: ended, report, before))
         } catch {
             finish(ticket, .failure(error))
         }
-        if hasHeardMeanwhile, machine.work == nil { try? await renew() }
+        if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
     }
 
     /// Runs a part of the work, and shows its result.
@@ -89,18 +89,18 @@ extension ListController {
         }()
         for await event in progress { await progressed(event, ticket) }
         let report = try await running
-        hasHeardMeanwhile = false
-        try await renew()
+        hasChangedMeanwhile = false
+        try await updateSnapshot()
         return report
     }
 
     /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
     /// work needs a run.
     private func runUnstored(_ ticket: Int) async -> Bool {
-        hasHeardMeanwhile = false
+        hasChangedMeanwhile = false
         let before = current
         do {
-            guard try await goOnUnstored(toTheEnd: false, ticket) else { return false }
+            guard try await fetchUnstoredPages(toTheEnd: false, ticket) else { return false }
             let now = current
             finish(
                 ticket,
@@ -110,7 +110,7 @@ extension ListController {
         } catch {
             finish(ticket, .failure(error))
         }
-        if hasHeardMeanwhile, machine.work == nil { try? await renew() }
+        if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
         return true
     }
 
@@ -120,17 +120,17 @@ extension ListController {
         switch event {
         case .stored(let range, _, _):
             guard events.hasListeners || snapshots.hasListeners else { return }
-            try? await rebuild(telling: range)
+            try? await rebuild(announcing: range)
         case .notStored(let offset, let page):
-            await wasServed(page, at: offset, ticket)
+            await showUnstored(page, at: offset, ticket)
         case .reconciled:
-            headWasStored()
+            removeUnstored()
         case .opened, .failed, .waiting, .warning, .acted:
             break
         }
     }
 
-    func tellLoaded(_ range: Range<Int>) {
+    func sendPageLoaded(_ range: Range<Int>) {
         guard events.hasListeners else { return }
         let end = stop?.lowerBound ?? .max
         for run in current.segments where run.isHeld && run.offset < end && run.range.overlaps(range) {
@@ -155,7 +155,7 @@ extension ListController {
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
         if mayPrefetch { prefetchAfterLoad() }
-        tellSettled()
+        resumeSettledCallers()
     }
 
     /// Whether cancelled work has no result for callers that have joined it since. A part of the list is no result of a
@@ -188,13 +188,13 @@ extension ListController {
                 }
             }
         } onCancel: {
-            Task(executorPreference: context.executor) { await self.gaveUp(ticket, number) }
+            Task(executorPreference: context.executor) { await self.removeCaller(ticket, number) }
         }
     }
 
     /// Removes a caller that no longer waits. The work ends with its last waiting caller.
-    private func gaveUp(_ ticket: Int, _ number: Int) {
-        if waiters.giveUp(number, ticket) { leaveIfUnwanted(ticket) }
+    private func removeCaller(_ ticket: Int, _ number: Int) {
+        if waiters.cancel(number, ticket) { leaveIfUnwanted(ticket) }
     }
 
     private func leaveIfUnwanted(_ ticket: Int) {

@@ -19,17 +19,17 @@ actor ListController<Value: Sendable> {
     var machine: ListMachine
     var query: QueryID?
     /// The record that the source accepted last.
-    var taken: (query: QueryID, source: String)?
+    var acceptedRecord: (query: QueryID, source: String)?
     var tasks: [Int: Task<Void, Never>] = [:]
     var waiters = OutcomeWaiters()
-    /// The place in the storage that the list observes.
-    var place = ChangeScheduler.Place.nowhere
+    /// The observation of the list, as the dispatcher knows it.
+    var observation = ChangeScheduler.Observation.inactive
     /// Of several snapshots that are built concurrently, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
     /// The decoded pages of the published snapshot, for the next one.
     var shownPages: ShownPages<Value> = [:]
     /// The basis of the published snapshot. `nil` means that the list must be read again.
-    nonisolated let settled = Mutex<SnapshotBasis?>(nil)
+    nonisolated let publishedBasis = Mutex<SnapshotBasis?>(nil)
     private var prefetch: Prefetch
     /// The number of prefetches that no caller waits for.
     private nonisolated let prefetches = Mutex(0)
@@ -45,7 +45,7 @@ actor ListController<Value: Sendable> {
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
-    var unstored: NoStoreList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    var unstored: NoStoreList<Value>? { didSet { publishedBasis.withLock { $0 = nil } } }
     /// How often the load under way has read the unstored pages again from page one.
     var timesReadAgain = 0
     /// Whether the work under way has replaced unstored pages by a changed page one.
@@ -53,10 +53,10 @@ actor ListController<Value: Sendable> {
     /// The failure of page one, or of the next page, that the last read found in the ledger.
     var recordedFailure: ListFailure?
     /// The undecodable positions that an event has reported last.
-    var toldUndecodable: [Range<Int>] = []
+    var reportedUndecodable: [Range<Int>] = []
     /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
     /// commit.
-    var hasHeardMeanwhile = false
+    var hasChangedMeanwhile = false
     /// The items that were fetched again because they do not decode. A shift of the list does not change an identity.
     var refetched: Set<ItemIdentity> = []
     /// The positions that were fetched again because their bytes are damaged.
@@ -82,19 +82,20 @@ actor ListController<Value: Sendable> {
     /// Returns the outcome of `load` if it requires no read and no request. Runs on the caller's thread, because a call
     /// to this actor takes as long as reading a page. Returns nil when `load` must be called.
     nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
-        guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else {
+        guard policy.takesCached, let snapshot = publishedSnapshot(), let outcome = snapshot.outcome(under: policy)
+        else {
             return nil
         }
-        context.reads.asked(Metric.Cached(snapshot.freshness))
+        context.reads.countRead(Metric.Cached(snapshot.freshness))
         return outcome
     }
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
         if policy != .cacheOnly { removalsForGood = [] }
-        do { try await renew() } catch { throw storageFailed(error) }
+        do { try await updateSnapshot() } catch { throw storageFailed(error) }
         machine.storageWasRead()
-        context.reads.asked(Metric.Cached(current.freshness))
+        context.reads.countRead(Metric.Cached(current.freshness))
         // The snapshot of a forgotten list has no further items, which is no end of the list.
         if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
@@ -164,11 +165,11 @@ actor ListController<Value: Sendable> {
     /// - Parameter position: the index of the item. `nil` means that no further item has appeared.
     func appeared(_ position: Int?) async {
         if isForgotten { return }
-        if let position { prefetch.looked(at: position) }
+        if let position { prefetch.itemAppeared(at: position) }
         // The items of a list that is being removed are still shown. They have no next page.
         while !isForgotten, removals == 0, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
-            let answer = machine.nextByItself(now: context.clock.now())
+            let answer = machine.nextAutomatically(now: context.clock.now())
             if case .join = answer {
                 // The visible item waits for this load, which its other callers may leave.
                 do { _ = try await perform(answer) } catch is CancelledWork { continue } catch { return }
@@ -205,7 +206,7 @@ actor ListController<Value: Sendable> {
     /// Ends a prefetch that no caller waits for.
     private func ended() {
         prefetches.withLock { $0 -= 1 }
-        tellSettled()
+        resumeSettledCallers()
     }
 
     /// Returns when no load, no prefetch and no removal is under way. Returns at once within the list's own source, which
@@ -218,7 +219,7 @@ actor ListController<Value: Sendable> {
     }
 
     /// Wakes the callers of `settled`, which look again.
-    func tellSettled() {
+    func resumeSettledCallers() {
         for caller in settling { caller.resume() }
         settling = []
     }
@@ -238,7 +239,7 @@ actor ListController<Value: Sendable> {
             snapshots.send(snapshot)
         }
         stopObserving()
-        tellSettled()
+        resumeSettledCallers()
         return lastRemoval
     }
 
@@ -249,7 +250,7 @@ actor ListController<Value: Sendable> {
         prefetch.restart()
         showNothing()
         events.send(.reset)
-        tellSettled()
+        resumeSettledCallers()
     }
 
     /// Ends a removal that failed. The list is observed again, and its items stay as they are. Only this removal is
@@ -261,7 +262,7 @@ actor ListController<Value: Sendable> {
         publish(current)
         // Visible items may not appear again.
         if prefetch.furthest != nil { beginPrefetching(from: nil) }
-        tellSettled()
+        resumeSettledCallers()
     }
 
     /// Removes the list from this object and from the storage.

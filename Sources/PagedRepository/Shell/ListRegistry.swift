@@ -19,15 +19,16 @@ struct ListRegistry {
     /// Returns the wanted lists by id, as they are after the reported changes. Lists that are being worked on are
     /// skipped, and read later.
     mutating func wanted(
-        _ told: PendingChanges.Told, observed: Set<QueryID>, isRunning: (QueryID) -> Bool, in storage: any PageStorage,
+        _ changes: PendingChanges.Changes, observed: Set<QueryID>, isRunning: (QueryID) -> Bool,
+        in storage: any PageStorage,
         now: Timestamp
     ) async throws(StorageError) -> [SyncScheduler.List] {
         do throws(StorageError) {
             let isOld = readAt.map { now < $0 || now - $0 >= ListRegistry.trust } ?? true
-            if isOld || told.isEverything { (lists, unread) = ([:], []) } else { unread.formUnion(told.queries) }
-            if isOld || told.isEverything || told.isByOthers {
+            if isOld || changes.isEverything { (lists, unread) = ([:], []) } else { unread.formUnion(changes.queries) }
+            if isOld || changes.isEverything || changes.isByOthers {
                 try await readRecords(in: storage)
-                if isOld || told.isEverything { readAt = now }
+                if isOld || changes.isEverything { readAt = now }
             }
             // A changed list may have become a wanted one.
             for query in unread.sorted(by: { $0.rawValue < $1.rawValue }) where !isRunning(query) {

@@ -18,7 +18,7 @@ enum Meters {
         private let reads = Counters(.reads, Metric.Cached.allCases)
 
         /// Counts a read, by how much of the requested items was cached.
-        func asked(_ cached: Metric.Cached) { reads.increment(cached) }
+        func countRead(_ cached: Metric.Cached) { reads.increment(cached) }
     }
 
     /// The metrics of one run.

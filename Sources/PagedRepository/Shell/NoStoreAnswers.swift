@@ -7,7 +7,7 @@ extension SyncRun {
 
     /// Reports the page, and ends the run. Pages behind it could not be stored in the list. The run waits for answers
     /// in flight, and stores those that may be stored.
-    func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
+    func reportUnstored(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         counts.pagesNotStored += 1
         for warning in page.detectedPaging?.warnings ?? [] { warn(warning) }
         warn("the origin forbids storing its answers (no-store); they are returned, and not stored")
@@ -44,7 +44,7 @@ extension SyncRun {
     /// Fails the refresh, because the answer to a probe must not become part of the list (R14).
     private func cannotReconcile(_ offset: Int) async throws(StorageError) {
         guard reconciliation != nil else { return }
-        try await questionFailed(
+        try await probeOrSweepFailed(
             FetchFailure(
                 .rejected, "the changes cannot be determined, because the origin forbids storing its answers",
                 isRetryable: false), at: offset, nextAttemptIn: nil)

@@ -40,7 +40,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
     ///   - stored: the snapshot of the stored list.
     ///   - skips: whether `ListSnapshot.items` leaves out items that do not decode.
     ///   - limit: the position behind the last item to show.
-    func laid(over stored: ListSnapshot<Value>, skips: Bool, limit: Int) -> ListSnapshot<Value>? {
+    func merged(over stored: ListSnapshot<Value>, skips: Bool, limit: Int) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
             isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.headEnd == pages.start

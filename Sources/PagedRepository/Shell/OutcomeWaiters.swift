@@ -20,7 +20,7 @@ struct OutcomeWaiters {
     func areThere(for ticket: Int) -> Bool { waiting[ticket]?.isEmpty == false }
 
     /// Ends the wait of one caller with a cancellation. Returns false when the caller has already received its result.
-    mutating func giveUp(_ number: Int, _ ticket: Int) -> Bool {
+    mutating func cancel(_ number: Int, _ ticket: Int) -> Bool {
         guard let waiter = waiting[ticket]?.removeValue(forKey: number) else { return false }
         waiter.resume(throwing: CancellationError())
         return true

@@ -112,7 +112,7 @@ extension SyncRun {
     ) {
         counts.pagesFetched += 1
         if missing.isEmpty {
-            pass.fill.observe(withoutNews: range.lowerBound)
+            pass.fill.observe(withoutNewItems: range.lowerBound)
         } else {
             belief.end.observe(itemsBefore: arrived.upperBound)
         }
@@ -122,17 +122,19 @@ extension SyncRun {
             // The total counts the missing rest of this page, but two answers lacked it (R20).
             pass.fill.observe(emptyFrom: arrived.upperBound)
         }
-        announce(arrived, news: missing.reduce(0) { $0 + $1.count })
+        announce(arrived, newItems: missing.reduce(0) { $0 + $1.count })
     }
 
     /// Whether the list still has the version under which the position was chosen. Otherwise the answer is dropped, and
     /// the missing positions are planned again (R4).
     private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
-        guard leases.asked.under != nil else { return true }
+        guard leases.requestState.under != nil else { return true }
         return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
     }
 
-    func isStillThere(_ list: ListOutline) -> Bool { leases.asked.under.map { $0 == list.record.version } ?? true }
+    func isStillThere(_ list: ListOutline) -> Bool {
+        leases.requestState.under.map { $0 == list.record.version } ?? true
+    }
 
     /// Whether the items that arrived again equal the held ones. If not, the list moved between the two answers.
     func agrees(
@@ -176,8 +178,8 @@ extension SyncRun {
         case nil: break
         }
         let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
-        belief.repeats.observe(isNews: !isKnownWhole)
-        if belief.repeats.provesDeafness {
+        belief.repeats.observe(hasNewItems: !isKnownWhole)
+        if belief.repeats.provesPositionsIgnored {
             return try await originIgnoresOffsets(at: range.lowerBound)
         }
         // Other items with the ids of held ones are not moved items (R25).
@@ -254,7 +256,7 @@ extension SyncRun {
         switch step {
         case .again: queue.addFirst(.range(range, overlap: overlap))
         case .walkByPosition: walkByPosition()
-        case .doubtEnd: askWitness(for: .range(range, overlap: overlap), end: range.lowerBound)
+        case .confirmEnd: requestWitness(for: .range(range, overlap: overlap), end: range.lowerBound)
         case .moved(let page, let isEnd): listMoved(page, at: range.lowerBound, isEnd: isEnd)
         case .lookBehind: break
         case .store(let edits), .forget(let edits):

@@ -12,7 +12,7 @@ struct PartialWork: Equatable {
 extension SyncRun {
     /// Uses page one as it is held, for work that does not refresh it. Returns false when page one must be requested,
     /// because no page one is held or the list has moved.
-    func adoptsHead() async throws(StorageError) -> Bool {
+    func adoptHeldPageOne() async throws(StorageError) -> Bool {
         guard !options.work.refreshesHead, passes.count == 0, let query,
             let list = try await storage.outline(of: query),
             list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
@@ -70,7 +70,7 @@ extension SyncRun {
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         part.isDone = isDone(list) || list.isComplete
         if case .positions(let range) = options.work {
-            try await forgetWhatIsMoot(in: range, list)
+            try await deleteObsoleteEntries(in: range, list)
             if options.honorsLedger, list.hasUncheckedFailure(in: range) { part.isDone = false }
         }
         if list.isComplete { _ = try await finish([], list) }
@@ -82,7 +82,7 @@ extension SyncRun {
     /// Deletes ledger entries that no longer matter: failures at positions that do not exist, failures of held pages
     /// that were validated since, and due retries at missing positions that this run has not requested, because no page
     /// begins there any more. The entry of page one is kept, and so are failures of this run.
-    func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
+    func deleteObsoleteEntries(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max

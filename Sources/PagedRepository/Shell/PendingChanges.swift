@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// State, under a mutex: the listening task adds changes, and the engine's task takes them.
 final class PendingChanges: Sendable {
-    struct Told: Sendable {
+    struct Changes: Sendable {
         var queries: Set<QueryID> = []
         /// Whether other processes made changes. They may have purged lists, and a notice does not name purged lists.
         var isByOthers = false
@@ -13,27 +13,27 @@ final class PendingChanges: Sendable {
         var isEverything = false
     }
 
-    private let told = Mutex(Told())
+    private let pending = Mutex(Changes())
 
-    func heard(_ notice: StorageNotice) {
-        told.withLock { told in
+    func record(_ notice: StorageNotice) {
+        pending.withLock { pending in
             switch notice {
-            case .changed(let set): told.queries.insert(set.query)
+            case .changed(let set): pending.queries.insert(set.query)
             case .invalidated(let queries):
-                told.queries.formUnion(queries)
-                told.isByOthers = true
-                if queries.isEmpty { told.isEverything = true }
+                pending.queries.formUnion(queries)
+                pending.isByOthers = true
+                if queries.isEmpty { pending.isEverything = true }
             }
         }
     }
 
     /// Records that a run of this query has ended. The notices of its commits may not have arrived yet.
-    func ended(_ query: QueryID) { told.withLock { _ = $0.queries.insert(query) } }
+    func runEnded(_ query: QueryID) { pending.withLock { _ = $0.queries.insert(query) } }
 
-    func take() -> Told {
-        told.withLock { told in
-            defer { told = Told() }
-            return told
+    func take() -> Changes {
+        pending.withLock { pending in
+            defer { pending = Changes() }
+            return pending
         }
     }
 }

@@ -181,7 +181,7 @@ extension SyncRun {
             queue.add([.sweep(nextSweepRequest)])
             let ending = try await drive()
             phase.sweep.answers.removeAll()
-            if ending != .drained || failures.head != nil || leases.isElsewhere { return ending }
+            if ending != .drained || failures.head != nil || leases.isHeldElsewhere { return ending }
         }
         return .drained
     }
@@ -212,7 +212,7 @@ extension SyncRun {
     }
 
     /// Handles an answer for a page that is checked, and for an origin that accepts positions.
-    func laid(
+    func handleCheckedPage(
         _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {
         let (range, after) = (recheck.range, swept.range.upperBound)

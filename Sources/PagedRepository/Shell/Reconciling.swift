@@ -41,45 +41,45 @@ extension SyncRun {
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
-        let clues = belief.drift.takeEvidence(total: page.total)
-        if !belief.drift.isSuspicious, machine.isExplained, !clues.isEmpty, clues.allSatisfy({ !$0.isEnd }) {
+        let evidence = belief.drift.takeEvidence(total: page.total)
+        if !belief.drift.isSuspicious, machine.isExplained, !evidence.isEmpty, evidence.allSatisfy({ !$0.isEnd }) {
             reconciliation = Reconciliation(machine: machine, page: page, list: list)
-            try await carryOn()
-            return try await store(clues, list.record.id)
+            try await performNextAction()
+            return try await store(evidence, list.record.id)
         }
-        for clue in clues {
+        for drift in evidence {
             var observed = try await observed(
-                clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
-            observed.isWitnessed = clue.isEnd
-            machine.learn(clue: observed, total: clue.page.total)
+                drift.page, at: drift.offset, list.record.id, isEnd: drift.isEnd, asked: drift.offset..<drift.offset)
+            observed.isWitnessed = drift.isEnd
+            machine.learn(drift: observed, total: drift.page.total)
             counts.pagesFetched += 1
         }
         reconciliation = Reconciliation(machine: machine, page: page, list: list)
-        try await carryOn()
+        try await performNextAction()
     }
 
     /// Stores answers from the same state of the list as page one, at the positions that were requested (R21).
-    private func store(_ clues: [DriftEvidence], _ query: QueryID) async throws(StorageError) {
-        for clue in clues where !pass.mustRestart && reconciliation == nil {
-            guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == clue.page.total else {
+    private func store(_ evidence: [DriftEvidence], _ query: QueryID) async throws(StorageError) {
+        for drift in evidence where !pass.mustRestart && reconciliation == nil {
+            guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == drift.page.total else {
                 return
             }
-            leases.asked.under = list.record.version
-            let range = clue.offset..<clue.offset + clue.page.content.count
-            try await spanArrived(.page(clue.page), range, overlap: 0)
+            leases.requestState.under = list.record.version
+            let range = drift.offset..<drift.offset + drift.page.content.count
+            try await spanArrived(.page(drift.page), range, overlap: 0)
         }
     }
 
     /// Carries out the next action of the machine.
-    private func carryOn() async throws(StorageError) {
+    private func performNextAction() async throws(StorageError) {
         guard var work = reconciliation else { return }
         let action = work.machine.next()
         reconciliation = nil
         switch action {
-        case .ask(let questions):
-            work.open = questions.count
+        case .fetch(let probes):
+            work.open = probes.count
             reconciliation = work
-            queue.add(questions.map { .probe($0) })
+            queue.add(probes.map { .probe($0) })
         case .startOver:
             // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
             // meanwhile.
@@ -119,7 +119,7 @@ extension SyncRun {
         if try await commitHead(edits, page, work.list) {
             // An active list contradicts itself now and then. The count starts over after a successful commit.
             belief.drift.repaired()
-            return try await settled(page, repair.finding, work.list, isNews: repair.isChange)
+            return try await firstPageCommitted(page, repair.finding, work.list, isChanged: repair.isChange)
         }
         // Another writer has changed the list, or an item is at an impossible position. Page one is fetched again (R4).
         guard belief.drift.contradicted() else { return try await replace(with: page) }
@@ -153,7 +153,7 @@ extension SyncRun {
                 total: .unknown)
         }
         reconciliation = work
-        if work.open == 0 { try await carryOn() }
+        if work.open == 0 { try await performNextAction() }
     }
 
     /// Handles a probe or a sweep request that has no answer. The refresh fails, and the cached list stays unchanged
@@ -163,7 +163,7 @@ extension SyncRun {
     ///   - offset: the position of the request.
     ///   - pause: how long until the next attempt. `nil` means that the request itself is not repeated. Page one is
     ///     then requested again after the longest back-off.
-    func questionFailed(
+    func probeOrSweepFailed(
         _ failure: FetchFailure, at offset: Int, nextAttemptIn pause: Duration?
     ) async throws(StorageError) {
         var recorded = failure
@@ -203,8 +203,8 @@ extension SyncRun {
     /// into the wait budget, the origin is unavailable, or the run was stopped. A request for page one that a change
     /// requires is handled alike, if a pause that the origin requested delays it.
     /// - Returns: whether the run goes on, because the reconciliation does without its probes.
-    func abandonQuestion(_ ending: FetchQueue.Ending) async throws(StorageError) -> Bool {
-        guard let open = queue.failedQuestion else {
+    func abandonProbeOrSweep(_ ending: FetchQueue.Ending) async throws(StorageError) -> Bool {
+        guard let open = queue.failedProbeOrSweep else {
             guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return false }
             failures.head = head.failure
             try await recordUnsettled(head.failure, nextAttemptIn: max(head.due - clock.now(), .zero))
@@ -220,7 +220,7 @@ extension SyncRun {
         }
         // The ledger has the failure of a page that could not be checked.
         guard phase.recheck == nil || leases.keepsHead else { return false }
-        try await questionFailed(
+        try await probeOrSweepFailed(
             open.failure, at: open.target.offset, nextAttemptIn: max(open.due - clock.now(), .zero))
         return false
     }
@@ -236,7 +236,7 @@ extension SyncRun {
         work.machine.lacksAnswer(to: range)
         work.open -= 1
         reconciliation = work
-        if work.open == 0 { try await carryOn() }
+        if work.open == 0 { try await performNextAction() }
         return true
     }
 
@@ -244,7 +244,8 @@ extension SyncRun {
     /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause. It has
     /// never returned an item at this position: the failure of a held position is one of its page (R14).
     private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure, _ list: ListOutline) -> Bool {
-        guard target.offset >= list.heldEnd, !failure.isTransport, failure.retryAfter == nil, failure.failureClass != .throttled,
+        guard target.offset >= list.heldEnd, !failure.isTransport, failure.retryAfter == nil,
+            failure.failureClass != .throttled,
             failure.httpStatus != 401
         else { return false }
         return !failure.isRetryable || failures.attempts(at: target.offset) > 1
@@ -268,7 +269,7 @@ extension SyncRun {
 extension RepairPlan {
     /// The result of the repair in a report.
     var finding: SyncReport.Reconciliation {
-        if hasAsked { return .repaired }
+        if hasProbed { return .repaired }
         return isChange ? .shifted : .unchanged
     }
 }

@@ -7,11 +7,11 @@ import PageModel
 // as its class. Keys, URLs, payloads, item ids and texts from the origin, including its error messages, never appear.
 
 extension SyncRun {
-    func tellBegun() {
+    func logBegan() {
         telemetry.logger.debug("run started", metadata: ["work": "\(options.work.word)"])
     }
 
-    func tellEnded(_ report: SyncReport) {
+    func logEnded(_ report: SyncReport) {
         telemetry.logger.debug(
             "run ended",
             metadata: [
@@ -21,14 +21,14 @@ extension SyncRun {
             ])
     }
 
-    func tellAnswered(_ answer: PageAnswer, _ target: FetchTarget) {
+    func logAnswer(_ answer: PageAnswer, _ target: FetchTarget) {
         telemetry.logger.trace(
             "the origin answered",
             metadata: ["offset": "\(target.offset)", "outcome": "\(Metric.Request(answer).rawValue)"])
         telemetry.report?(.answer(at: target.offset), answer.summary)
     }
 
-    func tellFailed(_ failure: FetchFailure, _ target: FetchTarget, attempt: Int, nextAttemptAt: Timestamp?) {
+    func logFailure(_ failure: FetchFailure, _ target: FetchTarget, attempt: Int, nextAttemptAt: Timestamp?) {
         let retry: Metric.Retry = nextAttemptAt == nil ? .none : .scheduled
         telemetry.logger.debug(
             "fetch failed",
@@ -39,22 +39,22 @@ extension SyncRun {
         telemetry.report?(.answer(at: target.offset), "failure: \(failure.failureClass.rawValue)")
     }
 
-    func tellLeftToOthers(_ target: FetchTarget) {
+    func logHeldElsewhere(_ target: FetchTarget) {
         telemetry.logger.trace("page is being fetched elsewhere", metadata: ["offset": "\(target.offset)"])
     }
 
     /// Logs that the cached list could not be repaired, and is read again (R18, R19, R25).
-    func tellReplaced() {
+    func logReplaced() {
         telemetry.logger.debug("reading the list again", metadata: ["contradictions": "\(belief.drift.contradictions)"])
     }
 }
 
 extension SyncEngine {
-    func tellBegun(_ job: SyncScheduler.Job, _ key: QueryKey) {
+    func logBegan(_ job: SyncScheduler.Job, _ key: QueryKey) {
         logger.debug("background work", metadata: ["list": "\(key.shortID)", "work": "\(job.work.word)"])
     }
 
-    func tellCircuit(_ state: Metric.CircuitState, _ origin: String) {
+    func logCircuit(_ state: Metric.CircuitState, _ origin: String) {
         // The name of an origin may be its address.
         switch state {
         case .open: logger.debug("the circuit opens", metadata: ["origin": "\(QueryKey(origin).shortID)"])

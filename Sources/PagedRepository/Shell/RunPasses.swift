@@ -9,7 +9,7 @@ extension SyncRun {
             pass.begin()
             belief.hidden.walk.restart()
             var ending = FetchQueue.Ending.drained
-            if try await !adoptsHead() { ending = try await refreshHead() }
+            if try await !adoptHeldPageOne() { ending = try await refreshHead() }
             guard ending == .drained, failures.head == nil, let query else { return ending }
             // A page that a repair has moved, or that is fetched again, does not count as the next page.
             if passes.count > 0 {
@@ -59,9 +59,9 @@ extension SyncRun {
                 if ending != .drained || failures.head != nil { return ending }
                 // The origin repeats itself, so another pass would prove no more.
                 if belief.isUnproven { return ending }
-                if leases.isElsewhere { await waitForOthers() }
+                if leases.isHeldElsewhere { await waitForOthers() }
             }
-            if !pass.mustRestart, try await settle() {
+            if !pass.mustRestart, try await concludePass() {
                 if !options.work.refreshesHead {
                     guard let list = try await storage.outline(of: query) else { return ending }
                     return try await partlyDone(list, ending)
@@ -71,7 +71,7 @@ extension SyncRun {
                     ending = try await sweep()
                     // The sweep has confirmed held pages whose last request had failed.
                     if !sweepOutstanding, let swept = try await storage.outline(of: query) {
-                        try await forgetWhatIsMoot(in: 0..<Int.max, swept)
+                        try await deleteObsoleteEntries(in: 0..<Int.max, swept)
                     }
                 } else {
                     ending = try await recheck()
@@ -183,7 +183,7 @@ extension SyncRun {
         while true {
             queue.add([.firstPage])
             let ending = try await drive()
-            guard leases.isElsewhere, ending == .drained else { return ending }
+            guard leases.isHeldElsewhere, ending == .drained else { return ending }
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }

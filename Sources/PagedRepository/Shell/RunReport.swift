@@ -3,12 +3,12 @@ import PageModel
 extension SyncRun {
     /// Decides whether the list is complete once no more pages can be fetched, and cleans up behind it. Returns false
     /// when the list must be read again from page one.
-    func settle() async throws(StorageError) -> Bool {
+    func concludePass() async throws(StorageError) -> Bool {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let end = ListBelief.PassEnd(
             list: list, access: source.access, isFirstPass: passes.count == 0,
             hasMissing: !missingTargets(of: list).isEmpty, hasAbandonedPages: !failures.abandoned.isEmpty)
-        switch belief.settle(end, &pass) {
+        switch belief.conclude(end, &pass) {
         case .unchanged: return true
         case .again: return false
         case .window(let end, let total): return try await self.end(atWindow: end, total, list)
@@ -17,7 +17,7 @@ extension SyncRun {
             let ending: [ListEdit] = access == .chain ? [] : [.setEnd(end)]
             return try await finish([.setTotal(.estimate(total))] + ending, list)
         case .whole(let isConfirmed):
-            try await forgetWhatIsMoot(in: 0..<Int.max, list)
+            try await deleteObsoleteEntries(in: 0..<Int.max, list)
             guard isConfirmed else { return false }
             return try await finish(list.record.end == list.length ? [] : [.setEnd(list.length)], list)
         }

@@ -5,12 +5,12 @@ import Synchronization
 /// State: a flag that is set once, and the signal that wakes the engine's task.
 final class StopRequest: Sendable {
     let wake = Signal()
-    private let told = Atomic(false)
+    private let requested = Atomic(false)
 
-    var isTold: Bool { told.load(ordering: .acquiring) }
+    var isRequested: Bool { requested.load(ordering: .acquiring) }
 
-    func now() {
-        told.store(true, ordering: .releasing)
+    func request() {
+        requested.store(true, ordering: .releasing)
         wake.raise()
     }
 }

@@ -32,16 +32,16 @@ extension SyncRun {
         let suppressed = suppressedPlaces(of: list)
         while !phase.sweep.isDone, !pass.mustRestart {
             // The doubted position is not requested again before page one is answered.
-            let questions = grid.questions(
+            let requestRanges = grid.requestRanges(
                 from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount
             ).prefix { !suppressed.contains(placeInSweep(of: $0)) }
             // A background run leaves the sweep at a page whose retry is not due (R33).
-            guard pass.witness.isAwaited || !questions.isEmpty else { return .drained }
-            queue.add(pass.witness.isAwaited ? [.firstPage] : questions.map { .sweep($0) })
+            guard pass.witness.isAwaited || !requestRanges.isEmpty else { return .drained }
+            queue.add(pass.witness.isAwaited ? [.firstPage] : requestRanges.map { .sweep($0) })
             let ending = try await drive()
             phase.sweep.answers.removeAll()
             if ending != .drained { return ending }
-            if leases.isElsewhere { await waitForOthers() }
+            if leases.isHeldElsewhere { await waitForOthers() }
             if failures.head != nil { return .drained }
         }
         return .drained
@@ -54,11 +54,11 @@ extension SyncRun {
     }
 
     /// The request that verifies the next positions.
-    var nextSweepRequest: Range<Int> { grid.question(phase.sweep.position) }
+    var nextSweepRequest: Range<Int> { grid.requestRange(phase.sweep.position) }
 
     /// Returns the position of the ledger entry for a request that verifies held items: the first position that is not
     /// verified yet.
-    func placeInSweep(of question: Range<Int>) -> Int { max(grid.position(of: question), phase.sweep.position) }
+    func placeInSweep(of requestRange: Range<Int>) -> Int { max(grid.position(of: requestRange), phase.sweep.position) }
 
     /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
@@ -70,11 +70,11 @@ extension SyncRun {
         while !phase.sweep.isDone, !pass.mustRestart,
             let page = phase.sweep.answers.removeValue(forKey: nextSweepRequest.lowerBound)
         {
-            try await lay(page)
+            try await handleSweptPage(page)
         }
     }
 
-    private func lay(_ page: FetchedPage) async throws(StorageError) {
+    private func handleSweptPage(_ page: FetchedPage) async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query) else {
             // The list was purged, so no further answer is applied.
             queue.clear()
@@ -92,18 +92,18 @@ extension SyncRun {
         let place = SweepPlace(
             list: list, position: phase.sweep.position, grid: grid, witness: pass.witness,
             isRecheck: phase.recheck != nil)
-        if list.record.allowsDuplicates { return try await carryOut(place.step(unaligned: page), page, at: place) }
+        if list.record.allowsDuplicates { return try await perform(place.step(unaligned: page), page, at: place) }
         if place.contradicts(page.total, belief.pageOne) { return try await listMovedInSweep(list) }
-        let start = place.question.lowerBound
-        if try await isShort(page, at: place) { return lookAgain(at: page, from: start, .sweep(place.question)) }
+        let start = place.requestRange.lowerBound
+        if try await isShort(page, at: place) { return lookAgain(at: page, from: start, .sweep(place.requestRange)) }
         let observed = try await observed(page, at: start, query, isEnd: false, asked: start..<start)
-        try await carryOut(place.step(observed, page), page, at: place)
+        try await perform(place.step(observed, page), page, at: place)
     }
 
     /// Whether an answer is shorter than requested although the list continues behind it (R53).
     private func isShort(_ page: FetchedPage, at place: SweepPlace) async throws(StorageError) -> Bool {
         if let isShort = place.isShort(page) { return isShort }
-        let start = place.question.lowerBound
+        let start = place.requestRange.lowerBound
         // Earlier items that come again show only that the origin repeats itself behind the end (R24).
         let behind = phase.sweep.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
         guard !behind.isEmpty else { return false }
@@ -111,7 +111,7 @@ extension SyncRun {
         return behind.contains { places[$0].map { $0.position >= start + page.content.count } ?? true }
     }
 
-    private func carryOut(_ step: SweepStep, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
+    private func perform(_ step: SweepStep, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
         let list = place.list
         switch step {
         case .store(let swept):
@@ -120,15 +120,15 @@ extension SyncRun {
         case .end(let swept, let edits, let isWindow):
             if let swept { counts.count(isSame: swept.isSame) }
             queue.clear()
-            let answered = place.position..<max(place.question.upperBound, swept?.range.upperBound ?? 0)
+            let answered = place.position..<max(place.requestRange.upperBound, swept?.range.upperBound ?? 0)
             guard try await commit(edits, failuresAnswered(in: answered, of: list), list) else { return }
             failures.verified(answered)
             phase.sweep.isDone = true
-            if !isWindow { try await takeBackRepeats() }
+            if !isWindow { try await clearDuplicatesMark() }
             reconciled(.swept, list)
-        case .doubtEnd(let swept, let end):
+        case .confirmEnd(let swept, let end):
             if let swept { counts.count(isSame: swept.isSame) }
-            askWitness(for: .sweep(place.question), end: end)
+            requestWitness(for: .sweep(place.requestRange), end: end)
         case .moved(let observed):
             try await listMovedInSweep(list, observed)
         }
@@ -138,11 +138,11 @@ extension SyncRun {
     private func store(_ swept: SweptPage, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
         let (list, after) = (place.list, swept.range.upperBound)
         let isAligned = !list.record.allowsDuplicates
-        if isAligned, let recheck = phase.recheck { return try await laid(swept, page, of: recheck, list) }
+        if isAligned, let recheck = phase.recheck { return try await handleCheckedPage(swept, page, of: recheck, list) }
         guard try await commit(swept.edits, failuresAnswered(in: swept.range, of: list), list) else { return }
         failures.verified(swept.range)
         passes.sweep.isRecorded = true
-        if isAligned { announce(swept.range, news: 0) }
+        if isAligned { announce(swept.range, newItems: 0) }
         phase.sweep.position = after
         // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
         if after != grid.aligned(after) || isAligned && swept.range.count < grid.step { queue.clear() }
@@ -154,7 +154,7 @@ extension SyncRun {
     }
 
     /// Removes the mark of repeated ids after a sweep. The storage refuses this while ids still repeat (R25).
-    private func takeBackRepeats() async throws(StorageError) {
+    private func clearDuplicatesMark() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), list.record.allowsDuplicates else { return }
         try await apply([.setAllowsDuplicates(false)], to: list)
     }
@@ -199,8 +199,8 @@ extension SyncRun {
             return .drained
         }
         if try await commit([.setSweep(nil), .audited], [], list) {
-            try await takeBackRepeats()
-            if let list = try await storage.outline(of: list.record.id) { try await takeBackHiding(list) }
+            try await clearDuplicatesMark()
+            if let list = try await storage.outline(of: list.record.id) { try await resumeRequestsByPosition(list) }
             reconciled(.swept, list)
         }
         return .drained

@@ -2,16 +2,16 @@ import PageModel
 
 /// Answers that would remove much of a list are requested once more before the run believes them (R20).
 extension SyncRun {
-    func doubt(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Confirmation {
+    func shrinkConfirmation(_ page: FetchedPage, _ list: ListOutline) -> ShrinkGuard.Confirmation {
         ShrinkGuard(page).confirmation(
-            list.ledger.first { $0.offset == 0 }, askedAt: leases.asked.at, now: list.readAt,
+            list.ledger.first { $0.offset == 0 }, askedAt: leases.requestState.at, now: list.readAt,
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 
     /// Records that page one is not believed yet, and schedules its next fetch (R20). A second answer from the same
     /// moment would prove nothing.
-    func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        guard case .until(let moment) = doubt(page, list) else { return }
+    func deferPageOne(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        guard case .until(let moment) = shrinkConfirmation(page, list) else { return }
         let failure = ShrinkGuard(page).failure
         failures.head = failure
         belief.drift.asksUnconditionally = true
@@ -30,7 +30,7 @@ extension SyncRun {
     /// Handles an answer that says that the list ends before held or expected positions (R20). A failing origin that
     /// claims a wrong end also fails for page one. So page one is requested first, and then the same position once
     /// more.
-    func askWitness(for target: FetchTarget, end: Int) {
+    func requestWitness(for target: FetchTarget, end: Int) {
         // Page one is already in flight. A second request for it would be refused because of this run's own lease. This
         // position has its turn later.
         guard pass.witness.ask(for: target, end: end) else { return }
@@ -40,7 +40,7 @@ extension SyncRun {
 
     /// Requests the doubted position again after page one has arrived unchanged. If page one has changed, the pass
     /// restarts.
-    func witness(isSame: Bool) {
+    func witnessArrived(isSame: Bool) {
         guard let target = pass.witness.take() else { return }
         if isSame { queue.add([target]) } else { pass.mustRestart = true }
     }

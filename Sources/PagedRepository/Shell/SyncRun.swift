@@ -63,7 +63,7 @@ final class SyncRun {
     }
 
     func run() async throws(StorageError) -> SyncReport {
-        tellBegun()
+        logBegan()
         if let state = try await storage.state(of: key) {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
@@ -71,11 +71,11 @@ final class SyncRun {
             start.earlier = record.validatedAt.map {
                 RunStart.Earlier(registered: record.createdAt, confirmed: $0, audited: record.lastAuditAt)
             }
-            if sufficesToBegin(state) {
+            if canBeginWithoutPages(state) {
                 begin(with: state)
                 return try await ended(try await passes())
             }
-            try await giveUpDamaged(record)
+            try await markDamagedStale(record)
             if let list = try await storage.outline(of: record.id) {
                 start.storedSince = list.readAt
                 leases.synchronize(list.readAt, at: clock.now())
@@ -94,7 +94,7 @@ final class SyncRun {
     }
 
     /// Marks pages with unreadable items as not held, so that they are fetched again.
-    private func giveUpDamaged(_ record: QueryRecord) async throws(StorageError) {
+    private func markDamagedStale(_ record: QueryRecord) async throws(StorageError) {
         let damage = try await storage.damage(of: record.id, thoroughly: options.checksStoredBytes)
         start.isSound = damage.isNone
         guard !damage.pages.isEmpty else { return }
@@ -108,7 +108,7 @@ final class SyncRun {
     private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
         var report = try await report(ending)
         report.lostOrigin = ending == .offline
-        tellEnded(report)
+        logEnded(report)
         return report
     }
 
@@ -144,10 +144,10 @@ final class SyncRun {
         if counts.warn(text) { telemetry.progress(.warning(text)) }
     }
 
-    /// Reports a stored page with `news` new items.
-    func announce(_ range: Range<Int>, news: Int) {
-        counts.heldItems += news
-        pass.newItems += news
+    /// Reports a stored page with `newItems` new items.
+    func announce(_ range: Range<Int>, newItems: Int) {
+        counts.heldItems += newItems
+        pass.newItems += newItems
         telemetry.progress(.stored(range, held: counts.heldItems, length: counts.knownLength))
     }
 }

@@ -57,7 +57,7 @@ extension SyncRun {
     }
 
     /// Whether the run can request page one without reading any pages.
-    func sufficesToBegin(_ state: ListState) -> Bool {
+    func canBeginWithoutPages(_ state: ListState) -> Bool {
         guard !options.checksStoredBytes, state.holdings != nil, state.failures != nil else { return false }
         // Damage that has not been found yet is found by a later read, or by a run that checks the stored bytes.
         switch options.work {
@@ -152,8 +152,8 @@ extension SyncRun {
         else { return false }
         belief.drift.isShrinkConfirmed = false
         guard try await confirm(page, list, restingOn: precondition) else { return false }
-        witness(isSame: !page.total.contradicts(belief.pageOne.total))
-        _ = belief.pageOne.settle(page)
+        witnessArrived(isSame: !page.total.contradicts(belief.pageOne.total))
+        _ = belief.pageOne.recordStored(page)
         unchanged(list, holdings)
         return true
     }

@@ -70,7 +70,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         if !served.all.isEmpty {
             return .ended(
                 report,
-                window: context.builder.laid(served.all, over: window ?? ItemWindow(range: range), bound: bound))
+                window: context.builder.merged(served.all, over: window ?? ItemWindow(range: range), bound: bound))
         }
         let hasFailed = report.headFailure != nil || !report.failures.isEmpty || report.outcome == .offline
         return window == nil && !hasFailed && !Task.isCancelled ? .removed : .ended(report, window: window)
@@ -117,14 +117,14 @@ struct WindowFetch<Value: Sendable>: Sendable {
         }
         var chain = EphemeralPages(
             behind: 0, access: source.access, loopGuard: context.options.sync.loopGuard,
-            emptyPageLimit: context.options.sync.emptyPageLimit, habits: EphemeralHabits(allowsAll: true))
+            emptyPageLimit: context.options.sync.emptyPageLimit, tolerated: ToleratedMismatches(allowsAll: true))
         _ = chain.take(head.page)
         var requests = 0
         while let target = chain.next, firstMissing(served.all) != nil, requests < context.options.sync.pagesPerQuery {
             requests += 1
             guard case .page(var page) = try await answer(to: target, served) else { return nil }
             let offset = chain.end
-            guard case .news(let content) = chain.take(page) else { return nil }
+            guard case .newItems(let content) = chain.take(page) else { return nil }
             page.content = content
             served.note(.notStored(offset: offset, page))
         }

@@ -8,7 +8,7 @@ final class ExcerptReading {
     private var pages: Rows?
     private var ledger: Rows?
 
-    init(_ range: Range<Int>, of query: QueryID, _ work: Work) {
+    init(_ range: Range<Int>, of query: QueryID, _ work: WriteBatch) {
         self.range = range
         self.query = query
         let requests = ExcerptReading.requests(range, of: query)
@@ -16,7 +16,7 @@ final class ExcerptReading {
         work.add(requests[1]) { self.ledger = $0 }
     }
 
-    static func requests(_ range: Range<Int>, of query: QueryID) -> [Work.Request] {
+    static func requests(_ range: Range<Int>, of query: QueryID) -> [WriteBatch.Request] {
         let id = Value.integer(query.rawValue)
         let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
         return [

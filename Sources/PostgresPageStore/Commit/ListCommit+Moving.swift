@@ -40,14 +40,14 @@ extension ListCommit {
         }
         changes.append(.rearranged(ListDifference(rearrangement)))
         journal.rearranged(rearrangement, out)
-        try await mend(rearrangement)
+        try await repairSeams(rearrangement)
         return nil
     }
 
     /// Marks seams between pieces as inferred, because no answer showed the pieces side by side (G1). Joins the small
     /// pages that resulted (R17).
-    private func mend(_ rearrangement: Rearrangement) async throws(StorageError) {
-        for seam in rearrangement.seams where !seam.isWritten { try await doubt(seam.position) }
+    private func repairSeams(_ rearrangement: Rearrangement) async throws(StorageError) {
+        for seam in rearrangement.seams where !seam.isWritten { try await markInferred(seam.position) }
         for seam in rearrangement.seams.reversed() {
             try await join(behind: seam.position, isWritten: seam.isWritten)
             try await join(before: seam.position)
@@ -100,7 +100,7 @@ extension ListCommit {
 
     /// Marks a seam as inferred, because no answer showed its two sides together (G1). The seam at position 0 counts as
     /// verified, because it has no left side.
-    func doubt(_ seam: Int) async throws(StorageError) {
+    func markInferred(_ seam: Int) async throws(StorageError) {
         guard var row = try await image.row(at: seam) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard row.summary.evidence != evidence else { return }

@@ -24,7 +24,7 @@ extension ListCommit {
                 guard held.offset == page.offset, try await holds(row, page.content, fingerprint) else {
                     return .duplicates([held.range])
                 }
-                agree(row, with: page)
+                updateMetadata(row, with: page)
                 return nil
             }
             if held.offset == page.offset, held.count == page.content.count, held.count > 0,
@@ -51,10 +51,10 @@ extension ListCommit {
             return repeated
         }
         insert(summary(of: page, fingerprint), page.content, identities)
-        image.settle(place)
+        image.markKnown(place)
         stored(page, quietly: quietly)
         // The next page was never seen next to this page, so its seam is inferred (G1).
-        try await doubt(page.range.upperBound)
+        try await markInferred(page.range.upperBound)
         return nil
     }
 
@@ -85,7 +85,7 @@ extension ListCommit {
 
     /// Updates the age, the validator and the cursors of a held page that has the same items as the fetched one. The
     /// seam before the page becomes verified if the fetched page verifies it.
-    private func agree(_ row: PageRow, with page: PageWrite) {
+    private func updateMetadata(_ row: PageRow, with page: PageWrite) {
         var row = row
         row.summary.validatedAt = now
         row.summary.validator = page.validator ?? row.summary.validator
@@ -143,7 +143,7 @@ extension ListCommit {
     }
 
     /// Records that the validator of page one no longer covers the total of the list.
-    func uncoverTotal() async throws(StorageError) {
+    func clearTotalCoverage() async throws(StorageError) {
         guard var row = try await image.row(at: 0), row.summary.validator?.coversTotal == true else { return }
         row.summary.validator?.coversTotal = false
         image.store(row)

@@ -6,7 +6,7 @@ import PageModel
 /// State: the record, the holdings and the changes so far. A value lives for one transaction.
 final class ListCommit {
     let plan: CommitPlan
-    let work: Work
+    let work: WriteBatch
     let image: ListImage
     let moment: StorageMoment
     var list: ListRow
@@ -31,7 +31,7 @@ final class ListCommit {
     var generation: Int { list.record.version.generation }
 
     init(
-        _ plan: CommitPlan, _ list: ListRow, _ image: ListImage, _ work: Work, bound: JournalBound,
+        _ plan: CommitPlan, _ list: ListRow, _ image: ListImage, _ work: WriteBatch, bound: JournalBound,
         at moment: StorageMoment, step: Int
     ) {
         self.plan = plan
@@ -54,7 +54,7 @@ final class ListCommit {
             if let refusal = try await apply(edit) { return refusal }
         }
         if plan.bringsTotalBesidePageOne(before: before.record.total, after: list.record.total) {
-            try await uncoverTotal()
+            try await clearTotalCoverage()
         }
         if moved { list.record.version.revision += step }
         if image.broken > 0 {

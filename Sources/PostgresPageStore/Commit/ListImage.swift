@@ -7,7 +7,7 @@ import PageModel
 /// items. It belongs to the task that runs the transaction.
 final class ListImage {
     let query: QueryID
-    private let work: Work
+    private let work: WriteBatch
     private var rows: [PageRow] = []
     private var known = Coverage([Range<Int>]())
     private var bodies: [Int64: Body] = [:]
@@ -25,7 +25,7 @@ final class ListImage {
     }
     private var usedAt: [Int64: Timestamp] = [:]
 
-    init(_ query: QueryID, nextBody: Int64, _ work: Work) {
+    init(_ query: QueryID, nextBody: Int64, _ work: WriteBatch) {
         self.query = query
         self.nextBody = nextBody
         self.work = work
@@ -221,7 +221,7 @@ final class ListImage {
     }
 
     /// Records that this image has all rows of the pages in `range`, so that they need not be read.
-    func settle(_ range: Range<Int>) { known.add(range) }
+    func markKnown(_ range: Range<Int>) { known.add(range) }
 }
 
 extension Range<Int> {

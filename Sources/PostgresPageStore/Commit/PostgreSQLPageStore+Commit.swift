@@ -45,10 +45,10 @@ extension PostgreSQLPageStore {
 
     private func apply(
         _ plan: CommitPlan, _ reads: CommitReads, claiming request: LeaseRequest?, _ nonce: Int64,
-        _ attempt: CommitAttempt, _ work: Work
+        _ attempt: CommitAttempt, _ work: WriteBatch
     ) async throws(StorageError) -> CommittedPlan {
         let id = Value.integer(plan.query.rawValue)
-        var requests: [Work.Request] = [(ListRow.byIDLocked, [id]), server.timeOfWrite]
+        var requests: [WriteBatch.Request] = [(ListRow.byIDLocked, [id]), server.timeOfWrite]
         func bounds(_ ranges: [Range<Int>]) -> [Value] {
             [.integers(ranges.map { Int64($0.lowerBound) }), .integers(ranges.map { Int64($0.upperBound) })]
         }
@@ -81,7 +81,7 @@ extension PostgreSQLPageStore {
             let times = held.all.map { (LeaseToken(rawValue: $0.int64(0)), $0.time(1)) }
             if plan.movesLedgerRows {
                 let named = Set(plan.ledger.compactMap(\.lease))
-                editing.recognise(times.map(\.0).filter(named.contains))
+                editing.resolveTokens(times.map(\.0).filter(named.contains))
             }
             commit.grantedAt = times.first { $0.0 == plan.requestLease }?.1
         }
@@ -147,7 +147,7 @@ extension PostgreSQLPageStore {
 
     /// Gives a list its next version and appends the changes to its journal (R48, R51).
     func advance(
-        _ list: inout ListRow, _ draft: JournalDraft, at now: Timestamp, _ work: Work
+        _ list: inout ListRow, _ draft: JournalDraft, at now: Timestamp, _ work: WriteBatch
     ) async throws(StorageError) {
         let (query, before) = (list.record.id, list.record.contentVersion.counter)
         let id = Value.integer(query.rawValue)
@@ -181,12 +181,12 @@ extension PostgreSQLPageStore {
         guard read.isWhole else {
             throw StorageError(.damaged, "the record of query \(read.row.record.id.rawValue) in \(name) is damaged")
         }
-        copy?.saw(read.row.record)
+        copy?.observe(read.row.record)
         return read.row
     }
 
     /// The request that stores the read times of bodies.
-    func note(_ reads: (bodies: Set<ReadBody>, at: Timestamp)) -> Work.Request {
+    func note(_ reads: (bodies: Set<ReadBody>, at: Timestamp)) -> WriteBatch.Request {
         (
             AccessRow.notingAll,
             [

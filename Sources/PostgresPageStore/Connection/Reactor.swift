@@ -103,7 +103,7 @@ final class Reactor: @unchecked Sendable {
     private func prepare(_ items: inout [CLibrary.PollItem], _ polled: inout [PostgresConnection]) -> Duration?? {
         for command in mailbox.take() { handle(command) }
         let time = now
-        settle(at: time)
+        drainOutcomes(at: time)
         if let closeBy, sideThreads == 0 || closeBy <= time { return nil }
         items.removeAll(keepingCapacity: true)
         polled.removeAll(keepingCapacity: true)
@@ -137,7 +137,7 @@ final class Reactor: @unchecked Sendable {
         let mustWake = lock.withLockIfAvailable { _ -> Bool in
             repeat {
                 for command in mailbox.take() { handle(command) }
-                settle(at: now)
+                drainOutcomes(at: now)
             } while !mailbox.sleep()
             let next = nextTimer(at: now)
             let isEarlier = next.map { next in armed.timer.map { next < $0 } ?? true } ?? false
@@ -154,7 +154,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     /// Carries out the outcomes of the last events, and the outcomes that follow from these, until none is left.
-    private func settle(at time: Duration) {
+    private func drainOutcomes(at time: Duration) {
         expireQueued(at: time)
         for connection in all where connection.machine.nextTimer.map({ $0 <= time }) == true {
             connection.timePassed(time)

@@ -52,7 +52,7 @@ enum LeaseStatements {
     ///   - nonce: the random part of the tokens.
     static func take(
         _ request: LeaseRequest, of query: QueryID, by process: String, at moment: StorageMoment?, nonce: Int64
-    ) -> Work.Request {
+    ) -> WriteBatch.Request {
         var seen: Set<Int> = []
         let offsets = request.offsets.filter { seen.insert($0).inserted }.map { Int64($0) }
         return (
@@ -86,7 +86,7 @@ enum LeaseStatements {
         FROM m WHERE l.lease_token = ANY($1::bigint[]) RETURNING l.lease_token, l.start, m.now, m.up
         """)
 
-    static func renew(_ tokens: [LeaseToken], for duration: Duration, at moment: StorageMoment?) -> Work.Request {
+    static func renew(_ tokens: [LeaseToken], for duration: Duration, at moment: StorageMoment?) -> WriteBatch.Request {
         (
             renewing,
             [

@@ -6,7 +6,7 @@ import PageModel
 /// State: the tokens named so far, and the results of the edits. It belongs to the task that runs the transaction.
 final class LedgerEditing {
     private let query: QueryID
-    private let work: Work
+    private let work: WriteBatch
     private let moment: StorageMoment
     /// The offsets to announce, in order and without repetition. Complete once the transaction is committed.
     private(set) var offsets: [Int] = []
@@ -15,29 +15,29 @@ final class LedgerEditing {
     /// Every token that the edits name.
     private(set) var named: Set<LeaseToken> = []
     /// The tokens that this call may use, and whether a row may still hold each of them.
-    private var known: [LeaseToken: Standing] = [:]
+    private var known: [LeaseToken: LeaseStatus] = [:]
     /// The tokens whose row is being looked for.
     private var unresolved: Set<LeaseToken> = []
 
-    private enum Standing {
+    private enum LeaseStatus {
         /// A row held the token before the list edits of this call moved the rows.
         case held
         /// An edit of this call has used the token.
         case ended
     }
 
-    init(_ query: QueryID, at moment: StorageMoment, _ work: Work) {
+    init(_ query: QueryID, at moment: StorageMoment, _ work: WriteBatch) {
         self.query = query
         self.moment = moment
         self.work = work
     }
 
-    /// Selects those of the given tokens that a row holds, with the times of their grants, for ``recognise(_:)``.
+    /// Selects those of the given tokens that a row holds, with the times of their grants, for ``resolveTokens(_:)``.
     static let tokens = SQL(
         "SELECT lease_token, last_attempt_at FROM @ledger WHERE lease_token = ANY($2::bigint[]) AND query = $1")
 
     /// Notes the tokens that rows hold before the list edits of the same plan move them.
-    func recognise(_ tokens: [LeaseToken]) {
+    func resolveTokens(_ tokens: [LeaseToken]) {
         for token in tokens { known[token] = .held }
     }
 

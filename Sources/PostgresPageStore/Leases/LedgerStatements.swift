@@ -81,7 +81,7 @@ struct LedgerStatements {
             next_attempt_at = CASE WHEN error_retryable THEN $6::bigint END, \(noLease)
         """, where: "l.state = 'in_flight'")
     private static let forget = LedgerStatements("DELETE FROM @ledger AS l", where: "$6::bigint IS NOT NULL")
-    private static let hasten = SQL(
+    private static let expedite = SQL(
         """
         WITH changed AS (
             UPDATE @ledger SET next_attempt_at = $3, retry_after_until = NULL
@@ -93,13 +93,13 @@ struct LedgerStatements {
 
     static func statement(
         _ edit: LedgerEdit, at target: Target, of query: QueryID, at moment: StorageMoment
-    ) -> Work.Request {
+    ) -> WriteBatch.Request {
         let id = Value.integer(query.rawValue)
         let now = moment.now
         let statements: LedgerStatements
         var values: [Value]
         switch edit {
-        case .expedited(let offset): return (hasten, [id, .int(offset), .time(now)])
+        case .expedited(let offset): return (expedite, [id, .int(offset), .time(now)])
         case .succeeded: (statements, values) = (succeed, [.time(now)])
         case .released: (statements, values) = (release, [.time(now)])
         case .deleted: (statements, values) = (forget, [.time(now)])

@@ -59,12 +59,12 @@ final class Liveness: Sendable {
     private static let sweeping = SQL("DELETE FROM @owner WHERE alive_until < clock_timestamp() - interval '1 hour'")
 
     /// The statement that renews the row.
-    var renewal: Work.Request {
+    var renewal: WriteBatch.Request {
         (Liveness.renewing, [.text(name), .integer(lease.wholeMilliseconds)])
     }
 
     /// The statement that a transaction which takes leases has to run first; `nil` while the row is young.
-    func renewalIfDue() -> Work.Request? {
+    func renewalIfDue() -> WriteBatch.Request? {
         state.withLock { state in
             if let renewedAt = state.renewedAt, ContinuousClock.now - renewedAt < lease / 3 { return nil }
             return renewal

@@ -108,7 +108,7 @@ struct CheckedLists {
     }
 
     /// Notes the record that a read returned. A list with another record has to be read again.
-    mutating func saw(_ record: QueryRecord, at now: ContinuousClock.Instant) {
+    mutating func observe(_ record: QueryRecord, at now: ContinuousClock.Instant) {
         if seen[record.id]?.version != record.contentVersion {
             if seen.count >= CheckedLists.mostLists { seen = [:] }
             seen[record.id] = (record.contentVersion, now)

@@ -38,7 +38,7 @@ package final class CopiedPages: Sendable {
         if isHit { hits.add(1, ordering: .relaxed) } else { misses.add(1, ordering: .relaxed) }
     }
 
-    func saw(_ record: QueryRecord) { lists.withLock { $0.saw(record, at: .now) } }
+    func observe(_ record: QueryRecord) { lists.withLock { $0.observe(record, at: .now) } }
 
     /// Removes purged lists from memory and from the file.
     func purge(_ queries: [QueryID]) async {

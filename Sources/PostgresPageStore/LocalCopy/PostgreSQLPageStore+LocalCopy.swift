@@ -38,7 +38,7 @@ extension PostgreSQLPageStore {
         var readAt: Timestamp
     }
 
-    private static func pagesOnly(_ range: Range<Int>, of query: QueryID) -> Work.Request {
+    private static func pagesOnly(_ range: Range<Int>, of query: QueryID) -> WriteBatch.Request {
         (PageRow.meeting, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 

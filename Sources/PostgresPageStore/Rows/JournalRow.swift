@@ -28,7 +28,7 @@ enum JournalRow {
     static let oldest = SQL("SELECT counter, stamp FROM @journal WHERE query = $1 ORDER BY counter LIMIT 1")
 
     /// The request for the entries that ``JournalPruning`` considers, oldest first: their counters, times and costs.
-    static func mayBeDropped(of query: QueryID, at now: Timestamp) -> Work.Request {
+    static func mayBeDropped(of query: QueryID, at now: Timestamp) -> WriteBatch.Request {
         (
             prunable,
             [.integer(query.rawValue), .time(now + JournalBound.age * -1), .time(now + JournalBound.age)]

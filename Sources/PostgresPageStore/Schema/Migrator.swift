@@ -8,7 +8,7 @@ struct Migrator {
     let name: String
 
     /// The state of a schema.
-    private enum Found {
+    private enum SchemaState {
         /// There is no schema of this name, or an empty one.
         case nothing
         /// A store of this version.
@@ -46,7 +46,7 @@ struct Migrator {
     /// - Parameter creates: whether a missing store is created, and an older one migrated.
     /// - Returns: the stamp of the store.
     func open(creates: Bool) async throws(StorageError) -> UInt64 {
-        if case .store(let version) = try await look(), version == Migration.newest || !creates {
+        if case .store(let version) = try await inspectSchema(), version == Migration.newest || !creates {
             guard version == Migration.newest else {
                 throw StorageError(.notFound, "\(name) has schema \(version); a writer has to migrate it first")
             }
@@ -64,19 +64,19 @@ struct Migrator {
         return row.hash(0)
     }
 
-    private func look() async throws(StorageError) -> Found {
+    private func inspectSchema() async throws(StorageError) -> SchemaState {
         let found = try await server.read([
             (Migrator.relations, [.text(schema)]), (Migrator.columns, [.text(schema)]),
         ])
-        return try await judge(found[0], found[1]) { () async throws(StorageError) in
+        return try await classify(found[0], found[1]) { () async throws(StorageError) in
             try await self.server.read((Migrator.applied, []))
         }
     }
 
     /// Compares the tables of the schema with those of a store. Refuses triggers, rules and views (R46).
-    private func judge(
+    private func classify(
         _ relations: Rows, _ columns: Rows, _ applied: () async throws(StorageError) -> Rows
-    ) async throws(StorageError) -> Found {
+    ) async throws(StorageError) -> SchemaState {
         guard relations.count > 0 else { return .nothing }
         let foreign = StorageError(.notAStore, "\(name) has tables that are not those of a pagecache store")
         let columns = Set(columns.all.compactMap { $0.word(0) })
@@ -109,7 +109,7 @@ struct Migrator {
                 throw StorageError(
                     .cannotCreate, "the database of \(self.name) has the encoding \(encoding); a store needs UTF8")
             }
-            let state = try await self.judge(found[0], found[1]) { () async throws(StorageError) in
+            let state = try await self.classify(found[0], found[1]) { () async throws(StorageError) in
                 try await work.read([(Migrator.applied, [])])[0]
             }
             var version = 0

@@ -43,7 +43,7 @@ struct ListCheck {
 
     /// Reads and checks the rows of the list.
     /// - Parameter list: the record; `nil` when it is damaged.
-    mutating func run(_ list: ListRow?, _ work: Work) async throws(StorageError) {
+    mutating func run(_ list: ListRow?, _ work: WriteBatch) async throws(StorageError) {
         let id = Value.integer(query.rawValue)
         var next = 0
         while true {

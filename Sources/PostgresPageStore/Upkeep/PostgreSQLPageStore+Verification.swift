@@ -147,7 +147,7 @@ extension PostgreSQLPageStore {
         }
     }
 
-    private func freeBody(_ query: QueryID, _ work: Work) async throws(StorageError) -> Int64 {
+    private func freeBody(_ query: QueryID, _ work: WriteBatch) async throws(StorageError) -> Int64 {
         let rows = try await work.read([
             (SQL("SELECT coalesce(max(id), 0) + 1 FROM @body WHERE query = $1"), [.integer(query.rawValue)])
         ])

@@ -42,7 +42,7 @@ struct Demo: AsyncParsableCommand {
         let root = try await origin.start()
         let story = DemoStory(origin: origin, url: "\(root)/items", store: "\(folder)/store.sqlite")
         do {
-            try await story.tell()
+            try await story.play()
         } catch {
             await origin.stop()
             throw error
@@ -72,7 +72,7 @@ private final class DemoStory {
         self.store = store
     }
 
-    func tell() async throws {
+    func play() async throws {
         let started = SystemClock().now()
         terminal.print(sentence: "An origin with 10,000 items in 100 pages, 40 ms per answer, some of them errors:")
         terminal.print("  \(url)")

@@ -81,7 +81,7 @@ struct Retry: AsyncParsableCommand {
             try await store.record(failures.map { .expedited(offset: $0.offset) }, for: list.record.id)
             chosen.append((list.record, failures.count))
         }
-        if damaged == 0 || !chosen.isEmpty { tellWhatIsLeft(wanted, chosen.isEmpty) }
+        if damaged == 0 || !chosen.isEmpty { printRemaining(wanted, chosen.isEmpty) }
         let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
         var renderings = SyncResults(results: results, common: common)
         renderings.damaged = damaged
@@ -119,7 +119,7 @@ struct Retry: AsyncParsableCommand {
         return try await runner.run(due.map(ListRunner.Job.init))
     }
 
-    private func tellWhatIsLeft(_ wanted: [ListOutline], _ isNothing: Bool) {
+    private func printRemaining(_ wanted: [ListOutline], _ isNothing: Bool) {
         let permanentFailures = permanent ? [] : wanted.flatMap { $0.failures.filter { $0.state == .failedPermanent } }
         let left = permanentFailures.count
         if isNothing, left == 0 { Terminal.standard.note("no page fails") }

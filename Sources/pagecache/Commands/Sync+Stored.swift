@@ -73,18 +73,18 @@ extension Sync {
     }
 
     /// `--offline`: the stored list, without a request.
-    func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
+    func renderOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
             throw ToolFailure(
                 .unreachable, "nothing_cached", "nothing is cached for \(target)",
                 hint: "sync it once without --offline")
         }
-        try await tell(list, target, key, store)
+        try await renderStored(list, target, key, store)
     }
 
     /// Renders the result of a run that had no request to send.
-    func tell(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
-        if work.explain { tell(HTTPSource.explanation(inStored: list.record.source)) }
+    func renderStored(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
+        if work.explain { printDecisions(HTTPSource.explanation(inStored: list.record.source)) }
         var report = SyncReport(stored: list)
         if try await !store.damage(of: list.record.id, thoroughly: true).isNone { report.outcome = .damaged }
         try SyncRendering(report: report, key: key, url: target, common: common).render()

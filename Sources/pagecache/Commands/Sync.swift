@@ -104,12 +104,12 @@ struct Sync: AsyncParsableCommand {
         let (plain, key) = try await resolve(target, in: store)
         let known = try await store.query(key)
         if let known, target.contains("://") { try checkBinding(of: known, to: plain.url) }
-        if work.offline { return try await tellOffline(target, key, known, store) }
+        if work.offline { return try await renderOffline(target, key, known, store) }
         if known == nil, source.key == nil { await noteOtherList(key, in: store) }
         var options = options
         if let staleAfter = work.staleAfter, let known, let list = try await store.outline(of: known.id) {
             guard let rest = rest(of: list, by: staleAfter, now: list.readAt) else {
-                return try await tell(list, target, key, store)
+                return try await renderStored(list, target, key, store)
             }
             options.work = rest
         }
@@ -169,14 +169,14 @@ struct Sync: AsyncParsableCommand {
         let began = ContinuousClock.now
         let report = try await sync.run { event in
             if case .acted(let action, let result) = event {
-                tell(action, result, after: .now - began)
+                printAction(action, result, after: .now - began)
             } else {
                 progress.show(event)
             }
         }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
-        if work.explain { tell(origin.explanation) }
+        if work.explain { printDecisions(origin.explanation) }
         for warning in report.warnings { Terminal.standard.warn(SettingNames.options(in: warning)) }
         await store.count(report, since: known?.contentVersion, after: options.work)
         var bytes: Int?
@@ -254,14 +254,14 @@ struct Sync: AsyncParsableCommand {
     }
 
     /// Prints an action of the run for `--trace`, with the time since its beginning.
-    private func tell(_ action: SyncAction, _ result: String, after time: Duration) {
+    private func printAction(_ action: SyncAction, _ result: String, after time: Duration) {
         Terminal.standard.complain("\(Int(time / .milliseconds(1))) ms: \(action) → \(result)")
     }
 
     /// Prints each decision about the origin with its reason, one line each, for `--explain`. The lines appear even
     /// with `--quiet`, because the user asked for them. They go to standard error, so that the result stays one
     /// document.
-    func tell(_ explanation: [PagingDecision]) {
+    func printDecisions(_ explanation: [PagingDecision]) {
         if explanation.isEmpty { return Terminal.standard.complain("the paging of this origin is not known yet") }
         for line in explanation { Terminal.standard.complain(line.description) }
     }

@@ -48,12 +48,12 @@ struct Verify: AsyncParsableCommand {
         let access = repair && !consent.dryRun ? StoreAccess.writing : .reading
         do {
             do {
-                try await common.withStore(access) { store in try await look(at: store) }
+                try await common.withStore(access) { store in try await check(at: store) }
             } catch let error as StorageError where error.code == .damaged && access == .writing {
                 guard let path = common.place.path else { throw error }
                 let header = try SQLitePageStore.repairHeader(at: path)
                 guard !header.isEmpty else { throw error }
-                try await common.withStore(access) { store in try await look(at: store, repaired: header) }
+                try await common.withStore(access) { store in try await check(at: store, repaired: header) }
             }
         } catch let error as StorageError where error.code == .damaged || error.code == .notAStore {
             guard error.code == .damaged || isOurs else { throw error }
@@ -75,7 +75,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.
-    private func look(at store: any ToolStore, repaired header: [Finding] = []) async throws {
+    private func check(at store: any ToolStore, repaired header: [Finding] = []) async throws {
         if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
         let names = Dictionary(
             uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
@@ -142,11 +142,11 @@ struct Verify: AsyncParsableCommand {
         switch common.outputFormat {
         case .json, .ndjson: Terminal.standard.print(json(report, names, repaired).text)
         case .csv: findings(report, names).render(.csv, to: .standard)
-        case .table: tell(report, names, repaired)
+        case .table: printFindings(report, names, repaired)
         }
     }
 
-    private func tell(_ report: VerifyReport, _ names: [QueryID: String], _ repaired: RepairReport?) {
+    private func printFindings(_ report: VerifyReport, _ names: [QueryID: String], _ repaired: RepairReport?) {
         let terminal = Terminal.standard
         for finding in report.findings {
             let place = [
@@ -163,7 +163,7 @@ struct Verify: AsyncParsableCommand {
         ].joined(separator: ", ")
         terminal.print(report.isSound ? "sound: \(looked)" : "checked \(looked)")
         guard let repaired, !report.isSound else { return }
-        if consent.dryRun { return tellPlan(repaired) }
+        if consent.dryRun { return printPlan(repaired) }
         terminal.print(
             "dropped \(SizeText.count(repaired.pagesDropped, "page", "pages")) and \(SizeText.count(repaired.queriesDropped, "query", "queries")), repaired \(SizeText.count(repaired.repaired, "record", "records"))\(repaired.remaining.isSound ? "; the store is sound" : "")"
         )
@@ -173,7 +173,7 @@ struct Verify: AsyncParsableCommand {
         if repaired.pagesDropped > 0 { terminal.note("'pagecache sync --all' fetches them again") }
     }
 
-    private func tellPlan(_ plan: RepairReport) {
+    private func printPlan(_ plan: RepairReport) {
         if let replaced = plan.replacedFile {
             return Terminal.standard.print(
                 sentence: "would copy the readable rows to a new file, and keep the damaged file as \(replaced)")

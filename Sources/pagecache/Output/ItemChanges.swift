@@ -95,8 +95,8 @@ struct ItemChanges {
         case .dropped(let range): waiting = waiting.filter { !range.contains($0.key) }
         case .generationBegan: waiting = [:]
         case .rearranged(let parts):
-            for one in parts.deleted { settle(one.position, with: one.item.payload) }
-            for one in parts.edited { settle(one.from, with: one.before.payload) }
+            for one in parts.deleted { setBytes(one.position, with: one.item.payload) }
+            for one in parts.edited { setBytes(one.from, with: one.before.payload) }
             var moved: [Int: [Int]] = [:]
             for one in parts.moved {
                 if let indices = waiting.removeValue(forKey: one.from) { moved[one.to, default: []] += indices }
@@ -108,7 +108,7 @@ struct ItemChanges {
         }
     }
 
-    private mutating func settle(_ position: Int, with bytes: [UInt8]) {
+    private mutating func setBytes(_ position: Int, with bytes: [UInt8]) {
         for index in waiting.removeValue(forKey: position) ?? [] { all[index].item = bytes }
     }
 

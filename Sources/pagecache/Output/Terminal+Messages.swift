@@ -14,23 +14,25 @@ extension Terminal {
     /// Prints a note, unless `--quiet` is given.
     func note(_ line: String) {
         guard !state.withLock({ $0.isQuiet }) else { return }
-        tell(line, .note)
+        printMessage(line, .note)
     }
 
     /// Prints a detail, only with `--verbose`.
     func detail(_ line: String) {
         guard isVerbose else { return }
-        tell("pagecache: \(line)", .detail)
+        printMessage("pagecache: \(line)", .detail)
     }
 
-    func warn(_ line: String) { tell("pagecache: warning: \(line)", .warning, state: ("warning", Colour.stale)) }
+    func warn(_ line: String) {
+        printMessage("pagecache: warning: \(line)", .warning, state: ("warning", Colour.stale))
+    }
 
     /// Prints the reason for an exit status other than 0 that has no error code of its own. The state that it begins
     /// with has a colour, as in `incomplete: 3 positions are missing`.
     func complain(_ line: String) {
         let state = line.prefixMatch(of: /(?:[0-9a-z]{8}: )?(incomplete|unproven|offline|interrupted|purged):/)?.output
             .1
-        tell("pagecache: \(line)", .reason, state: state.map { (String($0), Colour.stale) })
+        printMessage("pagecache: \(line)", .reason, state: state.map { (String($0), Colour.stale) })
     }
 
     func fail(_ failure: ToolFailure) {
@@ -39,9 +41,9 @@ extension Terminal {
                 ("code", .string(failure.code)), ("message", .string(hinted(failure.message))),
                 ("hint", failure.hint.map { .string(hinted($0)) } ?? .null),
             ])
-            say(JSONOutput.object([("error", error)]).text, wrapping: false)
+            writeLine(JSONOutput.object([("error", error)]).text, wrapping: false)
         } else {
-            say(
+            writeLine(
                 "pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")",
                 state: ("pagecache:", Colour.failing))
         }
@@ -55,17 +57,17 @@ extension Terminal {
     }
 
     /// Prints a message that is no error. With `--json` it is an object, so that every line on standard error is one.
-    private func tell(_ line: String, _ level: Level, state mark: (text: String, colour: Int)? = nil) {
-        guard state.withLock({ $0.isJSON }) else { return say(line, state: mark) }
+    private func printMessage(_ line: String, _ level: Level, state mark: (text: String, colour: Int)? = nil) {
+        guard state.withLock({ $0.isJSON }) else { return writeLine(line, state: mark) }
         let message = String(line.trimmingPrefix("pagecache: ").trimmingPrefix("warning: "))
         let notice = JSONOutput.object([("level", .string(level.rawValue)), ("message", .string(hinted(message)))])
-        say(JSONOutput.object([("notice", notice)]).text, wrapping: false)
+        writeLine(JSONOutput.object([("notice", notice)]).text, wrapping: false)
     }
 
     /// - Parameters:
     ///   - wrapping: whether a terminal breaks the line between words.
     ///   - state: a part of the first line, and its colour.
-    private func say(_ line: String, wrapping: Bool = true, state mark: (text: String, colour: Int)? = nil) {
+    private func writeLine(_ line: String, wrapping: Bool = true, state mark: (text: String, colour: Int)? = nil) {
         if state.withLock({ $0.progressColumns != nil }) { progress("") }
         let width = wrapping && errorIsTerminal ? errorWidth : .max
         let line = wrapping ? hinted(line) : line

@@ -24,7 +24,7 @@ struct WatchView {
     var message: String?
     /// Whether the keys are shown: when the terminal can send them.
     var takesKeys = false
-    private var paces: [QueryID: Pace] = [:]
+    private var growthRates: [QueryID: GrowthRate] = [:]
 
     /// The largest number of kept events, more than fit on any screen.
     private static let memory = 200
@@ -43,7 +43,7 @@ struct WatchView {
 
     /// Records the size of a list, for its rate.
     mutating func measure(_ list: ListOutline, now: Timestamp) {
-        paces[list.record.id, default: Pace()].note(list.coverage.count, at: now)
+        growthRates[list.record.id, default: GrowthRate()].note(list.coverage.count, at: now)
     }
 
     /// The queries that the filter leaves.
@@ -225,7 +225,7 @@ struct WatchView {
         } else {
             parts.append(Part(text: SizeText.count(held, "item", "items"), rank: 2))
         }
-        if let rate = paces[record.id]?.rate(at: now), rate >= 1 {
+        if let rate = growthRates[record.id]?.rate(at: now), rate >= 1 {
             parts.append(Part(text: "\(SizeText.count(Int(rate)))/s", rank: 6))
             let missing = list.length - held
             if list.coveredShare != nil, missing > 0 {

@@ -6,7 +6,7 @@ import PagedRepository
 extension Explanation {
     /// Reports failures in groups: failures with the same cause and the same kind of next step share a sentence. The
     /// group with the soonest next attempt comes first.
-    mutating func tellFailures(_ failures: [LedgerEntry]) {
+    mutating func addFailures(_ failures: [LedgerEntry]) {
         var groups: [[LedgerEntry]] = []
         for entry in failures {
             if let index = groups.firstIndex(where: { $0[0].hasSameCause(as: entry) }) {
@@ -16,24 +16,24 @@ extension Explanation {
             }
         }
         for group in groups {
-            say(.failure, cause(of: group))
-            if let hint = hint(group[0]) { say(.failure, hint) }
-            say(.next, future(of: group))
+            add(.failure, cause(of: group))
+            if let hint = hint(group[0]) { add(.failure, hint) }
+            add(.next, future(of: group))
         }
     }
 
-    mutating func tellFetching(_ entries: [LedgerEntry]) {
+    mutating func addFetching(_ entries: [LedgerEntry]) {
         for entry in entries {
             let since = entry.lastAttemptAt.map { ", begun \(TimeText.age(now - $0)) ago" } ?? ""
             if let expiry = entry.leaseExpiresAt, expiry > now {
-                say(
+                add(
                     .fetching,
                     """
                     \(page(entry)) is being fetched\(since). If its process dies, another process can \
                     fetch it in \(TimeText.age(expiry - now)) at the latest.
                     """)
             } else {
-                say(
+                add(
                     .fetching,
                     """
                     \(page(entry)) was being fetched when its process ended. The next '\(sync)' \

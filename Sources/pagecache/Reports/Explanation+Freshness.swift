@@ -46,13 +46,13 @@ extension Explanation {
     }
 
     /// Reports that a program or a repair has invalidated the list, which makes it stale at any age.
-    mutating func tellInvalidated() {
+    mutating func addInvalidated() {
         guard let moment = list.record.invalidatedAt else { return }
         let cause =
             list.record.isDescriptionLost
             ? "A repair rebuilt the record of the list, and so invalidated it,"
             : "A program that uses the store invalidated the list"
-        say(
+        add(
             .freshness,
             """
             \(cause) \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)). \
@@ -62,12 +62,12 @@ extension Explanation {
 
     /// Reports the oldest page, if it was validated much earlier than page one. Page one shows no edits in place
     /// farther down (R23).
-    mutating func tellOldestPage(besides validatedAt: Timestamp) {
+    mutating func addOldestPage(besides validatedAt: Timestamp) {
         guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
             // When the origin calls nothing fresh, pages fetched within a minute still do not count as old.
             validatedAt - oldest.validatedAt >= max(policy.staleAfter(list.record), .seconds(60))
         else { return }
-        say(
+        add(
             .freshness,
             """
             The oldest page, at position \(SizeText.count(oldest.offset)), was last validated \

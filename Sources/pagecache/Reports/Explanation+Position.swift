@@ -3,51 +3,51 @@ import PageModel
 
 // The explanation of one position in a list.
 extension Explanation {
-    mutating func tell(_ position: Int) {
+    mutating func addPosition(_ position: Int) {
         let place = "Position \(SizeText.count(position))"
-        if let page = list.pages.first(where: { $0.range.contains(position) }) { return tell(place, page) }
+        if let page = list.pages.first(where: { $0.range.contains(position) }) { return addPage(place, page) }
         if let window = list.record.resultWindow, position >= window, let text = list.record.windowText {
-            return say(.holding, "\(place) is not available: \(text).")
+            return add(.holding, "\(place) is not available: \(text).")
         }
         if let end = list.record.end ?? list.record.total.exactCount, position >= end {
-            return say(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
+            return add(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
         }
         guard list.record.validatedAt != nil || !list.ledger.isEmpty else {
-            say(.holding, "The list was never fetched.")
-            if list.record.isDescriptionLost { return tellLost() }
-            return say(.next, "'\(sync)' fetches it.")
+            add(.holding, "The list was never fetched.")
+            if list.record.isDescriptionLost { return addLost() }
+            return add(.next, "'\(sync)' fetches it.")
         }
         // A ledger entry covers the positions up to the next known offset.
         let gap = gap(around: position)
         let entry = list.ledger.last { $0.offset <= position && $0.offset >= gap.lowerBound }
         if position >= list.length, entry == nil {
-            say(
+            add(
                 .holding,
                 "\(place) is after all held positions, and the length of the list is not known yet.")
         } else if gap.upperBound == .max {
-            say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
+            add(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
         } else {
-            say(.holding, "\(place) is missing: nothing is held at \(Explanation.positions(gap)).")
+            add(.holding, "\(place) is missing: nothing is held at \(Explanation.positions(gap)).")
         }
-        tellCause(entry)
+        addCause(entry)
     }
 
-    private mutating func tellCause(_ entry: LedgerEntry?) {
-        if list.record.isDescriptionLost { return tellLost() }
+    private mutating func addCause(_ entry: LedgerEntry?) {
+        if list.record.isDescriptionLost { return addLost() }
         switch entry?.state {
         case .failedRetryable, .failedPermanent:
-            if let entry { tellFailures([entry]) }
+            if let entry { addFailures([entry]) }
         case .inFlight:
-            if let entry { tellFetching([entry]) }
+            if let entry { addFetching([entry]) }
         case .pending where entry?.nextAttemptAt != nil:
-            say(
+            add(
                 .next,
                 """
                 The page is queued: the next 'pagecache sync --due', a running service, or '\(sync)' \
                 fetches it.
                 """)
         case .pending, .ok, nil:
-            say(
+            add(
                 .next,
                 """
                 The position was not requested yet, was evicted, or was dropped when the list moved. '\(sync)' \
@@ -56,30 +56,30 @@ extension Explanation {
         }
     }
 
-    private mutating func tell(_ place: String, _ page: PageSummary) {
+    private mutating func addPage(_ place: String, _ page: PageSummary) {
         let range = Explanation.positions(page.range)
-        say(
+        add(
             .holding,
             """
             \(place) is stored, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
             \(TimeText.rfc3339(page.fetchedAt)).
             """)
         if page.generation < list.record.version.generation {
-            say(
+            add(
                 .holding,
                 """
                 The page is from before the list was replaced, or the origin has to confirm it. The page is readable until \
                 a fetched page replaces it.
                 """)
         }
-        say(.freshness, freshness("it", "The page", page.validatedAt))
-        tellInvalidated()
+        add(.freshness, freshness("it", "The page", page.validatedAt))
+        addInvalidated()
         let before = list.pages.first { $0.count > 0 && $0.range.upperBound == page.offset }
         if let before {
-            say(.evidence, evidence(page, after: before))
+            add(.evidence, evidence(page, after: before))
         }
         if !page.innerInferredSeams.isEmpty {
-            say(
+            add(
                 .evidence,
                 """
                 At \(SizeText.count(page.innerInferredSeams.count, "place", "places")) inside the page, no answer has shown yet \
@@ -87,8 +87,8 @@ extension Explanation {
                 """
             )
         }
-        tellFailures(list.failures.filter { page.range.contains($0.offset) })
-        tellFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
+        addFailures(list.failures.filter { page.range.contains($0.offset) })
+        addFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
     }
 
     /// The sentence about the order of two neighbouring pages.

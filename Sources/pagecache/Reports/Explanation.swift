@@ -51,34 +51,34 @@ struct Explanation: Equatable {
     /// Explains a list as a whole.
     init(of list: ListOutline, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
         (self.list, self.policy, self.now) = (list, policy, now)
-        tellHolding()
+        addHolding()
         if let validatedAt = list.record.validatedAt {
             if list.holdsNothing, policy.freshness(of: list.record, now: now) == .fresh {
-                say(
+                add(
                     .freshness,
                     """
                     The list is stale: page one was validated \(TimeText.age(now - validatedAt)) ago, but no item is held \
                     any more.
                     """)
             } else {
-                say(.freshness, freshness("page one", "The list", validatedAt))
+                add(.freshness, freshness("page one", "The list", validatedAt))
             }
-            tellInvalidated()
-            tellOldestPage(besides: validatedAt)
+            addInvalidated()
+            addOldestPage(besides: validatedAt)
         }
-        tellFailures(list.failures)
-        tellFetching(list.ledger.filter { $0.state == .inFlight })
-        tellEvidence()
-        tellNext()
+        addFailures(list.failures)
+        addFetching(list.ledger.filter { $0.state == .inFlight })
+        addEvidence()
+        addNext()
     }
 
     /// Explains one position.
     init(of list: ListOutline, at position: Int, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
         (self.list, self.policy, self.now) = (list, policy, now)
-        tell(position)
+        addPosition(position)
     }
 
-    mutating func say(_ topic: Topic, _ text: String) { sentences.append(Sentence(topic: topic, text: text)) }
+    mutating func add(_ topic: Topic, _ text: String) { sentences.append(Sentence(topic: topic, text: text)) }
 
     /// The short id of the list, for use in commands.
     var id: String { list.record.key.shortID }
@@ -87,30 +87,30 @@ struct Explanation: Equatable {
 
     // MARK: Holdings
 
-    private mutating func tellHolding() {
+    private mutating func addHolding() {
         let record = list.record
         let held = list.coverage.count
         let old = list.pages.filter { $0.generation < record.version.generation }.reduce(0) { $0 + $1.count }
         if record.validatedAt == nil, list.pages.isEmpty {
-            say(.holding, "The list was never fetched.")
+            add(.holding, "The list was never fetched.")
         } else if list.isComplete {
             switch held {
-            case 0: say(.holding, "The list was fetched, and is empty.")
-            case 1: say(.holding, "The only item is held.")
-            default: say(.holding, "All \(SizeText.count(held)) items are held.")
+            case 0: add(.holding, "The list was fetched, and is empty.")
+            case 1: add(.holding, "The only item is held.")
+            default: add(.holding, "All \(SizeText.count(held)) items are held.")
             }
         } else if list.isAtResultWindow, let window = record.windowText {
             let items = held == 1 ? "The only item" : "All \(SizeText.count(held)) items"
-            say(.holding, "\(items) that the origin returns \(held == 1 ? "is" : "are") held: \(window).")
+            add(.holding, "\(items) that the origin returns \(held == 1 ? "is" : "are") held: \(window).")
         } else if record.end == nil, record.total.count == nil {
-            say(
+            add(
                 .holding,
                 "\(SizeText.count(held, "item is", "items are")) held; the length of the list is not known yet.")
         } else {
-            say(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
+            add(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
         }
         if old > 0 {
-            say(
+            add(
                 .holding,
                 """
                 \(SizeText.count(old, "item", "items")) from before the list was replaced \(old == 1 ? "is" : "are") still \
@@ -118,13 +118,13 @@ struct Explanation: Equatable {
                 """)
         }
         if case .estimate(let total) = record.total {
-            say(
+            add(
                 .holding,
                 "The origin's total, \(SizeText.count(total)), is an estimate: an answer contradicted it, or the origin calls it one."
             )
         }
         if record.allowsDuplicates {
-            say(
+            add(
                 .holding,
                 "Ids repeat in this list, so its pages cannot be compared. When page one changes, sync fetches the whole list again."
             )
@@ -139,10 +139,10 @@ struct Explanation: Equatable {
             ? "position \(ranges) is missing." : "the positions \(ranges)\(gaps.count > 3 ? ", …" : "") are missing."
     }
 
-    private mutating func tellEvidence() {
+    private mutating func addEvidence() {
         let chained = list.chainedSeams
         if chained > 0 {
-            say(
+            add(
                 .evidence,
                 """
                 \(chained == 1 ? "1 page follows" : "\(SizeText.count(chained)) pages follow") the page before by a link or \
@@ -153,14 +153,14 @@ struct Explanation: Equatable {
         let seams = list.inferredSeams - chained
         guard seams > 0 else { return }
         if list.record.paging == HTTPSourceConfiguration.Paging.page.rawValue {
-            return say(
+            return add(
                 .evidence,
                 """
                 Pages by number do not overlap, so no answer shows that two of them follow each other. \
                 '\(sync) --sweep' fetches each page again.
                 """)
         }
-        say(
+        add(
             .evidence,
             """
             At \(seams == 1 ? "1 place" : "\(SizeText.count(seams)) places"), no answer has shown yet that two stored pages \
@@ -170,29 +170,29 @@ struct Explanation: Equatable {
 
     // MARK: Next steps
 
-    private mutating func tellNext() {
-        if list.record.isDescriptionLost { return tellLost() }
-        tellSweep()
+    private mutating func addNext() {
+        if list.record.isDescriptionLost { return addLost() }
+        addSweep()
         let stale = list.judgedFreshness(policy, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
         switch (list.record.isPinned, stale) {
         case (true, true) where !headFails:
-            say(.next, "The list is pinned: the next '\(due)' or a running service refreshes it.")
+            add(.next, "The list is pinned: the next '\(due)' or a running service refreshes it.")
         case (true, false):
             let moment = (list.record.validatedAt ?? now) + policy.staleAfter(list.record)
-            say(
+            add(
                 .next,
                 "The list is pinned: from \(TimeText.rfc3339(moment)) on, '\(due)' or a running service refreshes it."
             )
         case (false, true) where !headFails:
-            say(.next, "The list is not pinned, so nothing refreshes it automatically; '\(sync)' does.")
+            add(.next, "The list is not pinned, so nothing refreshes it automatically; '\(sync)' does.")
         case (true, true), (false, true):
             // The next attempt for page one was reported with its failure.
             break
         case (false, false):
             let advisesSweep = sentences.contains { $0.text.contains("--sweep") }
             if list.isComplete || list.isAtResultWindow, list.failures.isEmpty, !advisesSweep {
-                say(.next, "No action is needed.")
+                add(.next, "No action is needed.")
             }
         }
         let failing = Set(list.failures.map(\.offset))
@@ -200,7 +200,7 @@ struct Explanation: Equatable {
             !failing.contains { gap.contains($0) }
         }
         if list.record.validatedAt != nil, !untried.isEmpty {
-            say(
+            add(
                 .next,
                 list.record.isPinned
                     ? "The next 'pagecache sync --due', or a running service, fetches the missing pages that are not failing."
@@ -209,8 +209,8 @@ struct Explanation: Equatable {
     }
 
     /// Reports that a repair has rebuilt the record of the list. No run without a person fetches such a list (R45).
-    mutating func tellLost() {
-        say(
+    mutating func addLost() {
+        add(
             .next,
             """
             A repair has removed the description of the origin and the check of the credential, so neither \
@@ -219,7 +219,7 @@ struct Explanation: Equatable {
     }
 
     /// Reports an interrupted sweep. `sync --due` continues it once page one and the page where it stopped are due (R33).
-    private mutating func tellSweep() {
+    private mutating func addSweep() {
         guard let sweep = list.record.sweep else { return }
         let done = """
             A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
@@ -231,14 +231,14 @@ struct Explanation: Equatable {
         }
         for failure in list.failures where failure.offset == 0 || failure.offset == sweep.position {
             guard let next = failure.nextAttemptAt else {
-                return say(.next, "\(done) '\(sync) --sweep' continues from there.")
+                return add(.next, "\(done) '\(sync) --sweep' continues from there.")
             }
             moments.append(next)
         }
         guard let moment = moments.max(), moment > now else {
-            return say(.next, "\(done) the next '\(due)' continues from there.")
+            return add(.next, "\(done) the next '\(due)' continues from there.")
         }
-        say(
+        add(
             .next,
             """
             \(done) '\(sync) --sweep' continues from there, and so does '\(due)' from \

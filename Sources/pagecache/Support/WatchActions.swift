@@ -79,7 +79,7 @@ struct WatchActions {
     }
 
     /// Reports commands that have ended, with the reason of a failure.
-    mutating func settle(_ view: inout WatchView) async {
+    mutating func reportEnded(_ view: inout WatchView) async {
         let ended = running.filter { !$0.child.isRunning }
         for action in ended {
             let result = WatchActions.result(try? await action.child.wait())

@@ -8,7 +8,7 @@ import Synchronization
 /// Runs `pagecache watch`: reads each list that a notice names, and prints or draws its changes.
 ///
 /// State: the last outline of each list, and the view. Only the task of `run` uses both. The other tasks add the
-/// queries to read and the pressed keys, behind mutexes (`Todo`).
+/// queries to read and the pressed keys, behind mutexes (`PendingWork`).
 final class Watching {
     /// The delay that people still perceive as immediate. A busy store is read no more often than that.
     private static let pause = Duration.milliseconds(100)
@@ -21,30 +21,30 @@ final class Watching {
     private let clock = SystemClock()
     private var seen: [QueryID: ListOutline] = [:]
     private var view = WatchView()
-    private let todo = Todo()
+    private let pendingWork = PendingWork()
     private var actions: WatchActions
 
     /// The queries that may have changed since the last reading, the pressed keys, and the signal that starts a
     /// reading.
-    private final class Todo: Sendable {
-        let bell: AsyncStream<Void>
-        private let ring: AsyncStream<Void>.Continuation
+    private final class PendingWork: Sendable {
+        let signals: AsyncStream<Void>
+        private let signal: AsyncStream<Void>.Continuation
         // `nil` means no notice has arrived since the last reading.
         private let queries = Mutex<Set<QueryID>?>(nil)
         private let keys = Mutex<[Key]>([])
 
-        init() { (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+        init() { (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
         func add(_ more: some Sequence<QueryID>) {
             queries.withLock { $0 = ($0 ?? []).union(more) }
-            ring.yield()
+            signal.yield()
         }
 
-        func tick() { ring.yield() }
+        func tick() { signal.yield() }
 
         func press(_ more: [Key]) {
             keys.withLock { $0 += more }
-            ring.yield()
+            signal.yield()
         }
 
         func takeKeys() -> [Key] {
@@ -61,7 +61,7 @@ final class Watching {
             }
         }
 
-        func end() { ring.finish() }
+        func end() { signal.finish() }
     }
 
     init(store: any ToolStore, at place: String, query: String?, format: OutputFormat, showsChanges: Bool) {
@@ -92,18 +92,18 @@ final class Watching {
             terminal.note("waiting for changed items of \(SizeText.count(seen.count, "query", "queries")); Ctrl-C ends")
         }
         draw()
-        let listener = listen(to: notices, todo)
-        let ticker = tick(todo)
+        let listener = listen(to: notices, pendingWork)
+        let ticker = tick(pendingWork)
         var keys: (any DispatchSourceRead)?
-        terminal.onRedraw { [todo] in todo.tick() }
+        terminal.onRedraw { [pendingWork] in pendingWork.tick() }
         defer {
             terminal.onRedraw(nil)
             keys?.cancel()
             listener.cancel()
             ticker.cancel()
         }
-        todo.tick()
-        for await _ in todo.bell {
+        pendingWork.tick()
+        for await _ in pendingWork.signals {
             // No notice reports a removed file, and a file that is still open can be read.
             guard store.isInPlace else {
                 throw StorageError(.moved, "\(store.name) was renamed, replaced or removed while it was watched")
@@ -111,36 +111,36 @@ final class Watching {
             // In the background no key can be read. `fg` changes that.
             if showsView, keys == nil, terminal.readsKeys {
                 view.takesKeys = true
-                keys = terminal.readKeys { [todo] in todo.press($0) }
+                keys = terminal.readKeys { [pendingWork] in pendingWork.press($0) }
             }
             terminal.keepKeys()
-            for key in todo.takeKeys() where try await !actions.press(key, &view, lists) { return }
-            await actions.settle(&view)
-            if let queries = todo.take() { try await look(at: queries, only: only) }
+            for key in pendingWork.takeKeys() where try await !actions.press(key, &view, lists) { return }
+            await actions.reportEnded(&view)
+            if let queries = pendingWork.take() { try await look(at: queries, only: only) }
             draw()
             terminal.flush()
             try await Task.sleep(for: Watching.pause)
         }
     }
 
-    private func listen(to notices: AsyncStream<StorageNotice>, _ todo: Todo) -> Task<Void, Never> {
+    private func listen(to notices: AsyncStream<StorageNotice>, _ pendingWork: PendingWork) -> Task<Void, Never> {
         Task {
             for await notice in notices {
                 switch notice {
-                case .changed(let set): todo.add([set.query])
-                case .invalidated(let queries): todo.add(queries)
+                case .changed(let set): pendingWork.add([set.query])
+                case .invalidated(let queries): pendingWork.add(queries)
                 }
             }
-            todo.end()
+            pendingWork.end()
         }
     }
 
     /// Starts a reading once a second: the displayed ages grow, and the store may have been removed.
-    private func tick(_ todo: Todo) -> Task<Void, Never> {
+    private func tick(_ pendingWork: PendingWork) -> Task<Void, Never> {
         Task {
             while !Task.isCancelled {
                 do { try await Task.sleep(for: .seconds(1)) } catch { return }
-                todo.tick()
+                pendingWork.tick()
             }
         }
     }
@@ -156,7 +156,7 @@ final class Watching {
         for query in queries.sorted(by: { $0.rawValue < $1.rawValue }) {
             let list = try await store.outline(of: query)
             if showsChanges {
-                try await tellChanges(from: seen[query], to: list)
+                try await printChanges(from: seen[query], to: list)
                 seen[query] = list
                 continue
             }
@@ -165,12 +165,12 @@ final class Watching {
             seen[query] = list
             let now = clock.now()
             if showsView, let list { view.measure(list, now: now) }
-            for event in events { tell(ListEventRendering(event: event, key: key, at: now)) }
+            for event in events { printEvent(ListEventRendering(event: event, key: key, at: now)) }
         }
     }
 
     /// Prints the items that changed between two states of a list (R48).
-    private func tellChanges(from old: ListOutline?, to new: ListOutline?) async throws {
+    private func printChanges(from old: ListOutline?, to new: ListOutline?) async throws {
         guard let new else { return }
         let id = new.record.id
         var start = old?.record.contentVersion
@@ -194,7 +194,7 @@ final class Watching {
             break
         }
         try await changes.readItems(of: id, in: store, at: reached)
-        for change in changes.all { tell(ItemChangeRendering(change: change), new.record.key) }
+        for change in changes.all { printChange(ItemChangeRendering(change: change), new.record.key) }
     }
 
     private func warnOfTruncation(_ key: QueryKey) {
@@ -203,7 +203,7 @@ final class Watching {
         )
     }
 
-    private func tell(_ change: ItemChangeRendering, _ key: QueryKey) {
+    private func printChange(_ change: ItemChangeRendering, _ key: QueryKey) {
         let members = [("query", JSONOutput.string(key.shortID)), ("key", .string(key.text))] + change.members
         switch format {
         case .table:
@@ -218,7 +218,7 @@ final class Watching {
     private var showsView: Bool { format == .table && terminal.showsViews && !showsChanges }
     private var lists: [ListOutline] { seen.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
 
-    private func tell(_ event: ListEventRendering) {
+    private func printEvent(_ event: ListEventRendering) {
         switch format {
         case .table where showsView: view.note(event)
         case .table: terminal.print("\(TimeText.rfc3339(event.at))  \(event.key.shortID)  \(event.sentence)")

@@ -20,11 +20,11 @@ struct ChainOrderTests {
         order.reached(end: 30, isWhole: true, total: .exact(30))
         #expect(order.isWalkedWhole(to: 30, total: .exact(30)))
         #expect(!order.isWalkedWhole(to: 30, total: .exact(31)) && !order.isWalkedWhole(to: 29, total: .exact(30)))
-        order.begins(isNews: false, end: nil, total: .exact(30))
+        order.begins(isChanged: false, end: nil, total: .exact(30))
         #expect(order.isWalkedWhole(to: 30, total: .exact(30)))
-        order.begins(isNews: true, end: nil, total: .exact(30))
+        order.begins(isChanged: true, end: nil, total: .exact(30))
         #expect(!order.isWalkedWhole(to: 30, total: .exact(30)))
-        order.begins(isNews: true, end: 10, total: .unknown)
+        order.begins(isChanged: true, end: 10, total: .unknown)
         #expect(order.isWalkedWhole(to: 10, total: .unknown))
     }
 

@@ -78,7 +78,7 @@ struct ChainPlaceTests {
             Issue.record("the chain did not end")
             return
         }
-        #expect(end.position == 25 && end.offset == 20 && end.isNews && end.isWithPage)
+        #expect(end.position == 25 && end.offset == 20 && end.isChanged && end.isWithPage)
         #expect(walk.belief.isWalkedWhole(to: 25))
         var other = Walk()
         #expect(other.receive(answer(20..<30, next: "c30", hasMore: false)) != .follow(PageCursor("c30")))
@@ -87,17 +87,17 @@ struct ChainPlaceTests {
     @Test("One answer without items does not prove a new end (R20)")
     func emptyEnd() {
         var walk = Walk()
-        #expect(walk.receive(answer(0..<0)) == .doubtEnd(at: 20))
+        #expect(walk.receive(answer(0..<0)) == .confirmEnd(at: 20))
         _ = walk.pass.witness.ask(for: .cursor(PageCursor("c20"), offset: 20), end: 20)
         _ = walk.pass.witness.take()
         #expect(walk.receive(answer(0..<0)) == .end(ChainEnd(position: 20, offset: 20)))
         var refused = Walk()
-        #expect(refused.refuse() == .doubtEnd(at: 20))
+        #expect(refused.refuse() == .confirmEnd(at: 20))
         var counted = Walk()
         counted.list = held([0..<20], total: .exact(20), cursors: true)
         #expect(counted.receive(answer(0..<0, next: "c30")) == .end(ChainEnd(position: 20, offset: 20)))
         var countedNow = Walk()
-        #expect(countedNow.receive(answer(0..<0, total: .exact(20), next: "c30")) == .doubtEnd(at: 20))
+        #expect(countedNow.receive(answer(0..<0, total: .exact(20), next: "c30")) == .confirmEnd(at: 20))
         #expect(countedNow.receive(answer(0..<0, total: .exact(40), next: "c30")) == .follow(PageCursor("c30")))
     }
 
@@ -123,7 +123,7 @@ struct ChainPlaceTests {
         walk.list = held([0..<40], cursors: true)
         #expect(walk.receive(answer(20..<25), known: 0..<40) == .walkAgain)
         walk.pass.walk.mode = .whole
-        #expect(walk.receive(answer(20..<25), known: 0..<40) == .doubtEnd(at: 25))
+        #expect(walk.receive(answer(20..<25), known: 0..<40) == .confirmEnd(at: 25))
     }
 
     @Test("Empty pages under new cursors are followed, up to a limit (R24)")

@@ -80,11 +80,11 @@ struct ListBeliefTests {
     @Test("Three answers in a row without a new item prove that the origin ignores positions (R24)")
     func deafness() {
         var repeats = RepeatBelief()
-        for _ in 0..<2 { repeats.observe(isNews: false) }
-        #expect(!repeats.provesDeafness)
-        repeats.observe(isNews: true)
-        for _ in 0..<3 { repeats.observe(isNews: false) }
-        #expect(repeats.provesDeafness)
+        for _ in 0..<2 { repeats.observe(hasNewItems: false) }
+        #expect(!repeats.provesPositionsIgnored)
+        repeats.observe(hasNewItems: true)
+        for _ in 0..<3 { repeats.observe(hasNewItems: false) }
+        #expect(repeats.provesPositionsIgnored)
     }
 
     @Test("Nine in ten known items make a page a repetition, and a page with fewer begins the count again (R24)")
@@ -206,7 +206,7 @@ struct ListBeliefTests {
         fill.observe(emptyFrom: 30)
         fill.observe(emptyFrom: 60)
         #expect(!fill.admits(30, suspected: nil) && fill.admits(20, suspected: nil))
-        fill.observe(withoutNews: 20)
+        fill.observe(withoutNewItems: 20)
         #expect(!fill.admits(20, suspected: nil))
         let (first, second) = (fill.confirms(10), fill.confirms(10))
         #expect(!first && second)

@@ -51,7 +51,7 @@ struct RunLeasesTests {
         leases.reserve(targets, [10, 30])
         let started = leases.startReserved(1)
         #expect(started.targets == [targets[0]] && started.granted == [10, 30])
-        let given = leases.giveBackReserved()
+        let given = leases.releaseReserved()
         #expect(given.targets == Array(targets[1...]))
         #expect(given.edits == [.released(offset: 30, lease: LeaseToken(rawValue: 30))])
         #expect(leases[30] == nil && leases[10] != nil)
@@ -60,9 +60,9 @@ struct RunLeasesTests {
     @Test("The pause for other owners starts at 50 ms, doubles after every eight waits, and ends at 5 s")
     func pauses() {
         var leases = leases(at: [])
-        leases.leaveToOthers()
+        leases.skipHeldElsewhere()
         let pauses = (0..<100).map { _ in leases.pauseForOthers() }
-        #expect(!leases.isElsewhere)
+        #expect(!leases.isHeldElsewhere)
         #expect(pauses[6] == .milliseconds(50) && pauses[7] == .milliseconds(100) && pauses[15] == .milliseconds(200))
         #expect(pauses[99] == .seconds(5))
     }

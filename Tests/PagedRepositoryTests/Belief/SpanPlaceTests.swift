@@ -32,7 +32,7 @@ struct SpanPlaceTests {
     private func edits(_ step: SpanStep) -> [ListEdit]? {
         switch step {
         case .store(let edits), .forget(let edits): edits.filter { if case .insertPage = $0 { false } else { true } }
-        case .again, .lookBehind, .doubtEnd, .walkByPosition, .moved: nil
+        case .again, .lookBehind, .confirmEnd, .walkByPosition, .moved: nil
         }
     }
 
@@ -91,7 +91,7 @@ struct SpanPlaceTests {
         #expect(fill.receiveNothing() == .forget([.setEnd(20)]))
         #expect(!fill.pass.fill.admits(20, suspected: nil))
         var before = Fill(held([0..<20, 30..<40]))
-        #expect(before.receiveNothing() == .doubtEnd)
+        #expect(before.receiveNothing() == .confirmEnd)
         _ = before.pass.witness.ask(for: .range(20..<30, overlap: 0), end: 20)
         _ = before.pass.witness.take()
         #expect(before.receiveNothing() == .moved(answer(0..<0), isEnd: true))

@@ -15,19 +15,19 @@ struct SweepPlaceTests {
         var place = SweepPlace(list: list, position: position, grid: grid)
         change(&place)
         let observed = ObservedPage(
-            offset: place.question.lowerBound, content: page.content, places: places(known), isEnd: false)
+            offset: place.requestRange.lowerBound, content: page.content, places: places(known), isEnd: false)
         return place.step(observed, page)
     }
 
     @Test("An origin that accepts any offset is asked for one verified item again (R21)")
-    func questions() {
+    func requestRanges() {
         let offsets = SweepGrid(access: .offsets, pageSize: 10)
-        #expect(offsets.question(0) == 0..<9 && offsets.question(20) == 19..<29)
-        #expect(offsets.questions(from: 20, most: 3, total: nil) == [19..<29, 28..<38, 37..<47])
-        #expect(offsets.questions(from: 20, most: 3, total: 29) == [19..<29, 28..<38])
-        #expect(offsets.questions(from: 20, most: 3, total: 10).count == 3, "the total is passed")
-        #expect(grid.question(25) == 20..<30 && grid.aligned(25) == 20)
-        #expect(SweepGrid(access: .offsets, pageSize: 1).question(3) == 3..<4)
+        #expect(offsets.requestRange(0) == 0..<9 && offsets.requestRange(20) == 19..<29)
+        #expect(offsets.requestRanges(from: 20, most: 3, total: nil) == [19..<29, 28..<38, 37..<47])
+        #expect(offsets.requestRanges(from: 20, most: 3, total: 29) == [19..<29, 28..<38])
+        #expect(offsets.requestRanges(from: 20, most: 3, total: 10).count == 3, "the total is passed")
+        #expect(grid.requestRange(25) == 20..<30 && grid.aligned(25) == 20)
+        #expect(SweepGrid(access: .offsets, pageSize: 1).requestRange(3) == 3..<4)
     }
 
     @Test("A page as it is held is verified, and the sweep continues behind it")
@@ -56,7 +56,7 @@ struct SweepPlaceTests {
     @Test("Held items behind an end are removed only if the total counts no more, or a second answer agrees (R20)")
     func end() {
         let list = held([0..<40], end: 40)
-        #expect(step(answer(0..<0), of: list, known: 0..<40) == .doubtEnd(nil, at: 20))
+        #expect(step(answer(0..<0), of: list, known: 0..<40) == .confirmEnd(nil, at: 20))
         let ending: [ListEdit] = [.truncate(at: 20), .setEnd(20), .setSweep(nil), .audited]
         let confirmed = step(answer(0..<0), of: list, known: 0..<40) { place in
             _ = place.witness.ask(for: .sweep(20..<30), end: 20)
@@ -83,7 +83,7 @@ struct SweepPlaceTests {
             return
         }
         let uncounted = held([0..<20], end: 20)
-        #expect(step(answer(10..<20), of: uncounted, known: 0..<20) == .doubtEnd(nil, at: 20))
+        #expect(step(answer(10..<20), of: uncounted, known: 0..<20) == .confirmEnd(nil, at: 20))
     }
 
     @Test("A checked page without items has moved, and one with items is no end (R54)")
@@ -106,7 +106,7 @@ struct SweepPlaceTests {
             return
         }
         #expect(!swept.isSame && swept.edits.first == .markStale(20..<30))
-        guard case .doubtEnd(let last, let end) = place.step(unaligned: answer(20..<25)) else {
+        guard case .confirmEnd(let last, let end) = place.step(unaligned: answer(20..<25)) else {
             Issue.record("a short page is no end while items are held behind it")
             return
         }

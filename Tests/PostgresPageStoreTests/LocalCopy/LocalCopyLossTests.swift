@@ -80,7 +80,7 @@ struct LocalCopyLossTests {
             let kept = try await read(writer, query)
             try await replace(reader, query, round * 100..<round * 100 + 10)
             let lost = try await read(reader, query)
-            await reader.copy?.file.settle()
+            await reader.copy?.file.waitUntilStored()
             #expect(try await read(reader, query) == lost)
             #expect(await OwnServer.end(of: try OwnServer.beginRestart("immediate")) == 0)
             let found = try await read(writer, query)
@@ -124,7 +124,7 @@ struct LocalCopyLossTests {
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["stop", standby])) == 0)
         try await replace(reader, query, 100..<110)
         let lost = try await read(reader, query)
-        await reader.copy?.file.settle()
+        await reader.copy?.file.waitUntilStored()
         #expect(try await read(reader, query) == lost)
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["restart", standby])) == 0)
@@ -155,7 +155,7 @@ struct LocalCopyLossTests {
         let query = try await store.register("list").id
         try await replace(store, query, 0..<10)
         let before = try await read(store, query)
-        await store.copy?.file.settle()
+        await store.copy?.file.waitUntilStored()
         #expect(await OwnServer.end(of: try OwnServer.spawn(OwnServer.script, ["crash", primary])) == 0)
         let end = ContinuousClock.now + CheckedLists.trust + .seconds(120)
         var failure: StorageError.Code?

@@ -47,7 +47,7 @@ struct LocalCopyTests {
     /// The hits and the misses.
     @discardableResult
     private func counts(_ store: PostgreSQLPageStore) async throws -> [Int] {
-        await store.copy?.file.settle()
+        await store.copy?.file.waitUntilStored()
         let status = try #require(await store.localCopyStatus())
         #expect(status.problem == nil)
         return [status.hits, status.misses]
@@ -155,7 +155,7 @@ struct LocalCopyTests {
                 }
                 #expect(got.map(\.0) == expected.map(\.0))
                 #expect(got.map(\.1) == expected.map(\.1))
-                await reader.copy?.file.settle()
+                await reader.copy?.file.waitUntilStored()
             }
         }
         #expect(try await counts(reader)[0] > 20)
@@ -265,7 +265,7 @@ struct LocalCopyTests {
         _ = try await list.load()
         #expect(list.current.items.count == 10)
         _ = try await repository.page("list", offset: 0, limit: 10)
-        await store.copy?.file.settle()
+        await store.copy?.file.waitUntilStored()
         #expect(await store.copy?.file.queries() == [])
         #expect((try? Data(contentsOf: URL(fileURLWithPath: path)))?.range(of: Data("needle".utf8)) == nil)
         await store.close()

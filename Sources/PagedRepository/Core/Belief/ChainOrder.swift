@@ -45,10 +45,10 @@ struct ChainOrder: Equatable {
 
     /// Records page one, with which a walk begins.
     /// - Parameters:
-    ///   - isNews: whether page one has other items than before.
+    ///   - isChanged: whether page one has other items than before.
     ///   - end: the end of the list, if it ends with page one.
-    mutating func begins(isNews: Bool, end: Int?, total: ListTotal) {
-        if isNews { wholeWalk = nil }
+    mutating func begins(isChanged: Bool, end: Int?, total: ListTotal) {
+        if isChanged { wholeWalk = nil }
         if let end { wholeWalk = WholeWalk(end: end, total: total.count) }
     }
 

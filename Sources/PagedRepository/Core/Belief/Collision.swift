@@ -28,10 +28,10 @@ extension ListBelief {
         // Items with the ids of held ones and other content, the same in each answer, are other items (R25).
         let areOthers = !isAlike && arrivals.alike > 1
         if isKnownWhole, isAlike || arrivals.count > arrivals.alike {
-            repeats.observe(isNews: false)
+            repeats.observe(hasNewItems: false)
             // Some origins return their last page for each later position. Its items belong to the first of these.
             let isFirst = !shifts.isEmpty && shifts.allSatisfy { $0 < 0 }
-            if repeats.provesDeafness { return isFirst ? .secondLook : .ignoredPosition }
+            if repeats.provesPositionsIgnored { return isFirst ? .secondLook : .ignoredPosition }
         }
         let mayBeShifted = isAlike || arrivals.count > 1 && !areOthers
         // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats some

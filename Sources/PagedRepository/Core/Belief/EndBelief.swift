@@ -11,7 +11,7 @@ struct EndBelief: Equatable {
     /// The position at which the last pass found no items, although the total is larger. One request checks whether
     /// this is still so.
     var suspected: Int?
-    /// The mismatch at the end of the pass before; see `ListSettlement`.
+    /// The mismatch at the end of the pass before; see `PassConclusion`.
     var overcount: Overcount?
     /// The result window that this run has opened, to see whether it still cuts the list off.
     var openedWindow: Int?

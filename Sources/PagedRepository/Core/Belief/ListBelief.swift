@@ -55,7 +55,7 @@ struct PageOneBelief: Equatable {
     /// The keys of its items in the last answer.
     var received: [UInt64] = []
     /// Its items in the last answer that was stored, or that validated the stored page one.
-    private(set) var settled: [ItemIdentity] = []
+    private(set) var stored: [ItemIdentity] = []
     /// Keys that it repeated in its last answer (R25).
     private var repeated: Set<UInt64> = []
     /// How often its answers repeated other keys than the answer before.
@@ -65,12 +65,12 @@ struct PageOneBelief: Equatable {
 
     /// Whether an answer has other items than the last settled one, or the same ones in another order. An item that was
     /// edited in its place moves no other item. Some members change with every answer, such as an age.
-    func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != settled.map(\.key) }
+    func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != stored.map(\.key) }
 
     /// Whether an answer has no items, and names the same next page and total as the last settled answer, which had
     /// none either. It says no more than that answer.
     func isEmptyAgain(_ page: FetchedPage) -> Bool {
-        page.content.isEmpty && settled.isEmpty && page.next != nil && page.next == next
+        page.content.isEmpty && stored.isEmpty && page.next != nil && page.next == next
             && !page.total.contradicts(total)
     }
 
@@ -81,14 +81,14 @@ struct PageOneBelief: Equatable {
 
     /// Records that the origin has confirmed the stored items without sending them.
     mutating func confirm(_ identities: [ItemIdentity]) {
-        (settled, received) = (identities, identities.map(\.key))
+        (stored, received) = (identities, identities.map(\.key))
     }
 
     /// Records an answer that is stored or confirmed.
     /// - Returns: whether the answer differs from the one before, in an item or in its total.
-    mutating func settle(_ page: FetchedPage) -> Bool {
-        let isOther = page.content.identities != settled || page.total.contradicts(total)
-        settled = page.content.identities
+    mutating func recordStored(_ page: FetchedPage) -> Bool {
+        let isOther = page.content.identities != stored || page.total.contradicts(total)
+        stored = page.content.identities
         adopt(count: page.content.count, next: page.next, total: page.total)
         return isOther
     }

@@ -21,23 +21,24 @@ struct RepeatBelief: Equatable {
     private static let sameAnswers = 3
 
     /// The number of consecutive pages without new items.
-    private(set) var pagesWithoutNews = 0
+    private(set) var pagesWithoutNewItems = 0
     /// The number of consecutive pages by position that repeat received items, in a list with repeated ids.
     private(set) var repetitions = 0
     private var collisions: [Place: Arrivals] = [:]
 
     /// Begins another walk or load.
-    mutating func restart() { pagesWithoutNews = 0 }
+    mutating func restart() { pagesWithoutNewItems = 0 }
 
     /// Records a page, which may have had no new item.
-    mutating func observe(isNews: Bool) { pagesWithoutNews = isNews ? 0 : pagesWithoutNews + 1 }
+    mutating func observe(hasNewItems: Bool) { pagesWithoutNewItems = hasNewItems ? 0 : pagesWithoutNewItems + 1 }
 
     /// Whether so many consecutive answers had no new item that the origin ignores positions.
-    var provesDeafness: Bool { pagesWithoutNews >= RepeatBelief.sameAnswers }
+    var provesPositionsIgnored: Bool { pagesWithoutNewItems >= RepeatBelief.sameAnswers }
 
     /// The failure of a list that has no more new items.
     var message: String {
-        pagesWithoutNews == 1 ? "a page had no new items" : "\(pagesWithoutNews) consecutive pages had no new items"
+        pagesWithoutNewItems == 1
+            ? "a page had no new items" : "\(pagesWithoutNewItems) consecutive pages had no new items"
     }
 
     /// Records a page by position in a list with repeated ids. With nine in ten items known, it counts as a repetition.

@@ -6,7 +6,7 @@ import Synchronization
 /// Suspends the calls of one process until it wakes, as on a suspended machine, while all other processes continue.
 ///
 /// State: whether the process is asleep, and the suspended calls, under a mutex.
-final class Slumber: Sendable {
+final class ProcessSuspension: Sendable {
     private struct State {
         var isAsleep = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -39,30 +39,30 @@ final class Slumber: Sendable {
 }
 
 /// The storage of a process that may sleep.
-struct SleepyStorage: RelayedStorage {
+struct SuspendableStorage: RelayedStorage {
     let storage: any PageStorage
-    let slumber: Slumber
+    let suspension: ProcessSuspension
 
     func relay<Value: Sendable>(
         _ call: StorageCall, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        await slumber.pass()
+        await suspension.pass()
         let value = try await body()
-        await slumber.pass()
+        await suspension.pass()
         return value
     }
 }
 
 /// The source of a process that may sleep.
-struct SleepySource: RelayedSource {
+struct SuspendableSource: RelayedSource {
     let source: any PageSource
-    let slumber: Slumber
+    let suspension: ProcessSuspension
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        await slumber.pass()
+        await suspension.pass()
         let result: Result<PageAnswer, any Error>
         do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
-        await slumber.pass()
+        await suspension.pass()
         return try result.get()
     }
 }

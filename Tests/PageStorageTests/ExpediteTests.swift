@@ -4,7 +4,7 @@ import Testing
 
 /// Expediting a page makes it due although automatic triggers would postpone or skip it (R33).
 @Suite("Making a failed page due")
-struct HasteTests {
+struct ExpediteTests {
     private func failure(isRetryable: Bool) -> FetchFailure {
         FetchFailure(.throttled, "m", isRetryable: isRetryable, httpStatus: 429, retryAfter: .seconds(600))
     }

@@ -16,7 +16,7 @@ struct Page {
 }
 
 /// How a program with GRDB stores pages and reads them: each call is one transaction.
-protocol Shelf {
+protocol PageTables {
     /// Its name in the tables.
     static var name: String { get }
 

@@ -1,7 +1,7 @@
 import PageModel
 
 /// An answer that does not fit the pages before it.
-struct EphemeralSurprise: Hashable {
+struct EphemeralMismatch: Hashable {
     /// The number of items before it.
     var place: Int
     /// The fingerprint of its items.
@@ -10,15 +10,15 @@ struct EphemeralSurprise: Hashable {
 }
 
 /// The answers that a walk accepts although they do not fit the pages before them.
-struct EphemeralHabits: Equatable {
+struct ToleratedMismatches: Equatable {
     /// Answers that an earlier walk has received at the same place. They are habits of the origin.
-    var known: Set<EphemeralSurprise> = []
+    var known: Set<EphemeralMismatch> = []
     /// Whether inserts are accepted. The list keeps growing while it is read.
     var allowsInserts = false
     /// Whether every answer is accepted, for a part of a list that is read once.
     var allowsAll = false
 
-    func contains(_ surprise: EphemeralSurprise) -> Bool { allowsAll || known.contains(surprise) }
+    func contains(_ mismatch: EphemeralMismatch) -> Bool { allowsAll || known.contains(mismatch) }
 
     func allows(_ arrival: EphemeralPages.Arrival) -> Bool { allowsInserts && arrival.isPushed }
 }

@@ -2,7 +2,7 @@
 import PageModel
 
 /// The growth of a list over the last seconds. Pure.
-struct Pace {
+struct GrowthRate {
     private static let memory = Duration.seconds(10)
     /// The time without growth after which a list has no rate.
     private static let stall = Duration.seconds(3)
@@ -10,13 +10,13 @@ struct Pace {
 
     mutating func note(_ held: Int, at now: Timestamp) {
         samples.append((now, held))
-        while samples.count > 2, now - samples[1].at > Pace.memory { samples.removeFirst() }
+        while samples.count > 2, now - samples[1].at > GrowthRate.memory { samples.removeFirst() }
     }
 
     /// Items a second. `nil` when the list has not grown for some seconds.
     func rate(at now: Timestamp) -> Double? {
         guard let first = samples.first, let last = samples.last, last.held > first.held,
-            now - last.at < Pace.stall
+            now - last.at < GrowthRate.stall
         else { return nil }
         let seconds = Double((last.at - first.at).wholeMilliseconds) / 1_000
         return seconds < 0.1 ? nil : Double(last.held - first.held) / seconds

@@ -4,18 +4,18 @@ import Testing
 @testable import PagedRepository
 
 @Suite("Due time of page one in the background")
-struct FreshnessAgendaTests {
+struct FreshnessScheduleTests {
     private func job(
         _ age: Duration, freshFor: Duration? = nil, isInvalidated: Bool = false,
         _ policy: FreshnessPolicy = FreshnessPolicy()
     ) -> Duration? {
         let now = Timestamp(milliseconds: 1_800_000_000_000)
-        let agenda = SyncScheduler(rules: SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600)))
+        let scheduler = SyncScheduler(rules: SyncScheduler.Rules(freshness: policy, longestPause: .seconds(3_600)))
         let list = SyncScheduler.List(
             query: QueryID(rawValue: 1), isPinned: true, validatedAt: now + (.zero - age), freshFor: freshFor,
             isInvalidated: isInvalidated,
             isComplete: true, isSweeping: false, headFailure: nil)
-        return agenda.job(for: list, now: now).map { $0.dueAt - now }
+        return scheduler.job(for: list, now: now).map { $0.dueAt - now }
     }
 
     @Test("Page one is due when the origin's max-age ends, and at once when the list is invalidated")

@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 
 /// Creates, fills and closes a store, and is killed at one of the file system calls.
-enum Doomed {
+enum KilledWriter {
     /// Prints each finished step on standard output. The process always ends.
     static func run(_ path: String, kind: UInt32, call: Int) async throws -> Never {
         guard fault_vfs_register() == 0,
@@ -40,7 +40,7 @@ enum Doomed {
 }
 
 /// A process that may read a store and not write to it.
-enum Visitor {
+enum ReadOnlyProcess {
     static func look(_ path: String) async throws -> Never {
         var result: [String: Any] = [:]
         do {

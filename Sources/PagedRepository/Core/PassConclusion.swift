@@ -1,7 +1,7 @@
 import PageModel
 
 /// The meaning of the end of a pass, once no more pages can be fetched (R20, R24).
-enum ListSettlement: Equatable {
+enum PassConclusion: Equatable {
     /// The list stays as it is: incomplete, or cut off by its result window.
     case unchanged
     /// Page one must be requested again.
@@ -28,13 +28,13 @@ extension ListBelief {
     }
 
     /// Decides whether the list is complete. Records what the next pass has to check.
-    mutating func settle(_ end: PassEnd, _ pass: inout RunPass) -> ListSettlement {
+    mutating func conclude(_ end: PassEnd, _ pass: inout RunPass) -> PassConclusion {
         let record = end.list.record
         let access = access(end.access)
         if access.supportsRandomAccess, let total = record.total.exactCount, end.list.coverage.headEnd < total,
             end.list.coverage.segments.count <= 1, pass.fill.emptyFrom != nil, !end.hasAbandonedPages, !end.hasMissing
         {
-            return settleOvercount(total, end, pass)
+            return concludeOvercount(total, end, pass)
         }
         if access.supportsRandomAccess, record.total.exactCount == nil, let refused = pass.fill.refused.min(),
             refused <= end.list.coverage.headEnd, !end.hasMissing
@@ -44,7 +44,7 @@ extension ListBelief {
         if access == .chain, let last = record.end, last == end.list.coverage.headEnd,
             let total = record.total.exactCount, total != last
         {
-            return settleChain(endingAt: last, total, end, &pass)
+            return concludeChain(endingAt: last, total, end, &pass)
         }
         guard end.list.isComplete else { return .unchanged }
         guard record.total.exactCount == nil else { return .whole(isConfirmed: !pass.isOutgrown) }
@@ -59,7 +59,7 @@ extension ListBelief {
 
     /// Decides about a total that is larger than the number of returned items, while the remaining positions are empty.
     /// The origin may have lost the items just now, so page one is requested once more (R20).
-    private mutating func settleOvercount(_ total: Int, _ end: PassEnd, _ pass: RunPass) -> ListSettlement {
+    private mutating func concludeOvercount(_ total: Int, _ end: PassEnd, _ pass: RunPass) -> PassConclusion {
         let reached = end.list.coverage.headEnd
         let overcount = EndBelief.Overcount(reached: reached, total: total)
         guard overcount == self.end.overcount, isOwnTotal(end.list.record) else {
@@ -75,9 +75,9 @@ extension ListBelief {
     /// Decides about a walk whose end differs from the total: the list has changed, or the total is wrong. Page one is
     /// requested once more. A chain walked from its first to its last page, with the same total as before, is complete
     /// (R24).
-    private mutating func settleChain(
+    private mutating func concludeChain(
         endingAt last: Int, _ total: Int, _ end: PassEnd, _ pass: inout RunPass
-    ) -> ListSettlement {
+    ) -> PassConclusion {
         let isOwnTotal = isOwnTotal(end.list.record)
         if end.list.isAtResultWindow, isOwnTotal { return .unchanged }
         guard !end.isFirstPass, isWalkedWhole(to: last), isOwnTotal else { return .again }
@@ -102,7 +102,7 @@ extension ListBelief {
 
     /// Returns the settlement of a list that a result window seems to cut off. If this run has received items behind that
     /// position, no window ends there, and the list is incomplete.
-    private func window(end: Int, total: Int) -> ListSettlement {
+    private func window(end: Int, total: Int) -> PassConclusion {
         self.end.furthest > end ? .unchanged : .window(end: end, total: total)
     }
 

@@ -5,7 +5,7 @@ import PageModel
 /// commit takes two round trips that way: one that locks and reads, and one that writes.
 ///
 /// State: the statements that were not sent yet. It belongs to the task that runs the transaction.
-final class Work {
+final class WriteBatch {
     typealias Request = (sql: SQL, values: [Value])
 
     private let transaction: ServerTransaction

@@ -4,14 +4,14 @@ import Testing
 @testable import PagedRepository
 
 @Suite("End of a pass")
-struct ListSettlementTests {
-    /// Settles `list` after a pass, with page one as it was received with the list's total.
-    private func settle(
+struct PassConclusionTests {
+    /// Concludes a pass over `list`, with page one as it was received with the list's total.
+    private func conclude(
         _ list: ListOutline, _ access: PagingAccess = .offsets, isFirstPass: Bool = false, hasMissing: Bool = false,
         belief: inout ListBelief, pass: inout RunPass
-    ) -> ListSettlement {
+    ) -> PassConclusion {
         belief.pageOne.total = list.record.total
-        return belief.settle(
+        return belief.conclude(
             ListBelief.PassEnd(
                 list: list, access: access, isFirstPass: isFirstPass, hasMissing: hasMissing, hasAbandonedPages: false),
             &pass)
@@ -22,14 +22,14 @@ struct ListSettlementTests {
     @Test("A list with a gap stays as it is")
     func gap() {
         var (belief, pass) = (belief, pass)
-        #expect(settle(held([0..<20], total: .exact(30)), belief: &belief, pass: &pass) == .unchanged)
+        #expect(conclude(held([0..<20], total: .exact(30)), belief: &belief, pass: &pass) == .unchanged)
     }
 
     @Test("A list that its total proves is whole")
     func whole() {
         var (belief, pass) = (belief, pass)
         let list = held([0..<30], total: .exact(30))
-        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+        #expect(conclude(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
     }
 
     @Test("A total that is larger than the returned items counts as wrong once a second page one repeats it (R20)")
@@ -38,11 +38,11 @@ struct ListSettlementTests {
         belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
         pass.fill.observe(emptyFrom: 24)
         let list = held([0..<24], total: .exact(30))
-        #expect(settle(list, belief: &belief, pass: &pass) == .again)
-        #expect(settle(list, belief: &belief, pass: &pass) == .miscounted(total: 30, end: 24))
+        #expect(conclude(list, belief: &belief, pass: &pass) == .again)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .miscounted(total: 30, end: 24))
         let other = held([0..<24], total: .exact(31))
-        #expect(settle(other, belief: &belief, pass: &pass) == .again, "another total is another mismatch")
-        #expect(settle(list, hasMissing: true, belief: &belief, pass: &pass) == .unchanged)
+        #expect(conclude(other, belief: &belief, pass: &pass) == .again, "another total is another mismatch")
+        #expect(conclude(list, hasMissing: true, belief: &belief, pass: &pass) == .unchanged)
     }
 
     @Test("A result window ends behind a full page, or where the origin refuses positions that it counts (R24)")
@@ -51,13 +51,13 @@ struct ListSettlementTests {
         belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
         pass.fill.observe(emptyFrom: 20)
         let list = held([0..<20], total: .exact(100))
-        _ = settle(list, belief: &belief, pass: &pass)
-        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 20, total: 100))
+        _ = conclude(list, belief: &belief, pass: &pass)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .window(end: 20, total: 100))
         let short = held([0..<24], total: .exact(30))
         var refusing = belief
         refusing.end.observe(refusalOf: 24, total: .exact(30))
-        _ = settle(short, belief: &refusing, pass: &pass)
-        #expect(settle(short, belief: &refusing, pass: &pass) == .window(end: 24, total: 30))
+        _ = conclude(short, belief: &refusing, pass: &pass)
+        #expect(conclude(short, belief: &refusing, pass: &pass) == .window(end: 24, total: 30))
     }
 
     @Test("A known window still ends a list whose items an insert has moved behind it (R24)")
@@ -66,14 +66,14 @@ struct ListSettlementTests {
         belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
         pass.fill.observe(emptyFrom: 24)
         let list = held([0..<24], total: .exact(33), window: 20)
-        _ = settle(list, belief: &belief, pass: &pass)
-        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 24, total: 33))
+        _ = conclude(list, belief: &belief, pass: &pass)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .window(end: 24, total: 33))
         var opened = belief
         opened.end.openedWindow = 20
         let isOpen = held([0..<24], total: .exact(33))
-        #expect(settle(isOpen, belief: &opened, pass: &pass) == .window(end: 24, total: 33))
+        #expect(conclude(isOpen, belief: &opened, pass: &pass) == .window(end: 24, total: 33))
         let before = held([0..<24], total: .exact(33), window: 30)
-        #expect(settle(before, belief: &belief, pass: &pass) == .miscounted(total: 33, end: 24))
+        #expect(conclude(before, belief: &belief, pass: &pass) == .miscounted(total: 33, end: 24))
     }
 
     @Test("No result window ends before items that the run has received (R24)")
@@ -83,8 +83,8 @@ struct ListSettlementTests {
         belief.end.observe(itemsBefore: 50)
         pass.fill.observe(emptyFrom: 20)
         let list = held([0..<20], total: .exact(100))
-        _ = settle(list, belief: &belief, pass: &pass)
-        #expect(settle(list, belief: &belief, pass: &pass) == .unchanged)
+        _ = conclude(list, belief: &belief, pass: &pass)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .unchanged)
     }
 
     @Test("Without a total, a refusal behind the items shows the window in the second pass")
@@ -92,8 +92,8 @@ struct ListSettlementTests {
         var (belief, pass) = (belief, pass)
         pass.fill.observe(refusalOf: 20)
         let list = held([0..<20])
-        #expect(settle(list, isFirstPass: true, belief: &belief, pass: &pass) == .again)
-        #expect(settle(list, belief: &belief, pass: &pass) == .window(end: 20, total: nil))
+        #expect(conclude(list, isFirstPass: true, belief: &belief, pass: &pass) == .again)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .window(end: 20, total: nil))
     }
 
     @Test("A chain that ends before or behind its total is walked completely before the total counts as wrong (R24)")
@@ -101,12 +101,12 @@ struct ListSettlementTests {
         var (belief, pass) = (belief, pass)
         belief.sizes.observe(pageOne: 10, requested: nil, isWhole: false, isSure: true)
         let list = held([0..<30], total: .exact(28), end: 30)
-        #expect(settle(list, .chain, isFirstPass: true, belief: &belief, pass: &pass) == .again)
-        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .again, "no walk has reached the end")
+        #expect(conclude(list, .chain, isFirstPass: true, belief: &belief, pass: &pass) == .again)
+        #expect(conclude(list, .chain, belief: &belief, pass: &pass) == .again, "no walk has reached the end")
         belief.order.reached(end: 30, isWhole: true, total: .exact(28))
-        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .again, "a second walk confirms the excess")
+        #expect(conclude(list, .chain, belief: &belief, pass: &pass) == .again, "a second walk confirms the excess")
         #expect(pass.walk.mode == .whole)
-        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .miscounted(total: 28, end: 30))
+        #expect(conclude(list, .chain, belief: &belief, pass: &pass) == .miscounted(total: 28, end: 30))
     }
 
     @Test("Without a total, page one confirms a list that was read in this pass")
@@ -114,9 +114,9 @@ struct ListSettlementTests {
         var (belief, pass) = (belief, pass)
         let list = held([0..<30], end: 30)
         pass.newItems = 30
-        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
+        #expect(conclude(list, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
         pass.newItems = 0
-        #expect(settle(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+        #expect(conclude(list, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
     }
 
     @Test("Without a total, page one confirms a walk of several pages, unless it has been repeated twice")
@@ -126,11 +126,11 @@ struct ListSettlementTests {
         belief.pageOne.received = [1, 2, 3]
         pass.walk.newPages = 2
         for _ in 0..<2 {
-            #expect(settle(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
+            #expect(conclude(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: false))
             #expect(belief.order.awaitsConfirmation)
             #expect(belief.order.isWalkAgainNeeded(after: [1, 3]) == true, "item 2 has left page one")
             belief.order.endConfirmation()
         }
-        #expect(settle(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
+        #expect(conclude(list, .chain, belief: &belief, pass: &pass) == .whole(isConfirmed: true))
     }
 }

@@ -3,7 +3,7 @@ import PageModel
 import PagedRepository
 
 /// An item of a known size.
-protocol Specimen: Codable, Sendable {
+protocol BenchmarkItem: Codable, Sendable {
     /// How many bytes of JSON one takes.
     static var bytes: Int { get }
     var id: String { get }
@@ -12,7 +12,7 @@ protocol Specimen: Codable, Sendable {
     init(number: Int, filling: Int)
 }
 
-extension Specimen {
+extension BenchmarkItem {
     static var countPerPage: Int { 50 }
 
     /// A page of them as a store keeps it.
@@ -30,7 +30,7 @@ extension Specimen {
 }
 
 /// An item of a shop's API: a dozen fields, half of them text.
-struct Product: Specimen {
+struct Product: BenchmarkItem {
     static let bytes = 500
 
     var id: String
@@ -61,7 +61,7 @@ struct Product: Specimen {
 }
 
 /// A line of a long list: little more than a name.
-struct Label: Specimen {
+struct Label: BenchmarkItem {
     static let bytes = 100
 
     var id: String

@@ -3,24 +3,24 @@ import PageModel
 /// The result of page one, once it is committed or confirmed.
 extension SyncRun {
     /// Completes the handling of page one after its commit.
-    func settled(
-        _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
+    func firstPageCommitted(
+        _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isChanged: Bool = true
     ) async throws(StorageError) {
-        if belief.drift.isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
+        if belief.drift.isShrinkConfirmed, isChanged, page.total != .unknown || page.content.isEmpty {
             let now = page.total.count ?? page.content.count
             warn("the origin confirmed that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        let isMoved = isNews && belief.pageOne.isMoved(page)
-        witness(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))
-        if belief.pageOne.settle(page) {
+        let isMoved = isChanged && belief.pageOne.isMoved(page)
+        witnessArrived(isSame: !isMoved && !page.total.contradicts(belief.pageOne.total))
+        if belief.pageOne.recordStored(page) {
             belief.hidden.forgetMisplaced()
             if passes.count > 0 { passes.hasSeenChange = true }
         }
         belief.drift.explained()
-        if access == .chain { walkBegins(behind: page, isNews: isMoved) }
-        if isNews { counts.pagesFetched += 1 }
+        if access == .chain { walkBegins(behind: page, isChanged: isMoved) }
+        if isChanged { counts.pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
-        if isNews { announce(0..<page.content.count, news: 0) }
+        if isChanged { announce(0..<page.content.count, newItems: 0) }
     }
 
     /// Records the result for page one. The report contains the strongest result of a run.

@@ -6,29 +6,29 @@ import PagedRepository
 import Synchronization
 
 /// A store with lists of one page each, whole and had just now.
-struct Shelf<Value: Specimen>: Sendable {
+struct StoredLists<Value: BenchmarkItem>: Sendable {
     let store: SQLitePageStore
-    let clock: ShelfClock
+    let clock: SettableClock
     let queries: [QueryID]
     /// The moment at which every list was had.
     let filledAt: Timestamp
 
     /// In a new directory, which goes with `body`.
-    static func with(lists: Int, _ body: (Shelf) async throws -> Void) async throws {
+    static func with(lists: Int, _ body: (StoredLists) async throws -> Void) async throws {
         try await Scratch.with { directory in
-            let shelf = try await Shelf(path: directory + "/store.sqlite", lists: lists)
-            try await body(shelf)
-            await shelf.store.close()
+            let stored = try await StoredLists(path: directory + "/store.sqlite", lists: lists)
+            try await body(stored)
+            await stored.store.close()
         }
     }
 
     init(path: String, lists: Int) async throws {
-        let clock = ShelfClock()
+        let clock = SettableClock()
         let store = try await SQLitePageStore.open(at: path, mode: .createIfMissing, clock: clock)
         let content = try Value.page()
         var queries: [QueryID] = []
         for number in 0..<lists {
-            let record = try await store.register(Shelf.key(number))
+            let record = try await store.register(StoredLists.key(number))
             let plan = CommitPlan(
                 query: record.id, version: record.version,
                 edits: [
@@ -49,13 +49,13 @@ struct Shelf<Value: Specimen>: Sendable {
     static func key(_ number: Int) -> QueryKey { QueryKey("list-\(number)") }
 
     func list(_ number: Int, of repository: ListRepository<Value>) -> PagedList<Value> {
-        repository.list(Shelf.key(number))
+        repository.list(StoredLists.key(number))
     }
 
     /// - Parameter memoryBudget: bytes of payloads whose values are kept in memory.
     func repository(memoryBudget: Int = 32 << 20) -> ListRepository<Value> {
         ListRepository(
-            storage: store, codec: JSONItemCodec<Value>(), memoryBudget: memoryBudget, source: { _ in NobodyAsked() })
+            storage: store, codec: JSONItemCodec<Value>(), memoryBudget: memoryBudget, source: { _ in UnusedSource() })
     }
 }
 
@@ -63,7 +63,7 @@ struct Shelf<Value: Specimen>: Sendable {
 /// for.
 ///
 /// State: the moment, under a mutex.
-final class ShelfClock: StorageClock {
+final class SettableClock: StorageClock {
     private let moment = Mutex(SystemClock().now())
 
     func now() -> Timestamp { moment.withLock { $0 } }
@@ -72,7 +72,7 @@ final class ShelfClock: StorageClock {
 }
 
 /// An origin of lists that are served from the cache alone.
-struct NobodyAsked: PageSource {
+struct UnusedSource: PageSource {
     var access: PagingAccess { .offsets }
     var usage: SourceUsage { SourceUsage() }
 

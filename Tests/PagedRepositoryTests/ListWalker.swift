@@ -20,7 +20,7 @@ extension SimulatedOrigin {
 }
 
 /// A reader that walks a list from its first page to its last, repeatedly.
-struct Tour {
+struct ListWalker {
     let source: any PageSource
 
     init(_ source: any PageSource) { self.source = source }
