@@ -92,8 +92,8 @@ enum BodyRow {
             SELECT p.body, sum(p.bytes) OVER (ORDER BY p.start) AS taken FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper)
             CROSS JOIN LATERAL (
                 SELECT * FROM @page WHERE query = $1
-                  AND start <= coalesce((SELECT start FROM @page WHERE query = $1 AND start >= r.upper ORDER BY start LIMIT 1), r.upper)
-                  AND start >= coalesce((SELECT start FROM @page WHERE query = $1 AND start <= r.lower ORDER BY start DESC LIMIT 1), 0)
+                  AND start <= coalesce((SELECT min(start) FROM @page WHERE query = $1 AND start >= r.upper), r.upper)
+                  AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= r.lower), 0)
             ) AS p
         ) AS w JOIN @body AS b ON b.query = $1 AND b.id = w.body
         LEFT JOIN @access AS a ON a.query = b.query AND a.body = b.id
@@ -122,7 +122,7 @@ enum BodyRow {
         SELECT \(PageRow.qualified), b.layout, b.payload
         FROM @page AS p JOIN @body AS b ON b.query = p.query AND b.id = p.body
         WHERE p.query = $1 AND b.id = ANY($4::bigint[]) AND p.start < $3
-          AND p.start >= coalesce((SELECT start FROM @page WHERE query = $1 AND start <= $2 ORDER BY start DESC LIMIT 1), 0)
+          AND p.start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         """)
 
     /// The pages with items in a range.
@@ -131,7 +131,7 @@ enum BodyRow {
         SELECT \(PageRow.qualified), b.layout, b.payload
         FROM @page AS p LEFT JOIN @body AS b ON b.query = p.query AND b.id = p.body
         WHERE p.query = $1 AND p.start < $3
-          AND p.start >= coalesce((SELECT start FROM @page WHERE query = $1 AND start <= $2 ORDER BY start DESC LIMIT 1), 0)
+          AND p.start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         ORDER BY p.start
         """)
 }

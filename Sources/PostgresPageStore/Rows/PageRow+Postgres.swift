@@ -109,14 +109,12 @@ extension PageRow {
     static let deleting = SQL("DELETE FROM @page WHERE query = $1 AND start = $2")
     static let all = SQL("SELECT \(columns) FROM @page WHERE query = $1 ORDER BY start")
     static let ofEveryList = SQL("SELECT query, \(columns) FROM @page ORDER BY query, start")
-    // Pages do not overlap (R5), so at most one page that starts before the range reaches into it. The server may compute
-    // a maximum from all pages of the list, if it has planned the statement while the table was new; with ORDER BY and
-    // LIMIT it reads one row.
+    // Pages do not overlap (R5), so at most one page that starts before the range reaches into it.
     static let meeting = SQL(
         """
         SELECT \(columns) FROM @page
         WHERE query = $1 AND start < $3
-          AND start >= coalesce((SELECT start FROM @page WHERE query = $1 AND start <= $2 ORDER BY start DESC LIMIT 1), 0)
+          AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         ORDER BY start
         """)
     /// The pages in several ranges, and the next page after each range. A page may be in the result more than once.
@@ -124,8 +122,8 @@ extension PageRow {
         """
         SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (
             SELECT * FROM @page WHERE query = $1
-              AND start <= coalesce((SELECT start FROM @page WHERE query = $1 AND start >= r.upper ORDER BY start LIMIT 1), r.upper)
-              AND start >= coalesce((SELECT start FROM @page WHERE query = $1 AND start <= r.lower ORDER BY start DESC LIMIT 1), 0)
+              AND start <= coalesce((SELECT min(start) FROM @page WHERE query = $1 AND start >= r.upper), r.upper)
+              AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= r.lower), 0)
         ) AS p ORDER BY p.start
         """)
     static let older = SQL("SELECT \(columns) FROM @page WHERE query = $1 AND generation < $2 ORDER BY start")
