@@ -11,16 +11,18 @@ extension ServerTests {
         "A replica that is cut off keeps its lease while its sign of life counts, and is fenced when it returns (R30)",
         .timeLimit(.minutes(20)))
     func partition() async throws {
-        let proxy = try SilentProxy(port: UInt16(OwnServer.port) ?? 0)
+        let port = UInt16(OwnServer.port) ?? 0
+        let proxy = try SilentProxy(port: port), secondProxy = try SilentProxy(port: port)
+        secondProxy.holdConnections()
         var options = PostgreSQLPageStore.Options()
         options.schema = "cut_off"
         options.connections = 1
         options.busyBudget = .seconds(120)
         options.listensAtOnce = false
         options.ownerLease = .seconds(5)
-        // The second way is used once the first one is closed: the network has recovered.
+        // The second way leads to the server once the network has recovered.
         let ways =
-            "host=127.0.0.1,127.0.0.1 port=\(proxy.port),\(OwnServer.port) user=pagecache dbname=pagecache "
+            "host=127.0.0.1,127.0.0.1 port=\(proxy.port),\(secondProxy.port) user=pagecache dbname=pagecache "
             + "sslmode=disable"
         let cutOff = try await PostgreSQLPageStore.open(ways, options: options)
         let other = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: options)
@@ -49,6 +51,7 @@ extension ServerTests {
         }
         #expect(token > lost)
 
+        secondProxy.releaseConnections()
         proxy.close()
         let write = PageWrite(offset: 0, content: items(0..<10), evidence: .inferred)
         let plan = CommitPlan(
@@ -63,6 +66,7 @@ extension ServerTests {
         #expect(try await other.record([.succeeded(offset: 0, lease: token)], for: record.id) == [])
         await cutOff.close()
         await other.close()
+        secondProxy.close()
     }
 }
 #endif
