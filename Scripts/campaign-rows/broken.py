@@ -36,8 +36,9 @@ BUGS = {
     ),
     "every owner counts as dead": (
         "Sources/PageStore/Leases/OwnerLock.swift",
-        "if process == name { return true }",
-        'if process == name { return true }\n        if Control.isAwake("every owner counts as dead") { return false }',
+        "if String(number, radix: 36) == name { return true }",
+        "if String(number, radix: 36) == name { return true }\n        "
+        + 'if Control.isAwake("every owner counts as dead") { return false }',
     ),
     "every origin is trusted": (
         "Sources/HTTPPageSource/Wire/OriginPolicy.swift",
