@@ -162,6 +162,9 @@ struct ListHistoryTests {
         }
         #expect(line(.zero).contains("100/s · 8 s left"), "\(line(.zero))")
         #expect(!line(.seconds(2)).contains("/s"), "\(line(.seconds(2)))")
+        // Measurements without growth, as after failed requests, keep no rate alive.
+        for second in 1...4 { view.measure(list, now: Sample.now + .seconds(second)) }
+        #expect(!line(.seconds(4)).contains("left"), "\(line(.seconds(4)))")
     }
 
     @Test("The items of a query scroll, and have keys of their own")

@@ -65,6 +65,7 @@ struct SchemaTests {
                 try check(try await run(["pages", "\(other)/items"]), "pages")
                 try check(try await run(["why", "\(other)/items"]), "why")
                 try check(try await run(["retry", "--no-run"]), "retry")
+                try check(try await run(["retry", "\(other)/items", "--wait", "0s"]), "retry", status: 75)
                 try check(try await run(["export", "\(other)/items"]), "export", status: 75)
             }
             try check(try await run(["sync", query]), "sync")

@@ -31,13 +31,11 @@ enum Salvage {
         // This descriptor is closed last, because closing it drops the locks, too.
         let original = try FileCopy(path)
         defer { withExtendedLifetime(original) {} }
-        try StoreFile.clear(path + copySuffix)
-        try original.write(to: path + copySuffix)
-
         let fresh = path + freshSuffix
-        try StoreFile.clear(fresh)
+        for name in [fresh, path + copySuffix] { try StoreFile.clear(name) }
         var report: RepairReport
         do throws(StorageError) {
+            try original.write(to: path + copySuffix)
             report = try fill(fresh, from: old, found, options, clock)
             try FileCopy.sync(fresh)
         } catch {

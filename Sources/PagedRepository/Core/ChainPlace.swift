@@ -127,6 +127,10 @@ struct ChainPlace {
     /// - Parameter page: the answer. `nil` if the origin refuses the position.
     func step(withoutItems page: FetchedPage?, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
         guard let page, page.next != nil else { return end(ChainEnd(position: offset, offset: offset), &pass, &belief) }
+        // One such answer behind items can be a fault, and would leave a page out of the list (R20).
+        if phase.recheck == nil, offset > 0, pass.walk.emptyAnswers == 0, !pass.walk.confirmsEmpty(at: cursor) {
+            return .follow(cursor)
+        }
         return nothingNew(page, &pass, &belief)
     }
 

@@ -69,6 +69,8 @@ struct ChainWalk: Equatable {
     var isDisordered = false
     /// The number of consecutive answers without items, each under a new cursor.
     var emptyAnswers = 0
+    /// The cursor of the last answer without items.
+    private var emptyAt: PageCursor?
     /// The number of pages with new items that the walk has stored behind page one.
     var newPages = 0
     /// How far a walk from this pass's page one has come without a break, each time by the cursor of the answer before.
@@ -84,6 +86,12 @@ struct ChainWalk: Equatable {
     var isThorough: Bool { mode == .whole || mode == .checkingEnd }
 
     // MARK: How far it has come
+
+    /// Records an answer without items. Returns whether the last one had the same cursor.
+    mutating func confirmsEmpty(at cursor: PageCursor) -> Bool {
+        defer { emptyAt = cursor }
+        return emptyAt == cursor
+    }
 
     /// Begins the walk with page one.
     mutating func begin(behind count: Int) {

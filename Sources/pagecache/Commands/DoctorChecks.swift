@@ -1,4 +1,5 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 import PageStore
 import PagedRepository
@@ -239,7 +240,7 @@ struct DoctorChecks {
                 "certificates", problem == nil ? .ok : .error,
                 "SSL_CERT_FILE is \(path)\(problem.map { ", which \($0)" } ?? "")",
                 hint: problem.map { _ in "unset it, or name a PEM file with certificates" },
-                exit: problem.map { _ in files.isReadableFile(atPath: path) ? .unusableData : .permission })
+                exit: problem.map { _ in .usage })
         } else if let path = DoctorChecks.bundles.first(where: files.isReadableFile) {
             note("certificates", .ok, path)
         } else {
@@ -249,9 +250,17 @@ struct DoctorChecks {
         }
         let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
         let proxies = names.filter { !(environment[$0] ?? "").isEmpty }
-        note(
-            "proxy", .ok,
-            proxies.isEmpty ? "none" : "\(proxies.joined(separator: ", ")) \(proxies.count == 1 ? "is" : "are") set")
+        do throws(FetchFailure) {
+            _ = try HTTPNetwork(environment: environment)
+            note(
+                "proxy", .ok,
+                proxies.isEmpty
+                    ? "none" : "\(proxies.joined(separator: ", ")) \(proxies.count == 1 ? "is" : "are") set")
+        } catch {
+            note(
+                "proxy", .error, error.message, hint: "every sync is refused; correct the variable, or unset it",
+                exit: .usage)
+        }
         if let unused = ["all_proxy", "ALL_PROXY"].first(where: { !(environment[$0] ?? "").isEmpty }) {
             note("proxy", .warning, "\(unused) is set, and is not used", hint: "set HTTP_PROXY and HTTPS_PROXY")
         }

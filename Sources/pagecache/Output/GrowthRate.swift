@@ -8,7 +8,13 @@ struct GrowthRate {
     private static let stall = Duration.seconds(3)
     private var samples: [(at: Timestamp, held: Int)] = []
 
+    /// Records the number of held items. A measurement without growth is no sample, so that a list whose requests fail
+    /// has no rate after a while. A smaller number begins anew.
     mutating func note(_ held: Int, at now: Timestamp) {
+        if let last = samples.last, held <= last.held {
+            if held < last.held { samples = [(now, held)] }
+            return
+        }
         samples.append((now, held))
         while samples.count > 2, now - samples[1].at > GrowthRate.memory { samples.removeFirst() }
     }

@@ -98,7 +98,9 @@ struct ChainPlaceTests {
         #expect(counted.receive(answer(0..<0, next: "c30")) == .end(ChainEnd(position: 20, offset: 20)))
         var countedNow = Walk()
         #expect(countedNow.receive(answer(0..<0, total: .exact(20), next: "c30")) == .confirmEnd(at: 20))
-        #expect(countedNow.receive(answer(0..<0, total: .exact(40), next: "c30")) == .follow(PageCursor("c30")))
+        for cursor in ["c20", "c30"] {
+            #expect(countedNow.receive(answer(0..<0, total: .exact(40), next: "c30")) == .follow(PageCursor(cursor)))
+        }
     }
 
     @Test("A page with its own cursor and items is stored, and its list is a loop unless the total counts it (R24)")
@@ -126,9 +128,10 @@ struct ChainPlaceTests {
         #expect(walk.receive(answer(20..<25), known: 0..<40) == .confirmEnd(at: 25))
     }
 
-    @Test("Empty pages under new cursors are followed, up to a limit (R24)")
+    @Test("The first empty page is requested again, and empty pages under new cursors are followed, up to a limit (R24)")
     func emptyPages() {
         var walk = Walk()
+        #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor("c20")), "one answer can be a fault")
         for _ in 0..<4 { #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor("c30"))) }
         #expect(walk.receive(answer(0..<0, next: "c30")) == .loop("5 consecutive pages had no new items"))
     }
@@ -173,7 +176,9 @@ struct ChainPlaceTests {
         var walk = Walk()
         walk.belief.end.observe(
             held([0..<20], ledger: [LedgerEntry(offset: 20, state: .failedPermanent, attempts: 1, failure: failure)]))
-        for _ in 0..<2 { #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor("c30"))) }
+        for cursor in ["c20", "c30", "c30"] {
+            #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor(cursor)))
+        }
         #expect(walk.receive(answer(0..<0, next: "c30")) == .loop("3 consecutive pages had no new items"))
     }
 
