@@ -178,8 +178,8 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most, and
-    /// three more after faults.
-    /// While the paging is not known, a fetch of any other page fetches page one first.
+    /// up to three more after faults or a change of the list. While the paging is not known, a fetch of any other page
+    /// fetches page one first.
     /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer
     ///   passed a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused
     ///   the caller. `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also

@@ -98,8 +98,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// is then not started again (R31).
     var onlyFinishesSweeps = false
 
-    /// Whether the run only updates a stored list. A list that was removed before the run is then not begun again. For
-    /// background work.
+    /// Whether the run only updates a stored list. A run of background work has this option, so it does not start a
+    /// list that was removed before the run.
     var updatesOnly = false
 
     /// A run with `everything` ends once more than this number of items are held from position 0 on. `nil` means no
@@ -107,7 +107,7 @@ public struct SyncOptions: Hashable, Sendable {
     var mostItems: Int?
 
     /// Held positions whose items the caller cannot use. Page one is requested without its validator. A run with
-    /// `positions` requests the other pages again, which stay held meanwhile.
+    /// `positions` requests the other pages again. Those pages stay held until their answers arrive.
     var again: [Range<Int>] = []
 
     /// The work of a synchronisation.

@@ -49,8 +49,7 @@ public struct OriginPlan: Hashable, Sendable {
     public enum Validators: String, Hashable, Sendable, CaseIterable {
         /// No validators: every answer is sent in full.
         case none
-        /// Tags for pages. The total is in a header that "not modified" does not repeat, so that it may have changed
-        /// unnoticed.
+        /// Each page has an entity tag. A 304 leaves out the header with the total, so the total can change unnoticed.
         case pages
         /// Tags that cover the total in the body, so that another total changes the tag.
         case pagesAndTotal

@@ -1,4 +1,4 @@
-/// Sixteen bytes that are examined together. Every position in a result is exact.
+/// Sixteen bytes that are examined together. A returned position is the index of a matching byte in the block.
 struct ByteBlock {
     /// The number of bytes in a block.
     static let size = 16

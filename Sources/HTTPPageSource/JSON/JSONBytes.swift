@@ -30,13 +30,15 @@ struct JSONBytes {
         return position
     }
 
-    /// The sixteen bytes from `position` on. The text must have them.
+    /// The sixteen bytes from `position` on.
+    /// - Precondition: at least sixteen bytes follow `position`, its own included.
     @inline(__always)
     func block(_ position: Int) -> ByteBlock {
         ByteBlock(base.loadUnaligned(fromByteOffset: position, as: SIMD16<Int8>.self))
     }
 
-    /// The eight bytes from `position` on. The text must have them.
+    /// The eight bytes from `position` on.
+    /// - Precondition: at least eight bytes follow `position`, its own included.
     func word(_ position: Int) -> ByteWord {
         ByteWord(base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }

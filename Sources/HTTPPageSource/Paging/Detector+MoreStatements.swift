@@ -77,7 +77,7 @@ extension Detector {
         draft.explain("more", member.pointer.description, .seen, "the answers are a part of the list")
     }
 
-    /// Objects whose members speak of the list, wherever the items are.
+    /// The names of objects whose members describe the list, wherever the items are.
     static let envelopeNames: Set<String> = [
         "meta", "metadata", "pagination", "paging", "page", "pages", "pageinfo", "info", "response", "result",
     ]

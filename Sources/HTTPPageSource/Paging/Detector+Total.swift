@@ -204,8 +204,8 @@ extension Detector {
         }
     }
 
-    /// The header that counts the list in an answer to HEAD, which has no body. A number that equals the length of the
-    /// page counts only under the plainest names: under others it may count the page.
+    /// Returns the header that counts the list in an answer to HEAD, which has no body, or nil if none does. A number
+    /// that equals the length of the page counts only under the plainest names: under others it may count the page.
     static func totalPlace(inHeaders answer: HTTPPageResponse, atLeast count: Int) -> HTTPSourceConfiguration.Place? {
         var best: (name: String, rank: Int)?
         for field in answer.headers {

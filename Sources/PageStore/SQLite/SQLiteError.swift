@@ -71,7 +71,8 @@ extension StorageError {
     /// A quota or a limit on file sizes has the same remedy as a full disk: purging. SQLite reports only `ENOSPC` as a
     /// full disk. It does not report the reason when a COMMIT fails (`sqlite3_system_errno` is 0 then).
     private static let limits: Set<Int32> = [EFBIG, EDQUOT]
-    /// SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC and SQLITE_IOERR_SHMSIZE.
+    /// The extended codes of errors while a file grows: SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC and
+    /// SQLITE_IOERR_SHMSIZE.
     private static let growing: Set<Int32> = Set([3, 4, 19].map { SQLITE_IOERR | $0 << 8 })
 
     private static func meaning(of code: Int32) -> Code {

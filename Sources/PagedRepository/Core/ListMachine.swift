@@ -3,8 +3,7 @@ import PageModel
 /// The state machine of a list: the work under way, and the effect of each call (R34–R38).
 ///
 /// One work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way, or returns
-/// at once.
-/// The result of superseded work is ignored.
+/// at once. The result of superseded work is ignored.
 ///
 /// ```
 /// idle ──refresh──▶ refreshing ◀──refresh── loadingNext ◀──next── idle

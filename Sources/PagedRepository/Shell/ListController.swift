@@ -79,8 +79,8 @@ actor ListController<Value: Sendable> {
 
     // MARK: Calls
 
-    /// Returns the outcome of `load` if it requires no read and no request. Runs on the caller's thread, because a call
-    /// to this actor takes as long as reading a page. Returns nil when `load` must be called.
+    /// Returns the outcome of `load` if it requires no read and no request. Is nonisolated, because a call to this
+    /// actor takes as long as a read of a page. Returns nil when `load` must be called.
     nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
         guard policy.takesCached, let snapshot = publishedSnapshot(), let outcome = snapshot.outcome(under: policy)
         else {

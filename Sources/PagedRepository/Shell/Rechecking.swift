@@ -124,7 +124,7 @@ extension SyncRun {
         return list.heldPages.compactMap { page in places.first { page.range.contains($0) }.map { (page, $0) } }
     }
 
-    /// The number of pages that a run reads at least to find those that are due.
+    /// The minimum number of pages that a run reads to find those that are due.
     private static let pagesToLookBack = 8
 
     /// Returns the pages that are due by their age, in order.
