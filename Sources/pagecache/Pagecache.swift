@@ -31,7 +31,7 @@ struct Pagecache: AsyncParsableCommand {
               64  usage
               65  the store is damaged, or an answer of the origin is unusable
               66  no such store or query
-              69  the origin (with nothing cached) or the store's server is unreachable
+              69  the origin (with nothing cached) or the store's server is unavailable
               70  internal error
               73  cannot create a file
               74  input or output error, disk full

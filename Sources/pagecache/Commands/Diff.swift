@@ -16,10 +16,10 @@ struct Diff: AsyncParsableCommand {
             change. For a deleted item they are those before it. The exit code is 1 when an
             item changed, positions were loaded or the list was replaced, and otherwise 0.
             Positions that are no longer stored are no change. The store keeps the changes
-            of the last ten minutes, and older ones up to 1 MiB for each query. When they do
-            not reach back far enough, the exit code is 66. 'last' means: since the start of
-            the most recent sync that changed an item. For the changes of one sync, store
-            the version before it.
+            of the last ten minutes, and older ones up to 1 MiB for each query. When they
+            do not reach back far enough, the exit code is 66. 'last' means: since the
+            start of the most recent sync that changed an item. For the changes of one
+            sync, store the version before it.
 
             EXAMPLES
               pagecache diff 4k2m9xqa                 since the last sync with changes

@@ -15,8 +15,8 @@ struct Errors: AsyncParsableCommand {
 
             STATES
               retrying   a retry is scheduled; 'pagecache sync --due' runs it
-              abandoned  all attempts are used; 'pagecache retry' tries again, and for a
-                         pinned query 'sync --due' or a service, after 5 minutes
+              abandoned  all attempts are used; 'pagecache retry' tries again. For a pinned
+                         query, 'sync --due' or a service tries again after 5 minutes
               failed     a retry would not help; 'pagecache retry --permanent' tries
 
             EXAMPLES

@@ -64,9 +64,11 @@ struct CollectGarbage: AsyncParsableCommand {
             An evicted page leaves a gap in its list, and the next sync fetches it again.
             Pages of pinned queries stay.
 
-            Deleting pages needs about 300 KB of free space for a log. On a disk without it, only some pages or none are
-            removed, and the exit code is 74. With --rewrite the pages that stay are then held in memory and written
-            over the file. A crash during that write loses the store, so free space by other means where you can.
+            Deleting pages needs about 300 KB of free space for a log. On a disk without
+            it, only some pages or none are removed, and the exit code is 74. With
+            --rewrite the pages that stay are then held in memory and written over the
+            file. A crash during that write loses the store, so free space by other means
+            where you can.
 
             EXAMPLES
               pagecache gc --max-bytes 500M --dry-run

@@ -16,9 +16,9 @@ struct Probe: AsyncParsableCommand {
         commandName: "probe",
         abstract: "Show how an API pages, and what a sync would cost; store nothing.",
         discussion: """
-            Sends at most eight requests, and three more after faults. Ends with 0 when the
-            answers prove how the list continues, and with 75 when they do not; the warning
-            names the option to add.
+            Sends at most eight requests, and up to three more after faults or a change of
+            the list. The exit code is 0 when the answers prove how the list continues, and
+            75 otherwise. A warning then names the option to add.
 
             EXAMPLES
               pagecache probe 'https://api.example.com/items'

@@ -13,12 +13,15 @@ struct Purge: AsyncParsableCommand {
             A purge overwrites the removed bytes in the store file and in its write-ahead
             log. If a reader or a full disk delays the overwriting, purge warns, and the
             next writing command completes it. A PostgreSQL server removes the rows
-            immediately; their bytes leave its disk when it vacuums the tables. If an
-            option matches no query, the exit code is 0. If the named query does not
-            exist, the exit code is 66. A query with a damaged record is removed if its
-            stored name matches. If a damaged record may match and is not removed, the exit
-            code is 65. On a terminal, purge shows the queries and prompts first; a script
-            needs --yes.
+            immediately; their bytes leave its disk when it vacuums the tables.
+
+            A query with a damaged record is removed if its stored name matches. On a
+            terminal, purge shows the queries and prompts first; a script needs --yes.
+
+            EXIT CODES
+               0  done, also when an option matches no query
+              65  a damaged record may match, and is not removed
+              66  the named query does not exist
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run

@@ -13,9 +13,9 @@ struct Show: AsyncParsableCommand {
             A pipe or file receives each item as the origin sent it, one per line. Line
             breaks inside an item become spaces. --fields selects members: a table on a
             terminal, objects elsewhere. The exit code is 75 when a requested position is
-            missing or not up to date, when more items are requested than stored and the end
-            of the list is not known yet, and when an id is not found while positions are
-            missing.
+            missing or not up to date, when more items are requested than stored and the
+            end of the list is not known yet, and when an id is not found while positions
+            are missing.
 
             EXAMPLES
               pagecache show 4k2m9xqa

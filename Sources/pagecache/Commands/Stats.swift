@@ -10,9 +10,10 @@ struct Stats: AsyncParsableCommand {
         commandName: "stats",
         abstract: "Show sizes, hit rates and saved requests, by query and in total.",
         discussion: """
-            The hit rate is the share of pages that were unchanged or needed no request. The
-            saved requests are those of a client that fetches every page in every run, minus
-            the sent ones. Both count the runs of 'pagecache sync' and 'pagecache retry'.
+            The hit rate is the share of pages that were unchanged or needed no request.
+            The saved requests are those of a client that fetches every page in every run,
+            minus the sent ones. Both count the runs of 'pagecache sync' and 'pagecache
+            retry'.
 
             EXAMPLES
               pagecache stats

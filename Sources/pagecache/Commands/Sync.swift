@@ -28,7 +28,7 @@ struct Sync: AsyncParsableCommand {
               pagecache sync "$URL" --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh            page one of a known query
               pagecache sync 4k2m9xqa --sweep              verify every page
-              pagecache sync 4k2m9xqa --stale-after 10m    refresh page one only after ten minutes
+              pagecache sync 4k2m9xqa --stale-after 10m    page one if older than 10 min
               pagecache sync --all                         every query in the store
               pagecache sync --due --quiet                 from cron
             """)

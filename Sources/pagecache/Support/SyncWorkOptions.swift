@@ -28,7 +28,7 @@ struct SyncWorkOptions: ParsableArguments {
         help: ArgumentHelp(
             "Do the due work of all queries. For cron.",
             discussion:
-                "Due are scheduled retries, refreshes and missing pages of pinned queries, and interrupted sweeps. A credential is sent only for queries that were fetched with it."
+                "Due work: scheduled retries, refreshes and missing pages of pinned queries, and interrupted sweeps. A credential is sent only for queries that were fetched with it."
         ))
     var due = false
     @Flag(help: "Sync every query in the store.")
