@@ -170,7 +170,7 @@ struct ExplanationTests {
 
     @Test("A failure of page one has its own sentence and one next step")
     func pageOne() {
-        let list = Sample.list(
+        var list = Sample.list(
             [], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)],
             isPinned: true)
         #expect(
@@ -179,8 +179,13 @@ struct ExplanationTests {
             ])
         #expect(
             sentences(list, .next) == [
-                "Page one has used all attempts. A pinned list is tried again five minutes after its last attempt, by 'pagecache sync --due' or a service; 'pagecache retry \(id)' tries now."
+                "Page one has used all attempts. 'pagecache sync --due' or a service tries again five minutes after the last attempt; 'pagecache retry \(id)' tries now."
             ])
+        list.record.isPinned = false
+        #expect(
+            sentences(list, .next).first
+                == "Page one has used all attempts. No retry is scheduled: the list is not pinned. 'pagecache retry \(id)' tries now."
+        )
     }
 
     @Test("A failure recorded at page one is that of the check for changes when page one was validated after it began")
@@ -231,7 +236,7 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred)], end: 20)
         #expect(
             sentences(list, .evidence) == [
-                "At 1 place, no answer has shown yet that two stored pages follow each other. 'pagecache sync \(id) --sweep' checks it."
+                "1 seam between pages is inferred, not verified; nothing is known to be wrong. 'pagecache sync \(id) --sweep' verifies it."
             ])
         #expect(!sentences(list).contains("No action is needed."), "a sweep is recommended")
     }
@@ -246,7 +251,7 @@ struct ExplanationTests {
         #expect(
             sentences(Sample.list(pages, end: 30), .evidence) == [
                 "1 page follows the page before by a link or cursor of the origin. No answer contains the end of one page and the start of the next, so a sweep cannot check their order.",
-                "At 1 place, no answer has shown yet that two stored pages follow each other. 'pagecache sync \(id) --sweep' checks it.",
+                "1 seam between pages is inferred, not verified; nothing is known to be wrong. 'pagecache sync \(id) --sweep' verifies it.",
             ])
         pages[1].cursorOut = PageCursor("c")
         pages[2].cursorIn = PageCursor("c")
@@ -265,6 +270,28 @@ struct ExplanationTests {
         let next = sentences(list, .next)
         #expect(next[0].contains("verified everything before position 50"))
         #expect(next.last == "The next 'pagecache sync \(id)' fetches the missing pages that are not failing.")
+    }
+
+    @Test("No run fetches the missing pages of a list without a known way to them")
+    func noWay() {
+        var list = Sample.list([Sample.page(0..<20)], total: .exact(200))
+        list.record.paging = "none"
+        let way = "No way to the missing pages is known. Name it: 'pagecache sync \(id) --paging STYLE' (or --next)."
+        #expect(sentences(list, .next).last == way)
+        list.record.paging = "offset"
+        #expect(!sentences(list, .next).contains(way))
+    }
+
+    @Test("A sentence about pages with different numbers of attempts states the largest one")
+    func differingAttempts() {
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(300),
+            ledger: [Sample.failing(100, attempts: 1), Sample.failing(200, attempts: 4)])
+        #expect(
+            sentences(list, .failure)
+                == [
+                    "2 pages fail, the first at position 100: the origin answered 500. At most 4 attempts for a page; the first was 5 min ago (2027-01-15T07:55:00.000Z)."
+                ])
     }
 
     // MARK: One position

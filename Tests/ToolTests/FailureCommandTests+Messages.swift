@@ -57,7 +57,7 @@ extension FailureCommandTests {
         let complaint = try #require(
             SyncRendering(report: report, key: "k", url: "http://h/", common: try CommonOptions.parse([])).complaint)
         #expect(
-            complaint.contains("2 pages failing, the first at position 100: the origin answered 401"), "\(complaint)")
+            complaint.contains("2 pages failed, the first at position 100: the origin answered 401"), "\(complaint)")
         #expect(complaint.contains("give a credential with --bearer-env or --header-env"))
     }
 
@@ -93,7 +93,7 @@ extension FailureCommandTests {
             #expect(stopped.errors.contains(": the origin answered 503"), "\(stopped.errors)")
             #expect(stopped.errors.contains("'pagecache sync \(id) --sweep"), "\(stopped.errors)")
             #expect(stopped.errors.contains("; next attempt "), "\(stopped.errors)")
-            #expect(!stopped.errors.contains("page failing"), "the failure is named once: \(stopped.errors)")
+            #expect(!stopped.errors.contains("page failed"), "the failure is named once: \(stopped.errors)")
             let errors = try await tool(["errors", "--json"]).jsonArray
             #expect(errors.count == 1 && errors.first?["http_status"] as? Int == 503)
             #expect(errors.first?["offset"] as? Int == 199)

@@ -26,7 +26,7 @@ struct TimeoutTests {
             let ended = try await folder.tool(form)
             #expect(ended.status == 75)
             #expect(ended.output.contains(": incomplete · "), "\(ended.output)")
-            #expect(ended.errors.contains("2 pages failing, the first at position 199: "), "\(ended.errors)")
+            #expect(ended.errors.contains("2 pages failed, the first at position 199: "), "\(ended.errors)")
             #expect(!(ended.output + ended.errors).contains("offline"))
             // Both pages have used up their attempts.
             #expect(ended.errors.contains("; no retry is scheduled, and 'pagecache retry "), "\(ended.errors)")

@@ -60,11 +60,10 @@ struct UsageTests {
             (["lst", "--help"], "unknown command 'lst' (did you mean 'list'?)"),
             (["help", "lst"], "unknown command 'lst' (did you mean 'list'?)"),
             (["help", "exit-code"], "did you mean 'exit-codes'?"),
-            (["show", "x", "--limit=-3"], "--limit must not be negative, and is -3 (give a whole number, 0 or more)"),
-            (
-                ["sync", "http://h/", "--page-size", "0"],
-                "--page-size must be from 1 to 100000, and is 0 (give a whole"
-            ),
+            (["show", "x", "--limit=-3"], "pagecache: --limit is -3 (give a whole number, 0 or more)"),
+            (["sync", "http://h/", "--page-size", "0"], "--page-size is 0 (give a whole number from 1 to 100000)"),
+            (["sync", "http://h/", "--max-pages", "0"], "--max-pages is 0 (give a whole number, 1 or more)"),
+            (["sync", "http://h/", "--timeout", "0s"], "--timeout must be at least 1ms, and is 0"),
             (["export", "x", "--fields", "n=/name,n=/v"], "--fields has the name 'n' twice"),
             (["show", "x", "--fields", "/id,/id"], "--fields has the name '/id' twice"),
             (
@@ -76,10 +75,10 @@ struct UsageTests {
             (["show", "x", "--fields", "/a~,/b"], "'/a~' in --fields is neither /pointer nor name=/pointer; a '~'"),
             (["show", "x", "--fields", "=/n"], "'=/n' in --fields is neither /pointer nor name=/pointer; as in"),
             (["sync", "http://h/", "--bearer-env", "NOPE"], "the variable NOPE of --bearer-env is not set (export it"),
-            (["show", "x", "--offset", "-3"], "--offset must not be negative, and is -3"),
+            (["show", "x", "--offset", "-3"], "--offset is -3 (positions are whole numbers from 0 on)"),
             (["sync", "http://h/", "--paging", "foo"], "auto, offset, page, cursor, keyset, link, next-url or none"),
             (["sync", "http://h/", "--concurrency", "x"], "'x' is not valid for --concurrency (give a whole number"),
-            (["sync", "http://h/", "--concurrency", "99"], "--concurrency must be from 1 to 64, and is 99"),
+            (["sync", "http://h/", "--concurrency", "99"], "--concurrency is 99 (give a whole number from 1 to 64)"),
             (["sync", "--bogus"], "unknown option '--bogus'"), (["sync", "--du"], "did you mean '--due'?"),
             (["demo", "--foo"], "unknown option '--foo' (see 'pagecache demo --help')"),
             (["sync", "http://h/", "--page-size"], "--page-size needs a value"),

@@ -92,7 +92,7 @@ struct OpenEnd {
         if let total = evidence.total.count, total > evidence.count {
             let number = evidence.exactTotal == nil ? "about \(total)" : "\(total)"
             return OpenEnd(
-                "the origin counts \(number) items and shows \(evidence.count), and no way to the rest; \(way)"
+                "the origin counts \(number) items, returned \(evidence.count), and names no next page; \(way)"
             )
         }
         if evidence.isLowerBound, evidence.count > 0, evidence.total.count == evidence.count {
@@ -134,12 +134,12 @@ struct OpenEnd {
         let style = Setting.paging.assigned(paging.rawValue)
         return switch paging {
         case .auto, .none: "name one with \(Setting.paging)"
-        case .offset: "no parameter for \(style) proved itself, name one with \(parameters.offset)"
-        case .page: "no parameter for \(style) proved itself, name one with \(parameters.page)"
-        case .keyset: "no parameter for \(style) proved itself, name one with \(parameters.cursor)"
-        case .cursor: "page one has no token for \(style), name its place with \(Setting.next)"
-        case .link: "page one has no link for \(style), name its header with \(Setting.next.assigned("header:NAME"))"
-        case .nextURL: "page one has no URL for \(style), name its place with \(Setting.next)"
+        case .offset: "no parameter for \(style) proved itself: name one with \(parameters.offset)"
+        case .page: "no parameter for \(style) proved itself: name one with \(parameters.page)"
+        case .keyset: "no parameter for \(style) proved itself: name one with \(parameters.cursor)"
+        case .cursor: "page one has no token for \(style): name its place with \(Setting.next)"
+        case .link: "page one has no link for \(style): name its header with \(Setting.next.assigned("header:NAME"))"
+        case .nextURL: "page one has no URL for \(style): name its place with \(Setting.next)"
         }
     }
 

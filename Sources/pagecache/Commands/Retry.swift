@@ -52,9 +52,9 @@ struct Retry: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...64).contains(concurrency) else {
-            throw ValidationError("--concurrency must be from 1 to 64, and is \(concurrency)")
+            throw ValidationError("--concurrency is \(concurrency)")
         }
-        guard retries >= 1 else { throw ValidationError("--retries must be at least 1, and is \(retries)") }
+        guard retries >= 1 else { throw ValidationError("--retries is \(retries)") }
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }

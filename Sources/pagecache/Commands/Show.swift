@@ -50,8 +50,8 @@ struct Show: AsyncParsableCommand {
         if id != nil, limit != nil || offset != 0 {
             throw ValidationError("--id names one item; it takes no --offset and no --limit")
         }
-        guard offset >= 0 else { throw ValidationError("--offset must not be negative, and is \(offset)") }
-        if let limit, limit < 0 { throw ValidationError("--limit must not be negative, and is \(limit)") }
+        guard offset >= 0 else { throw ValidationError("--offset is \(offset)") }
+        if let limit, limit < 0 { throw ValidationError("--limit is \(limit)") }
         try FieldPointer.validate(fields)
     }
 

@@ -66,13 +66,13 @@ struct Sync: AsyncParsableCommand {
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
         if work.rebind, work.selectsQueries { throw ValidationError("--rebind needs one query or URL") }
         if let maxPages = work.maxPages, maxPages < 1 {
-            throw ValidationError("--max-pages must be at least 1, and is \(maxPages)")
+            throw ValidationError("--max-pages is \(maxPages)")
         }
         guard (1...64).contains(fetch.concurrency) else {
-            throw ValidationError("--concurrency must be from 1 to 64, and is \(fetch.concurrency)")
+            throw ValidationError("--concurrency is \(fetch.concurrency)")
         }
         if let overlap = fetch.overlap, overlap < 0 {
-            throw ValidationError("--overlap must not be negative, and is \(overlap)")
+            throw ValidationError("--overlap is \(overlap)")
         }
         if work.sweep, work.staleAfter != nil {
             throw ValidationError("--sweep verifies every page of any age; it takes no --stale-after")
@@ -81,7 +81,7 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError("--refresh fetches page one only, and --sweep every page; name one of them")
         }
         guard fetch.retries >= 1 else {
-            throw ValidationError("--retries must be at least 1, and is \(fetch.retries)")
+            throw ValidationError("--retries is \(fetch.retries)")
         }
     }
 

@@ -17,8 +17,8 @@ extension SyncRendering {
         }
         if let first = failing.min(by: { $0.offset < $1.offset }), let failure = first.failure {
             let pages = SizeText.count(failing.count, "page", "pages")
-            parts.append(
-                "\(pages) failing, the first at position \(SizeText.count(first.offset)): \(failure.shownMessage)")
+            let place = "\(failing.count == 1 ? "" : "the first ")at position \(SizeText.count(first.offset))"
+            parts.append("\(pages) failed, \(place): \(failure.shownMessage)")
         }
         if let first = report.unverified.min(by: { $0.key < $1.key }) {
             parts.append(

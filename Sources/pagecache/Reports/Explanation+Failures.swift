@@ -62,16 +62,18 @@ extension Explanation {
         let message = first.failure?.shownMessage ?? "the reason is not recorded"
         let attempts = group.map(\.attempts).max() ?? 0
         // A statement about several pages must be true of each.
-        let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "
+        let isSame = group.allSatisfy { $0.attempts == attempts }
+        let number = "\(attempts) \(attempts == 1 ? "attempt" : "attempts")"
+        let tries = isSame ? number : "At most \(number) for a page"
+        let firstTry = isSame ? attempts == 1 ? ", " : ", the first " : "; the first was "
         let since =
             group.compactMap(\.firstFailureAt).min()
-            .map { ", \(attempts == 1 ? "" : "the first ")\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" }
-            ?? ""
+            .map { "\(firstTry)\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" } ?? ""
         let who =
             group.count == 1
             ? "\(page(first)) fails"
             : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
-        return "\(who): \(message). \(upTo)\(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
+        return "\(who): \(message). \(tries)\(since)."
     }
 
     /// The meaning of a failure's class, because its message may not explain it.
@@ -129,9 +131,13 @@ extension Explanation {
                 retries \(one ? "it" : "them").
                 """
         case .failedRetryable, .pending, .inFlight, .ok:
+            let used = "\(what) \(one ? "has" : "have") used all attempts."
+            guard list.record.isPinned else {
+                return "\(used) No retry is scheduled: the list is not pinned. 'pagecache retry \(id)' tries now."
+            }
             return """
-                \(what) \(one ? "has" : "have") used all attempts. A pinned list is tried again five minutes after its last \
-                attempt, by 'pagecache sync --due' or a service; 'pagecache retry \(id)' tries now.
+                \(used) 'pagecache sync --due' or a service tries again five minutes after the last attempt; \
+                'pagecache retry \(id)' tries now.
                 """
         }
     }

@@ -163,8 +163,8 @@ struct Explanation: Equatable {
         add(
             .evidence,
             """
-            At \(seams == 1 ? "1 place" : "\(SizeText.count(seams)) places"), no answer has shown yet that two stored pages \
-            follow each other. '\(sync) --sweep' checks \(seams == 1 ? "it" : "them").
+            \(SizeText.count(seams, "seam", "seams")) between pages \(seams == 1 ? "is" : "are") inferred, not verified; \
+            nothing is known to be wrong. '\(sync) --sweep' verifies \(seams == 1 ? "it" : "them").
             """)
     }
 
@@ -199,7 +199,13 @@ struct Explanation: Equatable {
         let untried = list.coverage.gaps(below: list.reachableLength).filter { gap in
             !failing.contains { gap.contains($0) }
         }
-        if list.record.validatedAt != nil, !untried.isEmpty {
+        if list.record.validatedAt != nil, let first = untried.first {
+            // A run that reads one page only fetches none of the pages after it.
+            if list.record.paging == HTTPSourceConfiguration.Paging.none.rawValue, first.lowerBound > 0 {
+                return add(
+                    .next,
+                    "No way to the missing pages is known. Name it: '\(sync) --paging STYLE' (or --next).")
+            }
             add(
                 .next,
                 list.record.isPinned

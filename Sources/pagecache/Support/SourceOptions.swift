@@ -75,10 +75,10 @@ struct SourceOptions: ParsableArguments {
 
     func validate() throws {
         if let pageSize, !(1...100_000).contains(pageSize) {
-            throw ValidationError("--page-size must be from 1 to 100000, and is \(pageSize)")
+            throw ValidationError("--page-size is \(pageSize)")
         }
         if let firstPage, firstPage != 0, firstPage != 1 {
-            throw ValidationError("--first-page must be 0 or 1, and is \(firstPage)")
+            throw ValidationError("--first-page is \(firstPage)")
         }
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")

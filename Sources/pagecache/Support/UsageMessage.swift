@@ -31,7 +31,10 @@ struct UsageMessage: Equatable {
             let next = words.firstIndex(of: option).flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil }
             // The parser takes a negative number, duration, size or rate for an option.
             if let next, next.wholeMatch(of: /-\.?[0-9].*/) != nil {
-                message = "\(option) must not be negative, and is \(next)"
+                // The hint for a number states the smallest one.
+                message =
+                    UsageMessage.numbers[option] != nil && UsageMessage.forms[String(match.output.2 ?? "")] == nil
+                    ? "\(option) is \(next)" : "\(option) must not be negative, and is \(next)"
             } else {
                 message = "\(option) needs a value"
             }
@@ -48,8 +51,8 @@ struct UsageMessage: Equatable {
             message = "unexpected argument '\(match.output.1)'"
         } else {
             message = line.isEmpty ? "wrong arguments" : line
-            // A message of the tool itself: `--limit must not be negative, and is -3`.
-            if let match = line.firstMatch(of: /(--[a-z-]+) must .*, and is -?\d/) {
+            // A message of the tool itself: `--limit is -3`, or `--timeout must be at least 1ms, and is 0ms`.
+            if let match = line.firstMatch(of: /(--[a-z-]+) (?:must .*, and )?is -?\d/) {
                 hint = UsageMessage.numbers[String(match.output.1)]
             }
         }
