@@ -172,7 +172,12 @@ struct StoredSyncTests {
         #expect(open.output.contains("chmod 600"))
         let environment = ["SSL_CERT_FILE": "/nonexistent/ca.pem"]
         #expect(chmod(folder.store, 0o600) == 0)
-        #expect(try await folder.tool(["doctor"], environment: environment).status == 77)
+        #expect(try await folder.tool(["doctor"], environment: environment).status == 64)
+        for proxy in ["foo://x", "http://127.0.0.1:99999"] {
+            let ended = try await folder.tool(["doctor", "--json"], environment: ["HTTP_PROXY": proxy])
+            #expect(ended.status == 64, "as of every sync: \(ended.output)")
+            #expect(ended.output.contains("HTTP_PROXY: "), "\(ended.output)")
+        }
     }
 
     @Test("A list whose items were all evicted is stale: list shows it, and sync --stale fetches it")

@@ -22,7 +22,7 @@ struct TimeoutTests {
             let url = "\(root)/items"
             #expect(try await folder.tool(["sync", url, "--max-pages", "2", "--quiet"]).status == 0)
             isSlow.withLock { $0 = true }
-            let form = ["sync", url, "--timeout", "2s", "--wait", "0s", "--retries", "1"]
+            let form = ["sync", url, "--timeout", "4s", "--wait", "0s", "--retries", "1"]
             let ended = try await folder.tool(form)
             #expect(ended.status == 75)
             #expect(ended.output.contains(": incomplete · "), "\(ended.output)")
