@@ -128,7 +128,7 @@ struct ChainPlaceTests {
         #expect(walk.receive(answer(20..<25), known: 0..<40) == .confirmEnd(at: 25))
     }
 
-    @Test("The first empty page is requested again, and empty pages under new cursors are followed, up to a limit (R24)")
+    @Test("The first empty page is requested again, and those under new cursors are followed, up to a limit (R24)")
     func emptyPages() {
         var walk = Walk()
         #expect(walk.receive(answer(0..<0, next: "c30")) == .follow(PageCursor("c20")), "one answer can be a fault")
