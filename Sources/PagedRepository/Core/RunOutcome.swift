@@ -58,20 +58,13 @@ extension ListBelief {
         isVoid(state) || overcount(state, ending.access) != nil
     }
 
-    /// The end of a list and its exact total, if the total shows that a part of the list may be missing. By position it
+    /// The end of a list by position and its exact total, if the total shows that a part of the list may be missing. It
     /// counts at least one more page, or no position behind page one has returned an item. A smaller difference is a
-    /// wrong total (R24). A chain ends with page one, and the total counts at least one more page. Returns nil in every
-    /// other case, and if the origin states that the list ends there.
+    /// wrong total (R24). Returns nil in every other case, and if the origin states that the list ends there.
     func overcount(_ state: ListState?, _ source: PagingAccess) -> EndBelief.Overcount? {
-        guard let reached = state?.record.end, let total = end.counted, total > reached, !end.isStated(reached) else {
-            return nil
-        }
-        // A chain ends without a statement. Only one that ends with page one can have lost its next page's name.
-        let isPart =
-            access(source).supportsRandomAccess
-            ? total - reached >= sizes.size || reached <= pageOne.count
-            : reached == pageOne.count && total - reached >= reached
-        guard isPart else { return nil }
+        guard access(source).supportsRandomAccess, let reached = state?.record.end, let total = end.counted,
+            total > reached, !end.isStated(reached), total - reached >= sizes.size || reached <= pageOne.count
+        else { return nil }
         return EndBelief.Overcount(reached: reached, total: total)
     }
 
