@@ -111,6 +111,16 @@ extension HTTPSource {
         return page
     }
 
+    /// Whether page one of a known chain lacks the member that names the next page, although the answer shows more items:
+    /// the member has another name, or the total counts at least one more page. The origin is then examined again.
+    func hasLostNext(_ answer: Answer, _ known: PagingProfile) -> Bool {
+        guard known.style == .cursor || known.style == .nextURL, case .body(let pointer) = known.next,
+            answer.document.value(at: pointer) == nil, let evidence = try? describe(answer, nil).evidence,
+            evidence.count > 0, evidence.hasMore != false
+        else { return false }
+        return evidence.goesOn || evidence.total.count ?? 0 >= 2 * evidence.count
+    }
+
     /// Describes page one. If it has no array, and an earlier page one had items, it is read with their place: some
     /// origins omit the member when the list has no items.
     private func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {

@@ -264,7 +264,7 @@ public final class HTTPSource: PageSource, PromptSource {
             let fields = response.headers.filter { EnvelopeMember.plain($0.name).contains("ratelimit") }
             state.withLock { $0.rateLimits = fields }
         }
-        guard let description, description.isProvisional != true || !isFirst else {
+        guard let description, !isFirst || description.isProvisional != true && !hasLostNext(answer, description) else {
             return .page(try sealed(await firstContact(answer, request.size, requestsBefore), response))
         }
         let reader = PageReader(

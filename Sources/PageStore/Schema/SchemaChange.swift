@@ -50,7 +50,7 @@ package struct SchemaChange: Error, Equatable {
     /// Whether opening the store for writing restores the schema.
     package var isRepairable: Bool { repair != nil }
 
-    /// The statements with which another SQLite program removes what is not of a store. Returns nil where the schema would
+    /// The statements with which another SQLite program removes the foreign objects. `nil` means that the schema would
     /// still differ in more than missing indexes.
     package var removal: String? {
         guard !foreign.isEmpty, changed.isEmpty, lacksOnlyIndexes else { return nil }

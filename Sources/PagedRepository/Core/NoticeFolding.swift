@@ -1,6 +1,6 @@
 import PageModel
 
-// A list that is told of many commits at once receives one notice.
+// Many queued notices become one.
 extension [StorageNotice] {
     /// Returns all notices as one. Changes by this storage object stay what they are, as far as a list reports them. If
     /// other notices are among them, or more than `most` changes are left, the notice names the queries to read again.

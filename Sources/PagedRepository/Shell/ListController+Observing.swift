@@ -97,7 +97,7 @@ extension ListController: WatchedList {
 
     /// Handles a purge by another caller. A removal through this object sends its own event; see `removals`.
     private func wasPurged() async {
-        guard removals == 0 else { return }
+        guard !removals.areUnderWay else { return }
         showNothing()
         events.send(.reset)
         observe()

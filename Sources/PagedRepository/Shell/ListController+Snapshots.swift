@@ -164,7 +164,7 @@ extension ListController {
                 isAtEnd: content.isAtEnd && !isForgotten && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
         // A removal under way can fail and leave the list as it is. So `hasMore` changes only after the removal.
-        if isForgotten, removals == 0 { snapshot.hasMore = false }
+        if isForgotten, !removals.areUnderWay { snapshot.hasMore = false }
         snapshot.activity =
             switch machine.work {
             case nil: .idle

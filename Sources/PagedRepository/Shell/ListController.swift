@@ -30,18 +30,12 @@ actor ListController<Value: Sendable> {
     var shownPages: ShownPages<Value> = [:]
     /// The basis of the published snapshot. `nil` means that the list must be read again.
     nonisolated let publishedBasis = Mutex<SnapshotBasis?>(nil)
-    private var prefetch: Prefetch
+    var prefetch: Prefetch
     /// The number of prefetches that no caller waits for.
     private nonisolated let prefetches = Mutex(0)
-    /// The number of removals under way that began with a call of `reset` or `forget` for this object. Each of them
-    /// sends its own event, so the notice of a purge sends none meanwhile.
-    private(set) var removals = 0
-    /// The number of the last removal.
-    private var lastRemoval = 0
-    /// The removals for good that have begun since the last explicit `load`, without those that failed.
-    private var removalsForGood: Set<Int> = []
-    /// Whether the list was removed for good, so that only `load` with a policy other than `cacheOnly` loads it again.
-    var isForgotten: Bool { !removalsForGood.isEmpty }
+    /// The removals of the list that began with a call of `reset` or `forget` for this object.
+    var removals = ListRemovals()
+    var isForgotten: Bool { removals.isForgotten }
     /// The callers of `settled`.
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
@@ -92,7 +86,7 @@ actor ListController<Value: Sendable> {
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
-        if policy != .cacheOnly { removalsForGood = [] }
+        if policy != .cacheOnly { removals.loaded() }
         do { try await updateSnapshot() } catch { throw storageFailed(error) }
         machine.storageWasRead()
         context.reads.countRead(Metric.Cached(current.freshness))
@@ -167,7 +161,7 @@ actor ListController<Value: Sendable> {
         if isForgotten { return }
         if let position { prefetch.itemAppeared(at: position) }
         // The items of a list that is being removed are still shown. They have no next page.
-        while !isForgotten, removals == 0, prefetch.wantsMore(of: current.extent) {
+        while !isForgotten, !removals.areUnderWay, prefetch.wantsMore(of: current.extent) {
             let shown = machine.failure
             let answer = machine.nextAutomatically(now: context.clock.now())
             if case .join = answer {
@@ -213,7 +207,7 @@ actor ListController<Value: Sendable> {
     /// is part of a load.
     func settled() async {
         if call.isUnderWay { return }
-        while machine.work != nil || removals > 0 || prefetches.withLock({ $0 > 0 }) {
+        while machine.work != nil || removals.areUnderWay || prefetches.withLock({ $0 > 0 }) {
             await withCheckedContinuation { settling.append($0) }
         }
     }
@@ -222,77 +216,6 @@ actor ListController<Value: Sendable> {
     func resumeSettledCallers() {
         for caller in settling { caller.resume() }
         settling = []
-    }
-
-    /// Supersedes all work under way, before the list is removed. `wasRemoved` or `wasNotRemoved` must follow.
-    /// - Parameter forGood: whether only an explicit `load` may fetch the list again. Defaults to false.
-    /// - Returns: the number of the removal.
-    func supersede(forGood: Bool = false) -> Int {
-        removals += 1
-        lastRemoval += 1
-        if forGood { removalsForGood.insert(lastRemoval) }
-        if let ticket = machine.reset() {
-            drop(ticket)
-            // The items are shown until the removal has succeeded, and the superseded work is not.
-            var snapshot = current
-            (snapshot.activity, snapshot.failure) = (.idle, nil)
-            snapshots.send(snapshot)
-        }
-        stopObserving()
-        resumeSettledCallers()
-        return lastRemoval
-    }
-
-    /// Shows that the list was removed.
-    func wasRemoved() {
-        removals -= 1
-        (refetched, refetchedDamage) = ([], [])
-        prefetch.restart()
-        showNothing()
-        events.send(.reset)
-        resumeSettledCallers()
-    }
-
-    /// Ends a removal that failed. The list is observed again, and its items stay as they are. Only this removal is
-    /// undone: a list that another call has removed for good stays forgotten.
-    func wasNotRemoved(_ removal: Int) {
-        removals -= 1
-        removalsForGood.remove(removal)
-        observe()
-        publish(current)
-        // Visible items may not appear again.
-        if prefetch.furthest != nil { beginPrefetching(from: nil) }
-        resumeSettledCallers()
-    }
-
-    /// Removes the list from this object and from the storage.
-    func reset() async throws {
-        let removal = supersede()
-        // A removal for good waits for this reset. Otherwise the reset could pin the list again after that removal.
-        let entry = context.runs.enter(key)
-        defer { context.runs.leave(entry) }
-        var isRemoved = false
-        do {
-            try await context.runs.duringReset(of: key) {
-                guard let known = try await context.storage.query(key) else { return }
-                _ = try await context.storage.purge([known.id])
-                isRemoved = true
-                // The pin belongs to the list and not to its items.
-                if known.isPinned, !isForgotten { try await context.storage.pin(key) }
-            }
-        } catch {
-            // A list that has lost its pin is empty all the same.
-            if isRemoved {
-                wasRemoved()
-                observe()
-            } else {
-                wasNotRemoved(removal)
-            }
-            throw (error as? StorageError).map { storageFailed($0) } ?? error
-        }
-        wasRemoved()
-        // Another writer may have stored the list again.
-        if observe(), machine.work == nil { try? await rebuild() }
     }
 
     /// Reads the list if no content is known yet. Items stored before this process began count as content.
