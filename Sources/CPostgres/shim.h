@@ -5,7 +5,10 @@
 #define PAGECACHE_CPOSTGRES_SHIM_H
 
 #include <libpq-fe.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 #if defined(__linux__)
 // <pthread.h> declares it only with _GNU_SOURCE, which Swift does not define for modules.
@@ -18,6 +21,17 @@ static inline void pagecache_name_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
 #elif defined(__APPLE__)
     pthread_setname_np(name);
+#endif
+}
+
+/// Limits how long the peer of a TCP socket may acknowledge no sent bytes, or accept no further bytes. Has no effect on a
+/// Unix socket, and on systems without that limit.
+static inline void pagecache_limit_unsent(int descriptor, unsigned int milliseconds) {
+#if defined(TCP_USER_TIMEOUT)
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+#else
+    (void)descriptor;
+    (void)milliseconds;
 #endif
 }
 

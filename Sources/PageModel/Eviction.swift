@@ -27,8 +27,9 @@ public struct EvictionReport: Hashable, Sendable {
     public var queries: Int
     /// Bytes of all items that are left, including pinned ones.
     public var bytesLeft: Int
-    /// The bytes that the store's file keeps without using them, because a full disk has no room to shorten it. The next
-    /// eviction tries again. 0 otherwise, and for other storages.
+    /// The bytes that the store's file keeps without using them, because a full disk has no room to shorten it, or because
+    /// another program has changed the file's form and the file is too large to be rewritten. The next eviction tries
+    /// again. 0 otherwise, and for other storages.
     public var unreturnedBytes = 0
 
     /// Creates a report.

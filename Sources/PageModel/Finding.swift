@@ -83,6 +83,12 @@ public struct RepairReport: Hashable, Sendable {
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
     /// `nil` means that the file was repaired in place.
     public var replacedFile: String?
+    /// The free bytes that a new file needs. Only a preview sets it.
+    package var bytesNeeded: Int?
+    /// The removed records of queries, as they were read. Their values are not proven.
+    package var removed: [QueryRecord] = []
+    /// The number of rebuilt records whose pin could not be read. Their queries are not pinned now.
+    package var pinsLost = 0
 
     /// Creates a report.
     public init(found: VerifyReport, remaining: VerifyReport) {

@@ -26,7 +26,8 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// The age at which data expires: it is then served only because nothing newer is available (R15); 0 or more. `nil`
     /// means never. Defaults to `nil`.
     public var expiredAfter: Duration?
-    /// How far the origin's own lifetime counts. Defaults to `taken()`, between 0 and 1 hour.
+    /// Whether the origin's own lifetime replaces `staleAfter`, and within which bounds. Defaults to `taken()`: it
+    /// does, between 0 and 1 hour.
     public var originLifetime: OriginLifetime
 
     /// Creates a policy. A `staleAfter` of zero makes data stale at once.

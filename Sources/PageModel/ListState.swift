@@ -79,7 +79,8 @@ public struct ListState: Hashable, Sendable {
     /// without holdings.
     public var isComplete: Bool? {
         guard let holdings, let length else { return nil }
-        return (record.end != nil || record.total.exactCount != nil) && holdings.held.gaps(below: length).isEmpty
+        let isReached = record.total.exactCount == length && pageOne?.summary.cursorOut == nil
+        return (record.end != nil || isReached) && holdings.held.gaps(below: length).isEmpty
             && record.validatedAt != nil && !record.isCutOff
     }
 

@@ -66,11 +66,18 @@ public struct ListOutline: Hashable, Sendable {
         coverage.gaps(below: length)
     }
 
-    /// Whether every position of the list is held, and its end is known or its total is exact. False before the first
-    /// answer for page one, and when the origin's result window cuts the list off.
+    /// Whether every position of the list is held, and its end is known or its total is exact. An exact total below the
+    /// number of held items does not count. False before the first answer for page one, and when the origin's result
+    /// window cuts the list off. False for a chain whose end is not known: its last page may name a next page (R24).
     public var isComplete: Bool {
-        (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
-            && !record.isCutOff
+        (record.end != nil || record.total.exactCount == length && !isOpenChain) && gaps.isEmpty
+            && record.validatedAt != nil && !record.isCutOff
+    }
+
+    /// Whether the held page one names a next page, and the end of the list is not known. A reached total does not end
+    /// such a list (R24).
+    package var isOpenChain: Bool {
+        record.end == nil && heldPages.first { $0.offset == 0 }?.cursorOut != nil
     }
 
     /// Whether every position in the origin's result window is held, and the window cuts the list off.

@@ -25,6 +25,8 @@ extension QueryRecord {
             total: .unknown, end: nil, validatedAt: oldest?.validatedAt,
             createdAt: min(pages.map(\.fetchedAt).min() ?? now, now), allowsDuplicates: false,
             paging: QueryRecord.lostPaging, source: "",
+            // A wrong pin removes nothing. Without its pin, pages of the list could be evicted.
+            isPinned: damaged.isPinned,
             // The damaged record may have held an invalidation.
             invalidatedAt: oldest == nil ? nil : now)
     }

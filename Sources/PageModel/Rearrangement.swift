@@ -16,7 +16,7 @@ public struct Rearrangement: Hashable, Sendable {
     /// The pieces of the new list, from position 0 on.
     public var pieces: [Piece]
 
-    /// A list of these pieces, one after the other.
+    /// Creates a rearrangement with these pieces, from position 0 on.
     public init(_ pieces: [Piece]) {
         self.pieces = pieces
     }
@@ -150,16 +150,34 @@ public struct ListDifference: Hashable, Sendable {
     public var opened: [Range<Int>] = []
     /// Items whose place among their neighbours changed.
     public var moved: [Move] = []
-    /// Items that kept their place among their neighbours and were written again.
+    /// Items that kept their place among their neighbours and were written again. A commit reports those with other
+    /// bytes than before.
     public var rewritten: [Move] = []
 
     /// A difference without changes.
     public init() {}
 
-    /// The difference that this rearrangement makes.
-    public init(_ rearrangement: Rearrangement) {
+    /// The difference that this rearrangement makes, without a comparison of the items.
+    public init(_ rearrangement: Rearrangement) { self.init(rearrangement, takenOut: []) }
+
+    /// The difference that this rearrangement makes. Items with the same place and the same bytes as before are not
+    /// part of it.
+    /// - Parameters:
+    ///   - rearrangement: the new layout of the list.
+    ///   - takenOut: the pages that were held at positions which no piece keeps, by offset. Items of other pages count
+    ///     as changed.
+    package init(_ rearrangement: Rearrangement, takenOut: [JournalDraft.TakenOut]) {
+        var before: [Int: ItemIdentity] = [:]
+        var places: [UInt64: [Int]] = [:]
+        for page in takenOut.reversed() {
+            for (index, identity) in page.content.identities.enumerated().reversed() {
+                before[page.offset + index] = identity
+                places[identity.key, default: []].append(page.offset + index)
+            }
+        }
         var position = 0
         var taken = 0
+        var lastInPlace = -1
         // An item keeps its place if its old position lies between the kept pieces before and after its new position.
         var sources: Set<Int> = []
         let bounds = rearrangement.pieces.compactMap { if case .kept(let range) = $0 { range } else { nil } }
@@ -175,12 +193,14 @@ public struct ListDifference: Hashable, Sendable {
                 position += count
             case .written(let page, let from):
                 let around = taken..<max(taken, next < bounds.count ? bounds[next].lowerBound : .max)
-                for index in 0..<page.content.count {
-                    if let old = from.isEmpty ? nil : from[index] {
+                for (index, identity) in page.content.identities.enumerated() {
+                    // A page without old positions may hold items that were held before.
+                    if let old = from.isEmpty ? places[identity.key]?.popLast() : from[index] {
                         sources.insert(old)
                         let move = Move(from: old, to: position + index)
-                        if around.contains(old), rewritten.last.map({ $0.from < old }) ?? true {
-                            rewritten.append(move)
+                        if around.contains(old), old > lastInPlace {
+                            lastInPlace = old
+                            if before[old] != identity { rewritten.append(move) }
                         } else {
                             moved.append(move)
                         }
@@ -199,6 +219,26 @@ public struct ListDifference: Hashable, Sendable {
             }
             removed.add(start..<range.upperBound)
         }
+    }
+
+    /// Whether every item is at its place as before.
+    package var isEmpty: Bool {
+        removed.isEmpty && inserted.isEmpty && opened.isEmpty && moved.isEmpty && rewritten.isEmpty
+    }
+}
+
+extension ChangeSet.Change {
+    /// The change of a rearrangement, for observers. If one page is stored again with the same items, for example in
+    /// the place of several pages, the change confirms them (R6).
+    /// - Parameters:
+    ///   - rearrangement: the new layout of the list.
+    ///   - takenOut: the pages that were held at positions which no piece keeps, by offset.
+    package static func rearrangement(
+        _ rearrangement: Rearrangement, _ takenOut: [JournalDraft.TakenOut]
+    ) -> ChangeSet.Change {
+        let difference = ListDifference(rearrangement, takenOut: takenOut)
+        let written = rearrangement.pieces.compactMap { if case .written(let page, _) = $0 { page.range } else { nil } }
+        return difference.isEmpty && written.count == 1 ? .confirmed(written[0]) : .rearranged(difference)
     }
 }
 

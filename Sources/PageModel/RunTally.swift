@@ -35,13 +35,15 @@ public struct RunTally: Hashable, Sendable {
         self.changedSince = changedSince
     }
 
-    /// The number of requests avoided. Without a store each run would request every page of the list; these runs sent
-    /// `requests`.
+    /// The number of requests avoided, if each page of the store were a request. Without a store each run would request
+    /// every page of the list; these runs sent `requests`. The pages of a store can overlap:
+    /// `StoreStatistics.requestsSaved` takes that into account.
     ///
     /// Never below 0: failing requests can outnumber the pages.
     public var requestsSaved: Int { max(0, pages - requests) }
 
-    private var pages: Int { pagesFetched.addingCapped(pagesUnchanged).addingCapped(pagesKept) }
+    /// The number of pages that the runs brought up to date.
+    package var pages: Int { pagesFetched.addingCapped(pagesUnchanged).addingCapped(pagesKept) }
 
     /// The share of pages that were unchanged or needed no request, from 0 to 1. `nil` when no page was counted.
     public var hitRate: Double? {

@@ -17,7 +17,8 @@ public struct StorageError: Error, Sendable {
         public static let damaged = Code(description: "damaged")
         /// The store's file was renamed, replaced or removed while it was open. Open the store again.
         public static let moved = Code(description: "store_moved")
-        /// The log next to the store belongs to another store that was at this path before. It was not read.
+        /// The log next to the store belongs to another store that was at this path before, or the rollback journal
+        /// next to the store does not belong to its present state. The store is unchanged.
         public static let foreignLog = Code(description: "foreign_log")
         /// A path next to the store that belongs to it is not a regular file. Nothing was changed.
         public static let strayFile = Code(description: "stray_file")

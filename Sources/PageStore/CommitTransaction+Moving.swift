@@ -41,7 +41,7 @@ extension CommitTransaction {
         }
         moved = moved || rearrangement.movesPositions
         if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
-        changes.append(.rearranged(ListDifference(rearrangement)))
+        changes.append(.rearrangement(rearrangement, out))
         journal.rearranged(rearrangement, out)
         try repairSeams(rearrangement)
         return nil

@@ -94,9 +94,17 @@ enum OpenStores {
         }
     }
 
-    /// Runs `body`, which creates a file. No store is opened in this process until `body` has closed its descriptor.
-    static func making<Value: Sendable>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-        try entries.withLock { _ throws(StorageError) in try body() }
+    /// Runs `body`, which creates a file and returns whether it did. No store is opened in this process until `body` has
+    /// closed its descriptor.
+    ///
+    /// A new file can have the inode of a removed one whose last connection is just closing. The log and the shared
+    /// memory of that connection are not those of the new file.
+    static func making(_ path: String, _ body: () throws(StorageError) -> Bool) throws(StorageError) {
+        try entries.withLock { entries throws(StorageError) in
+            guard try body(), let file = FileIdentity(path), let entry = entries[file] else { return }
+            if let descriptor = entry.sharedMemory { close(descriptor) }
+            entries[file] = Entry(count: entry.count)
+        }
     }
 }
 

@@ -4,10 +4,10 @@ public import PageModel
 extension SQLitePageStore {
     /// Removes pages until the budget is kept (R40).
     ///
-    /// On a full disk smaller portions are removed, and the log is merged in between. The file is shortened in portions,
-    /// too. Where the disk has no room for that, it keeps its length: `EvictionReport.unreturnedBytes`.
-    /// - Throws: `StorageError`, as every write does. Throws `full` when the disk has no room for the log of the smallest
-    ///   portion, which takes about 300 KB. The remaining pages then stay.
+    /// On a full disk smaller portions are removed, and the log is merged in between. The file is shortened in
+    /// portions, too. Where the disk has no room for that, it keeps its length: `EvictionReport.unreturnedBytes`.
+    /// - Throws: `StorageError`, as every write does. Throws `full` when the disk has no room for the log of the
+    ///   smallest portion, which takes about 300 KB, or twelve pages of the file. The remaining pages then stay.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         try await evict(to: budget, exempt: exempt, mayRewrite: false)
     }
@@ -18,10 +18,13 @@ extension SQLitePageStore {
     ///
     /// **A crash of the process or of the system while the file is written loses the store**, because the disk has no
     /// room for a second copy.
+    ///
+    /// Damaged rows that can be read stay in the file as they are, for a later repair.
     /// - Throws: `StorageError`, as every write does. Throws `full`, and leaves the file as it is, when another process
     ///   has the store open, when more than 256 MiB of items would remain, or when the remaining rows need more bytes
-    ///   than the file has. Throws `damaged`, and leaves the file as it is, when the store is damaged. Throws `damaged`,
-    ///   too, when the file system refuses to write the file; the store is then lost.
+    ///   than the file has. Throws `damaged`, and leaves the file as it is, when rows cannot be read, or when a file
+    ///   with damaged rows has no incremental vacuum. Throws `damaged`, too, when the file system refuses to write the
+    ///   file; the store is then lost.
     public func evictRewritingFile(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport {
@@ -51,9 +54,10 @@ extension SQLitePageStore {
             } catch {
                 guard error.code == .full else { throw error }
                 guard eviction.makeSmaller(portion) else {
-                    guard mayRewrite else { throw error }
+                    let shortage = await namingRoom(error)
+                    guard mayRewrite else { throw shortage }
                     eviction.requeue(portion)
-                    return try await rewriteFile(eviction, because: error)
+                    return try await rewriteFile(eviction, because: shortage)
                 }
                 // Merging the log makes room for the next portion. The merge may fail on a full disk, too.
                 _ = try? await withWriter { session throws(StorageError) in
@@ -67,8 +71,14 @@ extension SQLitePageStore {
             }
         }
         do throws(StorageError) {
-            _ = try await withWriter { session throws(StorageError) in
-                try Purge.returnSpace(in: session, isUrgent: false)
+            let unused = try await withWriter { session throws(StorageError) in
+                _ = try Purge.returnSpace(in: session, isUrgent: false)
+                return try Purge.unreturnableBytes(of: session.connection)
+            }
+            eviction.keeps(unused)
+            let cause = StorageError(.full, "\(path) cannot be shortened")
+            if unused > 0, mayRewrite, let report = try await rewriteUnlessRefused(eviction, because: cause) {
+                return report
             }
         } catch {
             // The pages are removed. Their space is returned once the disk has room to move pages and to merge the log.
@@ -83,7 +93,17 @@ extension SQLitePageStore {
         return eviction.report
     }
 
-    /// - Returns: nil when the file cannot be rewritten, and is as it was.
+    /// Adds the room for the smallest portion to the error of a full disk.
+    private func namingRoom(_ error: StorageError) async -> StorageError {
+        let pageSize = try? await withWriter { session throws(StorageError) in
+            try session.connection.pragma("page_size")
+        }
+        let kilobytes = (Eviction.logBytes(pageSize: Int(pageSize ?? 0)) + 999) / 1_000
+        return StorageError(
+            error.code, "\(error.message); a deletion needs \(kilobytes) KB of free space for the log", cause: error)
+    }
+
+    /// - Returns: nil when the file cannot be rewritten. The file is then unchanged.
     private func rewriteUnlessRefused(
         _ eviction: Eviction, because cause: StorageError
     ) async throws(StorageError) -> EvictionReport? {
@@ -103,11 +123,14 @@ extension SQLitePageStore {
         let (doomed, path, options, now) = (eviction.remaining, path, options, now)
         let removed = try await upkeep.run { () throws(StorageError) in
             try Recreation.rewrite(path, options, because: cause) { connection throws(StorageError) -> MemoryCopy in
-                // A copy lacks the rows that cannot be read, and so the evidence of the damage.
-                guard Verification.run(in: connection).report.isSound else {
+                let damage = Verification.run(in: connection).damage
+                if damage.sparesLists { return try MemoryCopy(of: connection, without: doomed, at: now) }
+                // A copy lacks the rows that cannot be read, and so the evidence of the damage. A file without
+                // incremental vacuum would not become shorter.
+                guard damage.sparesTrees, try connection.pragma("auto_vacuum") != 0 else {
                     throw StorageError(.damaged, "\(path) is damaged, and is rewritten only after a repair")
                 }
-                return try MemoryCopy(of: connection, without: doomed, at: now)
+                return try MemoryCopy(ofDamaged: connection, without: doomed, at: now)
             }.removed
         }
         var eviction = eviction

@@ -31,6 +31,7 @@ extension SQLitePageStore {
                 if error.code == .full, options.fileSystem == nil {
                     // The disk may have room for everything except the shared memory.
                     options.fileSystem = StoreFile.exclusiveFileSystem
+                    options.isAlone = true
                     continue
                 }
                 // Another process has replaced the file. The new file is opened instead.
@@ -73,6 +74,8 @@ extension SQLitePageStore {
         file: String, from path: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable
     ) async throws(StorageError) -> SQLitePageStore {
+        // Also where this process has the file open under its other name.
+        try StoreFile.checkName(of: file)
         // The gate keeps the file from being replaced until SQLite holds its own locks.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
         // A file that is not a store is refused here, before other files are created next to it and before SQLite opens
@@ -90,6 +93,8 @@ extension SQLitePageStore {
         }
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
+        // Files that cannot be removed do no harm here. A repair reports them.
+        if gate != nil, mode != .readOnly { try? Salvage.removeLeftovers(of: file) }
         var options = options
         // Without shared memory only this process can use the store
         // (https://www.sqlite.org/vfs.html#standard_unix_vfses).
@@ -128,8 +133,11 @@ extension SQLitePageStore {
         async throws(StorageError)
     {
         let deadline = ContinuousClock.now + budget
+        var isFirst = true
         while !attempt() {
             guard ContinuousClock.now < deadline else { throw gate.isTaken }
+            LockWaits.note(isFirst: isFirst)
+            isFirst = false
             do { try await Task.sleep(for: .milliseconds(2)) } catch { throw gate.isTaken }
         }
     }

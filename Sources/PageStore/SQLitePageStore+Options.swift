@@ -19,9 +19,11 @@ extension SQLitePageStore {
         public var busyBudget: Duration = .seconds(5)
         /// The failures that a commit survives. Defaults to `normal`.
         public var durability: Durability = .normal
-        /// The largest number of concurrent reads. Each uses a connection of its own, opened on demand. Values below 1
-        /// count as 1. Defaults to 4.
+        /// The largest number of concurrent reads. Each uses a connection of its own, opened on demand. 1…1,000;
+        /// other values are clamped. Defaults to 4.
         public var readers: Int = 4
+        /// `readers`, within its range.
+        var readerCount: Int { min(max(1, readers), 1_000) }
         /// The longest time that one transaction may compute before it throws `tookTooLong`. A damaged or crafted file
         /// could otherwise keep a statement running forever (R46). More than 0. Defaults to 60 seconds.
         public var timeLimit: Duration = .seconds(60)
@@ -30,7 +32,11 @@ extension SQLitePageStore {
         public var journal = JournalBound()
         /// The name of the SQLite VFS to use. `nil` means the default one. Tests inject faults with it.
         package var fileSystem: String?
-        /// Turns syncing off. The power-loss test uses it as a fault that it must detect.
+        /// Whether this process excludes all others from the store. A full disk then does not prevent that a store with a
+        /// rollback journal is opened.
+        package var isAlone = false
+        /// Whether no write is synced to the disk. A store from `inMemory` needs no sync. The power-loss test uses this
+        /// option as a fault that it must detect.
         package var isUnsafe = false
         /// The size of the log at which it is merged into the file, in bytes of database pages. See `LogMerger`.
         package var checkpointBytes = 4 << 20

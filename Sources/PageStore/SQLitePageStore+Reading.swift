@@ -19,6 +19,12 @@ extension SQLitePageStore {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
+    /// Returns every query as a table shows it, without reading each page: see `StoreReading.listed`.
+    /// - Throws: `StorageError`, as every read does.
+    package func listed() async throws(StorageError) -> [QuerySummary] {
+        try await read { reading throws(StorageError) in try reading.listed() }
+    }
+
     /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
     /// - Throws: `StorageError`, as every read does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {

@@ -15,6 +15,7 @@ extension SQLitePageStore {
             // A connection of its own blocks no other reader, and needs no time limit.
             let connection = try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
             connection.timeLimit = nil
+            if isReadOnly { try Migrator.checkSchema(of: connection) }
             return try connection.transaction(.read) { () throws(StorageError) in
                 Verification.run(in: connection).report
             }
@@ -26,11 +27,12 @@ extension SQLitePageStore {
     ///
     /// Where rows cannot be read at all, the readable rows are written to a new file. That file replaces the old one,
     /// which is kept as `….corrupt-<time>` (`RepairReport.replacedFile`), and this store is closed. A new file needs
-    /// twice the space of the old one, and no other process may have the store open. A process that is killed during
-    /// the repair leaves either the old store or the new one.
+    /// as much free space as the rows of the old one take, and at least 2 MiB for a log. No other process may have the
+    /// store open. A process that is killed during the repair leaves either the old store or the new one.
     /// - Returns: the findings, the repairs, and the damage that remains. If any remains, set the store aside.
     /// - Throws: `StorageError`, as every write does. Throws `busy` when a new file is needed and another process has
-    ///   the store open; this store is then closed.
+    ///   the store open; this store is then closed. Throws `full`, with the number of bytes in its message, when the disk
+    ///   has no room for a new file; this store is then closed, too.
     public func repair() async throws(StorageError) -> RepairReport {
         let ending = try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
@@ -71,6 +73,66 @@ extension SQLitePageStore {
         return problems.map { Finding(.file, $0) }
     }
 
+    /// Returns whether ``repairHeader(at:)`` would change the file. Changes nothing. Returns true where that is not known.
+    package static func hasRepairableHeader(_ path: String) -> Bool {
+        do throws(StorageError) {
+            let file = try StoreFile.locate(path)
+            let inUse = StorageError(.busy, "\(file) is in use")
+            if try StoreHeader.isDamaged(file, otherwise: inUse) { return true }
+            return try ShortFile.isShort(file, otherwise: inUse)
+        } catch {
+            // A header that no repair knows is damage.
+            return error.code != .damaged
+        }
+    }
+
+    /// Copies the readable rows of a store with a changed schema to a new file, as ``repair()`` does for a store with rows
+    /// that cannot be read. The old file is kept as `….corrupt-<time>`. No process may have the store open.
+    /// - Parameters:
+    ///   - path: the path of the store.
+    ///   - change: the change, see `SchemaChange.isSalvageable`.
+    /// - Throws: `StorageError`, as ``repair()`` does. Throws `damaged`, and leaves the file as it is, when the rows cannot
+    ///   be copied.
+    package static func salvage(
+        at path: String, from change: SchemaChange, options: Options = Options(),
+        clock: any StorageClock = SystemStorageClock()
+    ) async throws(StorageError) -> RepairReport {
+        let file = try StoreFile.locate(path)
+        try StoreFile.checkCompanions(of: file)
+        let place = try OpenStore(file) { () throws(StorageError) in
+            guard try StoreFile.kind(of: file) == .store else {
+                throw StorageError(.notFound, "\(file) is an empty file")
+            }
+            try LogOwner.check(file)
+        }
+        defer { withExtendedLifetime(place) {} }
+        var found = VerifyReport()
+        found.findings = [Finding(.file, "the file \(change.words)")]
+        let report = found
+        return try await ReaderActor().run { () throws(StorageError) -> RepairReport in
+            do throws(StorageError) {
+                return try Salvage.run(file, report, options, clock, isSchemaChanged: true)
+            } catch {
+                // A statement does not fit what the file has under the names of our tables.
+                guard error.code == .internal || error.isUnreadableRow else { throw error }
+                throw StorageError(
+                    .damaged, "\(file) \(change.words), and its rows cannot be copied: \(error.message)", cause: error)
+            }
+        }
+    }
+
+    /// Checks that no other program has changed the schema of the open store. A commit checks it anyway.
+    /// - Throws: `StorageError`, as the next commit would. Throws nothing for a missing index.
+    package func checkSchema() async throws(StorageError) {
+        try await read { reading throws(StorageError) in
+            do throws(StorageError) {
+                try SchemaNumbers(of: reading.connection).check(reading.connection)
+            } catch {
+                guard let change = error.cause as? SchemaChange, change.isRepairable else { throw error }
+            }
+        }
+    }
+
     /// Returns the problem in the file's header that makes SQLite refuse to write the store. Returns nil if there is
     /// none.
     /// - Throws: `StorageError`, as every read does.
@@ -84,7 +146,7 @@ extension SQLitePageStore {
 
     /// Returns whether a file is a damaged store: its header or its schema cannot be read, or ``verify()`` has findings.
     ///
-    /// Changes nothing, and creates no file.
+    /// Undoes a change that a killed program has left in a rollback journal. Changes nothing else, and creates no file.
     /// - Throws: `StorageError` with `notAStore` for another file, with `newerSchema` for a store of a newer version, with
     ///   `strayFile` for an obstacle next to the store, and with `notFound` for a blank file; otherwise as opening and
     ///   reading do.
@@ -102,7 +164,7 @@ extension SQLitePageStore {
             }
         }
         do throws(StorageError) {
-            let store = try await open(at: path, mode: .readOnly)
+            let store = try await openUnmigrated(at: path)
             do throws(StorageError) {
                 let report = try await store.verify()
                 await store.close()
@@ -116,8 +178,20 @@ extension SQLitePageStore {
             // The header has the mark of this package, so another schema behind it is damage.
             guard [.damaged, .notAStore, .tookTooLong].contains(error.code) else { throw error }
             // No data is damaged where an object of another program can be removed.
-            if let change = error.cause as? SchemaChange, change.isRepairable || change.removal != nil { throw error }
+            if error.cause is EarlierBuild { throw error }
+            if let change = error.cause as? SchemaChange, !change.isSalvageable { throw error }
             return true
+        }
+    }
+
+    /// Opens a store for reading only. Undoes a change that a killed program has left in a rollback journal, and keeps an
+    /// older schema.
+    private static func openUnmigrated(at path: String) async throws(StorageError) -> SQLitePageStore {
+        do throws(StorageError) {
+            return try await open(at: path, mode: .readOnly)
+        } catch {
+            guard error.cause as? NeedsWriter == .hotJournal else { throw error }
+            return try await openForReading(at: path)
         }
     }
 
@@ -162,12 +236,14 @@ extension SQLitePageStore {
         return try await upkeep.run { () throws(StorageError) in
             let connection = try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
             connection.timeLimit = nil
+            if isReadOnly { try Migrator.checkSchema(of: connection) }
             let found = try connection.transaction(.read) { () throws(StorageError) in
                 Verification.run(in: connection)
             }
             var report = RepairReport(found: found.report, remaining: VerifyReport())
             guard !found.damage.isTreeDamaged else {
                 report.replacedFile = "\(path).corrupt-<time>"
+                report.bytesNeeded = Salvage.bytesNeeded(by: connection)
                 return report
             }
             found.damage.count(into: &report)

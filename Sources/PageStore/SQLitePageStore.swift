@@ -44,10 +44,10 @@ public final class SQLitePageStore: PageStorage {
         let identity = place.identity
         self.identity = identity
         accesses = AccessLog(openedAt: clock.now())
-        pool = ReaderPool(count: options.readers) { () throws(StorageError) in
+        pool = ReaderPool(count: options.readerCount) { () throws(StorageError) in
             try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
         }
-        readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
+        readers = (0..<options.readerCount).map { _ in ReaderActor() }
         announcer = ChangeNotifier(store: path, isReadOnly: isReadOnly)
         announcer.knownQueries = { [pool] in
             (try? pool.read { connection throws(StorageError) in try QueryTable.ids(in: connection) }) ?? []
@@ -78,6 +78,9 @@ public final class SQLitePageStore: PageStorage {
     /// Can be read after `close()`, too. Closing merges the log; only then is it certain that all stored data is at
     /// this path.
     public var isInPlace: Bool { FileIdentity(path) == identity && (try? StoreFile.locate(askedPath)) == path }
+
+    /// The link that the store was opened with, if it leads to another file now while the store itself is in its place.
+    package var changedLink: String? { FileIdentity(path) == identity && !isInPlace ? askedPath : nil }
 
     /// Access to the store on the caller's own thread, for callers that may block.
     public var synchronously: SynchronousAccess {

@@ -54,11 +54,11 @@ extension StoreFile {
         let (path, name) = (file.utf8.count, split(file).name.utf8.count)
         guard path <= mostPathBytes else {
             throw StorageError(
-                .cannotCreate, "\(file): the path has \(path) bytes, and that of a store at most \(mostPathBytes)")
+                .cannotCreate, "\(file): the path has \(path) bytes; that of a store may have \(mostPathBytes)")
         }
         guard name <= mostNameBytes else {
             throw StorageError(
-                .cannotCreate, "\(file): the name has \(name) bytes, and that of a store at most \(mostNameBytes)")
+                .cannotCreate, "\(file): the name has \(name) bytes; that of a store may have \(mostNameBytes)")
         }
         return file
     }

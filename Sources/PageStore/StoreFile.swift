@@ -27,10 +27,10 @@ enum StoreFile {
     /// Creates an empty file with mode 0600, unless there is a file (R9). SQLite gives `-wal` and `-shm` the mode of
     /// the main file. The directory entry is on the disk when this function returns.
     static func make(_ file: String) throws(StorageError) {
-        try OpenStores.making { () throws(StorageError) in
+        try OpenStores.making(file) { () throws(StorageError) in
             let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {
-                if errno == EEXIST { return }
+                if errno == EEXIST { return false }
                 throw failure(.cannotCreate, "cannot create \(file)")
             }
             close(descriptor)
@@ -38,6 +38,7 @@ enum StoreFile {
             // log.
             for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
             syncDirectory(split(file).directory)
+            return true
         }
     }
 
@@ -94,11 +95,33 @@ enum StoreFile {
         throw StorageError(.damaged, "\(path) is a store whose header was overwritten")
     }
 
-    /// Throws `notAStore` for a file with a second hard link.
+    /// Throws `notAStore` for a file with a second hard link, unless a killed repair has left it: see `secondNames(of:)`.
+    /// Opening that second name is refused, because it has the store's own name as its other one.
     static func checkName(of path: String) throws(StorageError) {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return }
+        guard linkCount(path) > secondNames(of: path).count + 1 else { return }
         throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
+    }
+
+    /// Returns the names that repairs gave to the store's file to set it aside, and that still lead to it. A repair that
+    /// was killed leaves one: see `Salvage`.
+    /// - Parameter suffix: the suffix of a file next to the store, whose names are returned instead. A set-aside that was
+    ///   killed leaves one: see `Quarantine`. Defaults to the store itself.
+    static func secondNames(of path: String, _ suffix: String = "") -> [String] {
+        guard linkCount(path + suffix) > 1, let identity = FileIdentity(path + suffix) else { return [] }
+        return Quarantine.setAside(of: path).filter { FileIdentity($0) == identity }
+    }
+
+    /// Returns whether the file with this suffix next to the store is still that of a store that was set aside, because
+    /// the process that did so was killed.
+    static func isOfStoreSetAside(_ path: String, _ suffix: String) -> Bool {
+        secondNames(of: path, suffix).contains { exists(String($0.dropLast(suffix.count))) }
+    }
+
+    /// The number of names of a regular file. 0 for everything else.
+    private static func linkCount(_ path: String) -> Int {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
+        return Int(status.st_nlink)
     }
 
     /// Returns whether both files that every opened store leaves next to it are there.
@@ -128,7 +151,8 @@ enum StoreFile {
     /// The free bytes of the store's file system. `Int.max` where the system call fails.
     static func room(beside path: String) -> Int {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return .max }
+        // Some file systems of other machines do not state their size.
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return .max }
         return Int(
             clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }

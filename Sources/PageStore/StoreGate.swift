@@ -20,7 +20,7 @@ import PageModel
 final class StoreGate: Sendable {
     private let store: String
     private let descriptor: Int32
-    /// This byte is after those that owners lock, see `OwnerLock`.
+    /// The position of the locked byte, behind the bytes that owners lock (`OwnerLock`).
     private static let position = Int64.max - 2
 
     /// Opens the file of the gate. Returns `nil` where the file is missing and not created, or cannot be opened. The
@@ -49,11 +49,16 @@ final class StoreGate: Sendable {
     /// - Throws: `busy` after the budget.
     func lockExclusively(budget: Duration) throws(StorageError) {
         let deadline = ContinuousClock.now + budget
+        var isFirst = true
         while !lock(.exclusive) {
             guard ContinuousClock.now < deadline else { throw isTaken }
+            LockWaits.note(isFirst: isFirst)
+            isFirst = false
             usleep(2_000)
         }
     }
 
-    var isTaken: StorageError { StorageError(.busy, "\(store) is being opened, made or replaced by another process") }
+    var isTaken: StorageError {
+        StorageError(.busy, "\(store) is being opened, created or replaced by another process")
+    }
 }

@@ -177,7 +177,7 @@ struct StoreReading {
             of: query, since: version, current: record.contentVersion, limit: limit, in: connection)
     }
 
-    private func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {
+    func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {
         try outline(record, try PageTable.read(of: record.id, in: connection))
     }
 

@@ -20,6 +20,10 @@ extension PostgreSQLPageStore {
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) async throws(StorageError) -> PostgreSQLPageStore {
         let place = name(of: connectionString, schema: options.schema)
+        // The server would shorten a longer name, and the store would not find its tables again.
+        guard (1...63).contains(options.schema.utf8.count), !options.schema.utf8.contains(0) else {
+            throw StorageError(.cannotCreate, "the name of a schema in PostgreSQL has 1 to 63 bytes, none of them 0")
+        }
         let pool: PostgresPool
         let ownPool: PostgresPool
         do throws(PostgresError) {
@@ -41,7 +45,7 @@ extension PostgreSQLPageStore {
             lease: options.ownerLease, on: Server(ownPool, dialect, unflushed, clock: clock, place: place))
         do throws(StorageError) {
             let migrator = Migrator(server: server, schema: options.schema, name: place)
-            let stamp = try await migrator.open(creates: mode == .createIfMissing)
+            let stamp = try await migrator.open(creates: mode == .createIfMissing, writes: mode != .readOnly)
             let copy = options.localCopy.map { CopiedPages($0, of: stamp) }
             let announcer = ServerChangeNotifier(
                 server, channel: "pagecache_\(String(stamp, radix: 16))", isReadOnly: mode == .readOnly,

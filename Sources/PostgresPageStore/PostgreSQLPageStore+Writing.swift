@@ -37,7 +37,7 @@ extension PostgreSQLPageStore {
         try await server.write { work async throws(StorageError) in
             let factor: Int64 = self.options.countsUp ? 1 : 1 << 30
             let values = [Value.integer(factor), .integer(.random(in: 0..<factor))]
-            let found = try await work.read([(PostgreSQLPageStore.nextID, values), Server.readTime])
+            let found = try await work.read([(PostgreSQLPageStore.nextID, values), Server.readTime, Server.flushing])
             let now = self.server.moment(found[1]).now
             var list = ListRow(
                 QueryRecord(
@@ -196,7 +196,7 @@ extension PostgreSQLPageStore {
     public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
         try checkWritable()
         let changes = try await server.write { work async throws(StorageError) -> ChangeSet? in
-            let found = try await work.read([(ListRow.byIDLocked, [.integer(query.rawValue)])])
+            let found = try await work.read([(ListRow.byIDLocked, [.integer(query.rawValue)]), Server.flushing])
             guard let row = found[0].first else {
                 try await work.commit()
                 return nil
@@ -239,12 +239,16 @@ extension PostgreSQLPageStore {
         announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         // A transaction of its own, because the removal takes as long as the list is, and this one may wait for a standby.
         try await server.flush()
+        // A crash or a failover before the flush may have undone the removal.
+        guard try await server.read((PostgreSQLPageStore.left, [ids])).count == 0 else {
+            return try await purge(queries)
+        }
         return PurgeReport(
             queries: gone.count, pages: found[1].first?.int(0) ?? 0, bytes: found[1].first?.int(1) ?? 0)
     }
 
-    private static let sizes = SQL(
-        "SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM @page WHERE query = ANY($1::bigint[])")
+    private static let left = SQL("SELECT id FROM @query WHERE id = ANY($1::bigint[])")
+    private static let sizes = SQL("\(countAndBytes) WHERE query = ANY($1::bigint[])")
     static let removals =
         ["page", "body", "access", "ledger", "journal", "tally"].map {
             SQL("DELETE FROM @\($0) WHERE query = ANY($1::bigint[])")

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The PostgreSQL implementation of `PageStorage`: one store for many replicas of a program, on many machines.
 ///
-/// Every commit locks the record of its list, so that commits of one list follow each other and those of different lists
-/// do not wait. No state is kept in a session, so that a pooler in transaction mode may stand between. Notices of other
-/// replicas arrive within milliseconds where the server delivers them, and within the poll interval otherwise.
+/// Every commit locks the record of its list, so that commits of one list follow each other and those of different
+/// lists do not wait. No state is kept in a session, so that a pooler in transaction mode may stand between. Notices of
+/// other replicas arrive within milliseconds where the server delivers them, and within the poll interval otherwise.
 public final class PostgreSQLPageStore: PageStorage {
     /// The name of the store for people: host, database and schema, without a password.
     public let name: String
@@ -70,13 +70,13 @@ extension PostgreSQLPageStore {
 
     /// Settings of a store. The defaults suit most programs.
     public struct Options: Hashable, Sendable {
-        /// The schema that holds the tables. Defaults to `pagecache`.
+        /// The schema that holds the tables. Its name has 1 to 63 bytes of UTF-8. Defaults to `pagecache`.
         public var schema = "pagecache"
-        /// The number of connections; 1 or more. Calls share them. Notices and signs of life have one more each. Defaults
-        /// to 4.
+        /// The number of connections; 1 or more. Calls share them. Notices and signs of life have one more each.
+        /// Defaults to 4.
         public var connections = 4
-        /// The longest time that a call waits for the server and for commits of other replicas before it throws `busy` or
-        /// `unavailable` (R42). More than 0. Defaults to 5 seconds.
+        /// The longest time that a call waits for the server and for commits of other replicas before it throws `busy`
+        /// or `unavailable` (R42). More than 0. Defaults to 5 seconds.
         public var busyBudget: Duration = .seconds(5)
         /// The longest time of a call that reads or writes a whole list or a whole store. More than 0. Defaults to 60
         /// seconds. `verify` and `repair` may take a day.
@@ -90,8 +90,8 @@ extension PostgreSQLPageStore {
         /// every third of it. 3 seconds or more. Defaults to 30 seconds.
         public var ownerLease: Duration = .seconds(30)
         /// The longest time until changes of other replicas are noticed where the server delivers no notices. Where it
-        /// does, a change whose notice was lost is noticed within ten times as long. 10 milliseconds or more. Defaults to
-        /// 1 second.
+        /// does, a change whose notice was lost is noticed within ten times as long. 10 milliseconds or more. Defaults
+        /// to 1 second.
         public var pollInterval: Duration = .seconds(1)
 
         /// A copy of the pages that were read, in a file of this machine. Defaults to `nil`: every read of items is a
@@ -108,7 +108,7 @@ extension PostgreSQLPageStore {
         package var countsUp = false
 
         /// How long a list whose version was compared is read without a request, while no notice of a change arrives.
-        /// Zero is for tests that read through one object what another one has just committed.
+        /// Tests set 0 to read with one store object what another one has just committed.
         package var trust = CheckedLists.trust
 
         /// Creates settings with the default values.

@@ -9,6 +9,8 @@ final class Server: Sendable {
     let clock: (any StorageClock)?
     /// The number of round trips, for tests.
     let roundTrips = Atomic<Int>(0)
+    /// The number of statements in these round trips, without the BEGIN and the COMMIT of a write, for tests.
+    let statements = Atomic<Int>(0)
     private let pool: PostgresPool
     private let options: PostgreSQLPageStore.Options
     fileprivate let place: String
@@ -44,15 +46,35 @@ final class Server: Sendable {
 
     // MARK: Time
 
-    private static let time = SQL("SELECT \(LeaseStatements.serverTime), pg_current_xact_id()")
-    private static let timeUnflushed = SQL(
-        "SELECT \(LeaseStatements.serverTime), pg_current_xact_id(), set_config('synchronous_commit', 'off', true)")
-    private static let unflushed = SQL("SELECT set_config('synchronous_commit', 'off', true)")
+    private static let time = "SELECT \(LeaseStatements.serverTime), pg_current_xact_id()"
+    private static let isUnflushed = "set_config('synchronous_commit', 'off', true)"
+    // The default of the server, the database or the role may be `off`. Every other value flushes, so it stays.
+    private static let isFlushed =
+        "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"
+    private static let durabilities = (flushed: SQL("SELECT \(isFlushed)"), unflushed: SQL("SELECT \(isUnflushed)"))
+    private static let times = (flushed: SQL("\(time), \(isFlushed)"), unflushed: SQL("\(time), \(isUnflushed)"))
+    private static let commitTimes = (
+        flushed: SQL("\(time), \(LedgerRow.hasFailures), \(isFlushed)"),
+        unflushed: SQL("\(time), \(LedgerRow.hasFailures), \(isUnflushed)")
+    )
+
+    /// The request that makes its transaction survive a crash of the server, whatever the options and the server's default
+    /// say.
+    static let flushing: WriteBatch.Request = (durabilities.flushed, [])
 
     /// The request for the server's time and the number of the transaction. It also sets the durability of the
     /// transaction, because no setting outlives one.
     var timeOfWrite: WriteBatch.Request {
-        (options.durability == .normal ? Server.timeUnflushed : Server.time, [])
+        (options.durability == .normal ? Server.times.unflushed : Server.times.flushed, [])
+    }
+
+    /// The same as ``timeOfWrite``, and whether the list has failures. Send it after the request that locks the list: its
+    /// snapshot is taken when that one has ended, and includes the last commit of the list.
+    func timeOfCommit(of query: QueryID) -> WriteBatch.Request {
+        (
+            options.durability == .normal ? Server.commitTimes.unflushed : Server.commitTimes.flushed,
+            [.integer(query.rawValue)]
+        )
     }
     static let readTime: WriteBatch.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
 
@@ -110,13 +132,12 @@ final class Server: Sendable {
         _ requests: [WriteBatch.Request], _ budget: Budget = .brief, isDurable: Bool = false
     ) async throws(StorageError) -> [Rows] {
         let isFlushed = isDurable || options.durability == .full
-        let statements =
-            (isFlushed ? [] : [Statement(Server.unflushed.text)])
-            + requests.map { dialect.statement($0.sql, $0.values) }
+        let durability = isFlushed ? Server.durabilities.flushed : Server.durabilities.unflushed
+        let statements = [Statement(durability.text)] + requests.map { dialect.statement($0.sql, $0.values) }
         let results = try await attempting(deadline(budget)) { until async throws(PostgresError) in
             try await self.run(statements, until: until)
         }
-        return Array(results.dropFirst(isFlushed ? 0 : 1))
+        return Array(results.dropFirst())
     }
 
     // A transaction that writes nothing is not flushed, even if it has a number.
@@ -150,7 +171,7 @@ final class Server: Sendable {
                 if cause.isOutcomeUnknown {
                     if let value = try await isDone?() { return value }
                 } else {
-                    guard cause.code == .conflict || cause.code == .unavailable else { throw error }
+                    guard [.conflict, .unavailable, .readOnly].contains(cause.code) else { throw error }
                 }
                 attempt += 1
                 guard attempt < Server.mostAttempts else { throw error }
@@ -162,7 +183,7 @@ final class Server: Sendable {
     /// The most attempts at one transaction.
     private static let mostAttempts = 8
 
-    /// Waits with full jitter: 2 ms at most at first, twice as long each time.
+    /// Waits with full jitter: at most 4 ms before the second attempt, and twice as long before each further one.
     private func pause(before attempt: Int) async {
         let ceiling = 2_000 << min(attempt, 8)
         try? await Task.sleep(for: .microseconds(Int.random(in: 0...ceiling)))
@@ -190,7 +211,7 @@ final class Server: Sendable {
     private func run(
         _ statements: [Statement], until: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Rows] {
-        roundTrips.add(1, ordering: .relaxed)
+        sent(statements)
         return try await pool.run(statements, until: until)
     }
 
@@ -205,9 +226,9 @@ final class Server: Sendable {
                 return try await body(until)
             } catch {
                 // A transaction that another request left open in the same session, and that failed, makes this one
-                // fail, too.
+                // fail, too. A session that refuses writes has ended, and the next one may lead to the new primary.
                 let isTransient =
-                    [.conflict, .unavailable, .unknownOutcome].contains(error.code)
+                    [.conflict, .unavailable, .unknownOutcome, .readOnly].contains(error.code)
                     || error.sqlstate == SQLState.inFailedTransaction
                 attempt += 1
                 guard isTransient, attempt < Server.mostAttempts, ContinuousClock.now < until else {
@@ -216,6 +237,11 @@ final class Server: Sendable {
                 await pause(before: attempt)
             }
         }
+    }
+
+    fileprivate func sent(_ statements: [Statement]) {
+        roundTrips.add(1, ordering: .relaxed)
+        self.statements.add(statements.count, ordering: .relaxed)
     }
 
     func close() async { await pool.close() }
@@ -230,7 +256,7 @@ struct ServerTransaction {
 
     func run(_ statements: [Statement]) async throws(StorageError) -> [Rows] {
         do throws(PostgresError) {
-            server.roundTrips.add(1, ordering: .relaxed)
+            server.sent(statements)
             return try await base.run(statements)
         } catch {
             throw StorageError(error, at: server.place)
@@ -239,52 +265,10 @@ struct ServerTransaction {
 
     func commit(with statements: [Statement]) async throws(StorageError) -> [Rows] {
         do throws(PostgresError) {
-            server.roundTrips.add(1, ordering: .relaxed)
+            server.sent(statements)
             return try await base.commit(with: statements)
         } catch {
             throw StorageError(error, at: server.place)
-        }
-    }
-}
-
-extension StorageError {
-    /// The error of a store for an error of the server.
-    /// - Parameter place: the name of the store for people, without a password.
-    init(_ error: PostgresError, at place: String) {
-        let code: Code =
-            switch error.code {
-            case .unavailable, .unknownOutcome, .cancelled: .unavailable
-            case .deadline, .conflict, .standbyMissing: .busy
-            case .authentication, .permission, .readOnly: .permission
-            case .noSuchDatabase: .notFound
-            case .invalidConnectionString: .cannotCreate
-            case .full: .full
-            case .closed: .closed
-            case .protocolViolation: .inputOutput
-            case .invalidValue: .internal
-            case .server: StorageError.code(sqlstate: error.sqlstate ?? "")
-            }
-        let doubt = error.isOutcomeUnknown ? "; whether it was committed is unknown" : ""
-        self.init(code, "\(place): \(error.message)\(doubt)", cause: error)
-    }
-
-    /// https://www.postgresql.org/docs/15/errcodes-appendix.html
-    private static func code(sqlstate: String) -> Code {
-        switch sqlstate {
-        // A limit of the server for statements or locks, not one of this store.
-        case "57014", "55P03": .busy
-        case "25P03": .unavailable
-        // A key that a correct record never gives twice.
-        case "23505": .damaged
-        case "42P01", "3F000", "42703": .notAStore
-        // temp_file_limit: the size limit of the files of one statement.
-        case "53400": .full
-        case "54000", "54001", "22001": .tooLarge
-        case let state where state.hasPrefix("XX"): .damaged
-        case let state where state.hasPrefix("58"): .inputOutput
-        // Class 53 without the codes above: the server has too little memory or another resource.
-        case let state where ["08", "53", "57"].contains(state.prefix(2)): .unavailable
-        default: .internal
         }
     }
 }

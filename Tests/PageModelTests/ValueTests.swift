@@ -215,7 +215,7 @@ struct PageContentTests {
         #expect(PageContent(items).fingerprint == content.fingerprint)
     }
 
-    @Test("Parts that do not match make no page")
+    @Test("Payload ends and ids that do not fit the bytes make no page")
     func mismatch() {
         #expect(PageContent(bytes: [1, 2], ends: [1], ids: ["a"]) == nil)
         #expect(PageContent(bytes: [1, 2], ends: [2, 1], ids: ["a", "b"]) == nil)

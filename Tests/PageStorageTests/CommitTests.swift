@@ -130,7 +130,7 @@ struct CommitTests {
         #expect(try await bench.list.pages.map(\.range) == [0..<2])
     }
 
-    @Test("Demoted positions are no longer held, but readable", arguments: StorageKind.allCases)
+    @Test("Positions that are marked as stale are no longer held, and stay readable", arguments: StorageKind.allCases)
     func markedStale(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -216,7 +216,7 @@ struct CommitTests {
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
     }
 
-    @Test("Cutting and joining pages keep the cursors that still apply", arguments: StorageKind.allCases)
+    @Test("A page that is cut keeps only the cursors that still apply", arguments: StorageKind.allCases)
     func cursors(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let page = PageWrite(

@@ -8,7 +8,7 @@ struct EditSimulation {
     /// Runs the same program on the storage and on a plain array of optional names. The two must agree after every
     /// step.
     @Test(
-        "The storage agrees with a model array after any puts, splices and truncations",
+        "The storage agrees with a model array after any inserted pages, splices and truncations",
         arguments: StorageKind.allCases,
         Array(0..<UInt64(40)))
     func agreesWithModel(kind: StorageKind, seed: UInt64) async throws {

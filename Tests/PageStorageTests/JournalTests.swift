@@ -111,6 +111,33 @@ struct JournalTests {
     }
 
     @Test(
+        "Observers of a page in the place of two are notified of its changed items, or of a confirmation (R6)",
+        arguments: StorageKind.allCases)
+    func storedAgain(kind: StorageKind) async throws {
+        let bench = try await bench(kind)
+        try await bench.commit([.insertPage(page(20, (20..<40).map { item("i\($0)") }))])
+        var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
+        var difference = ListDifference()
+        difference.rewritten = [.init(from: 30, to: 30)]
+        let same = page(0, (0..<40).map { item("i\($0)") })
+        let edited = page(0, (0..<40).map { item("i\($0)", $0 == 30 ? "!" : "") })
+        // A replacement names the old position of each item, and a splice names none.
+        let steps: [(ListEdit, ChangeSet.Change)] = [
+            (.splice(0..<40, same), .confirmed(0..<40)), (.splice(0..<40, edited), .rearranged(difference)),
+            (.rearrange(.replacing(0..<40, with: edited)), .confirmed(0..<40)),
+            (.rearrange(.replacing(0..<40, with: same)), .rearranged(difference)),
+        ]
+        for (edit, change) in steps {
+            try await bench.commit([edit])
+            guard case .changed(let set)? = await notices.next() else {
+                Issue.record("no change was reported")
+                return
+            }
+            #expect(set.changes == [change])
+        }
+    }
+
+    @Test(
         "Items that are marked as stale, evicted or of an earlier generation are recorded as dropped and not as deleted",
         arguments: StorageKind.allCases)
     func dropped(kind: StorageKind) async throws {

@@ -16,7 +16,7 @@ struct ListStateTests {
         #expect(state.length == 0 && state.isComplete == false && state.lastLedgerOffset == nil)
     }
 
-    @Test("Every kind of edit maintains the list's state", arguments: StorageKind.allCases)
+    @Test("Edits of pages and evictions keep the state of a list equal to its outline", arguments: StorageKind.allCases)
     func keptUp(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))

@@ -211,7 +211,7 @@ struct StorageTests {
     }
 
     @Test(
-        "An old page is not mistaken for another one that once held the same items (B1)",
+        "An old page stays when a new page holds an item of an earlier page at its place (B1)",
         arguments: StorageKind.allCases)
     func staleIndex(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

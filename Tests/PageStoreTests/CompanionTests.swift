@@ -5,8 +5,7 @@ import Testing
 
 @testable import PageStore
 
-/// The files next to a store (`-wal`, `-shm`, `-owners`) are removed, replaced or exchanged, or the store between them
-/// is.
+/// The files next to a store (`-wal`, `-shm`, `-owners`) are removed, replaced or exchanged, or the store itself is.
 @Suite("The files next to a store")
 struct CompanionTests {
     private let folder = Folder()
@@ -119,6 +118,36 @@ struct CompanionTests {
         await theirs.close()
     }
 
+    @Test(
+        "A log that a killed set-aside left under two names belongs to the file that it is set aside with, or else to the store",
+        arguments: [false, true])
+    func halfSetAside(isRenamed: Bool) async throws {
+        let first = try await open("first")
+        await first.close()
+        let older = try Data(contentsOf: URL(fileURLWithPath: folder.store))
+        let store = try await open("second")
+        let left = "\(folder.path)/left.sqlite"
+        try leaveBehind(store, at: left)
+        await store.close()
+        let aside = left + ".corrupt-20260115T080000Z"
+        #expect(link(left + "-wal", aside + "-wal") == 0)
+        if isRenamed {
+            #expect(rename(left, aside) == 0)
+            // An older copy of the same store has the stamp that the log needs.
+            try older.write(to: URL(fileURLWithPath: left))
+            for mode in [SQLitePageStore.Mode.readOnly, .mustExist, .createIfMissing] {
+                #expect(await code { try await SQLitePageStore.openForTest(at: left, mode: mode) } == .foreignLog)
+            }
+            try FileManager.default.removeItem(atPath: left + "-wal")
+        }
+        let again = try await open("", at: left, .mustExist)
+        let keys = try await again.records().map(\.key)
+        #expect(keys.contains(QueryKey("second")) == !isRenamed)
+        #expect(keys.contains(QueryKey("first")))
+        await again.close()
+        #expect(StoreFile.exists(aside + "-wal") == isRenamed)
+    }
+
     @Test("A log that another session of the same store restarted counts as the store's own log")
     func logOfSeveral() async throws {
         var options = SQLitePageStore.Options()
@@ -163,7 +192,7 @@ struct CompanionTests {
         await store.close()
     }
 
-    @Test("A VACUUM of another program that moves the table with the stamp is no overwritten file")
+    @Test("A VACUUM of another program that moves the table with the stamp is not reported as an overwritten file")
     func movedStamp() async throws {
         let store = try await open("ours")
         let root = SQL("SELECT rootpage FROM sqlite_schema WHERE name = 'store'")
@@ -184,30 +213,6 @@ struct CompanionTests {
         }
         try await write()
         #expect(try await store.verify().isSound)
-        await store.close()
-    }
-
-    @Test("A reader first undoes the change that a killed program has left in a rollback journal")
-    func hotJournal() async throws {
-        let tree = try await DamagedTree()
-        do {
-            // The copy is what such a program leaves: its cache is small, so that it has written half of its change.
-            let other = try Connection(path: tree.path)
-            try other.execute(
-                """
-                PRAGMA journal_mode = DELETE; PRAGMA cache_size = 2; BEGIN;
-                UPDATE body SET payload = zeroblob(length(payload)); DELETE FROM page
-                """)
-            for suffix in ["", "-journal"] {
-                try FileManager.default.copyItem(atPath: tree.path + suffix, toPath: folder.store + suffix)
-            }
-            try other.execute("ROLLBACK")
-        }
-        #expect(await code { try await SQLitePageStore.openForTest(at: folder.store, mode: .readOnly) } == .permission)
-        #expect(await code { try await SQLitePageStore.isDamaged(at: folder.store) } == .permission)
-        let store = try await SQLitePageStore.openForReading(at: folder.store)
-        #expect(try await store.verify().isSound)
-        #expect(try await store.window(of: tree.query, 0..<4_000)?.missing == [])
         await store.close()
     }
 

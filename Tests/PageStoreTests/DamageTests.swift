@@ -85,12 +85,13 @@ struct DamageTests {
         let list = try await bench.store.outline(of: bench.query)
         #expect(list?.coverage.count == (keeps ? 6 : nil))
         guard let record = list?.record else { return }
-        // A damaged value may be any of the record, so that none is kept that the pages do not prove.
+        // Any value of the record may be the damaged one. So the repair keeps only values that the pages prove, and the
+        // pin, because a wrong pin removes nothing.
         #expect(record.key == QueryKey("https://example.com/list"))
         #expect((record.total, record.end, record.resultWindow) == (.unknown, nil, nil))
         #expect((record.freshFor, record.sweep, record.lastAuditAt) == (nil, nil, nil))
         #expect(record.isInvalidated)
-        #expect(!record.allowsDuplicates && !record.isPinned)
+        #expect(!record.allowsDuplicates && record.isPinned == (assignment == "pinned = 1"))
         #expect(record.source == "")
     }
 
@@ -205,6 +206,11 @@ struct QuarantineTests {
             #expect(error.code == .damaged, "\(error)")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == bytes.count)
+        let old = "\(path).corrupt-20270115T080000Z-wal"
+        try Data("an old log".utf8).write(to: URL(fileURLWithPath: old))
+        #expect(throws: StorageError.self) { try SQLitePageStore.setAside(at: path, now: noon) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == bytes.count)
+        try FileManager.default.removeItem(atPath: old)
         let target = try SQLitePageStore.setAside(at: path, now: noon)
         #expect(target.hasSuffix("store.sqlite.corrupt-20270115T080000Z"))
         #expect(FileManager.default.fileExists(atPath: target))

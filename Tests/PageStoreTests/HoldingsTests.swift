@@ -64,6 +64,63 @@ struct HoldingsTests {
         #expect(try await bench.store.verify().findings.map(\.kind).contains(.journal) == false)
     }
 
+    /// The parts of a summary that `pagecache list` prints.
+    private struct Listed: Equatable {
+        let record: QueryRecord
+        let segments: [Range<Int>]
+        let gaps: [Range<Int>]
+        let share: Double?
+        let checkedAt: Timestamp?
+        let failures: [LedgerEntry]
+        let bytes: Int
+
+        init(_ summary: QuerySummary) {
+            let list = summary.outline
+            (record, segments, gaps) = (list.record, list.coverage.segments, list.gaps)
+            (share, checkedAt) = (list.coveredShare, list.heldPages.map(\.validatedAt).min())
+            (failures, bytes) = (list.failures, summary.bytes)
+        }
+    }
+
+    private func expectEqual(_ bench: Bench<SQLitePageStore>) async throws {
+        #expect(try await bench.store.listed().map(Listed.init) == bench.store.summaries().map(Listed.init))
+    }
+
+    @Test("A listed query reports the held positions, gaps, ages, failures and sizes of its pages")
+    func listed() async throws {
+        let bench = try await bench()
+        try await expectEqual(bench)
+        #expect(try await bench.store.listed().first?.outline.pages.count == 1, "two pages are one stretch")
+        // A gap, a page that was validated later, a failing page, and a list without a page.
+        try await bench.commit([.setEnd(nil), .setTotal(.exact(100))])
+        try await bench.put(60, items(60..<80), at: noon + .seconds(90))
+        let lease = try await bench.store.claim(
+            LeaseRequest([40], for: .seconds(60)), of: bench.query, at: noon + .seconds(100)
+        ).leases[0].token
+        try await bench.store.record(
+            [.failed(offset: 40, failure: .status(503), nextAttemptIn: .seconds(2), lease: lease)], for: bench.query)
+        _ = try await bench.store.register("empty", at: noon + .seconds(100))
+        try await expectEqual(bench)
+        #expect(try await bench.store.listed().flatMap(\.outline.gaps) == [40..<60, 80..<100])
+        // Pages of an older generation are stored and not held.
+        try await bench.commit([.startGeneration], at: noon + .seconds(200))
+        try await expectEqual(bench)
+    }
+
+    @Test(
+        "A listed query has a gap where a page record is lost or changed, and none for a changed journal row",
+        arguments: [
+            "DELETE FROM page WHERE offset = 20", "UPDATE page SET count = 19 WHERE offset = 20",
+            "UPDATE page SET generation = 9 WHERE offset = 20", "UPDATE journal SET seal = 1",
+        ])
+    func listedDamage(change: String) async throws {
+        let bench = try await bench()
+        try Connection(path: bench.folder.store).execute(change)
+        try await expectEqual(bench)
+        let gaps = try await bench.store.listed().flatMap(\.outline.gaps)
+        #expect(gaps == (change.hasPrefix("UPDATE journal") ? [] : [20..<40]))
+    }
+
     @Test("Holdings include the commits of another connection")
     func otherConnection() async throws {
         let bench = try await bench()

@@ -28,6 +28,16 @@ struct InMemoryTests {
         #expect(!exists(folder))
     }
 
+    @Test("A number of readers out of its range is clamped", arguments: [Int.max, 0, .min])
+    func readers(count: Int) async throws {
+        let folder = Folder()
+        var options = SQLitePageStore.Options()
+        options.readers = count
+        let store = try await SQLitePageStore.openForTest(at: folder.store, options: options)
+        #expect(try await store.records().isEmpty)
+        await store.close()
+    }
+
     @Test("A store in memory that is not closed removes its files when it is no longer used")
     func forgotten() async throws {
         var store: SQLitePageStore? = try await SQLitePageStore.inMemory()

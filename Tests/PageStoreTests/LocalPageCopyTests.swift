@@ -55,7 +55,7 @@ struct LocalPageCopyTests {
         }
     }
 
-    @Test("Bodies are there after the file was opened again, and only their owner may read the file")
+    @Test("Bodies are found after the file was opened again, and only their owner may read the file")
     func reopened() async throws {
         let pages = (1...5).map { page(Int64($0)) }
         let first = open()
@@ -123,7 +123,7 @@ struct LocalPageCopyTests {
         await copy.close()
     }
 
-    @Test("A purge reaches a file that another object had a moment ago")
+    @Test("A purge removes a list from a file that another object has just closed")
     func purgeAfterUse() async throws {
         let first = open()
         await store([page(1, "needle")], in: first)
@@ -150,7 +150,7 @@ struct LocalPageCopyTests {
         await copy.close()
     }
 
-    @Test("A file that is removed under the living object is made again")
+    @Test("A file that is removed while an object uses it is created again")
     func removed() async throws {
         let copy = open()
         let pages = (1...5).map { page(Int64($0)) }
@@ -167,14 +167,14 @@ struct LocalPageCopyTests {
         await copy.close()
     }
 
-    @Test("Damage is never served, wherever it is, and a file that cannot be used is made again", arguments: 0..<24)
+    @Test("Damage in any place is never served, and an unusable file is created again", arguments: 0..<24)
     func damaged(part: Int) async throws {
         let pages = (1...40).map { page(Int64($0), String(repeating: "x", count: 100)) }
         let first = open()
         await store(pages, in: first)
         await first.close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        // The first hundred bytes are SQLite's header: without it the file may be anybody's.
+        // The first hundred bytes are SQLite's header: without it the file may belong to another program.
         let from = 100 + part * (bytes.count - 100) / 24
         for index in from..<min(bytes.count, from + 300) { bytes[index] ^= 0x5a }
         try bytes.write(to: URL(fileURLWithPath: path))
@@ -187,7 +187,7 @@ struct LocalPageCopyTests {
         await second.close()
     }
 
-    @Test("A file that is no local copy stays untouched, and so does a store")
+    @Test("A file that is not a local copy stays untouched, and so does a store")
     func foreign() async throws {
         try FileManager.default.createDirectory(atPath: "\(folder.path)/copy", withIntermediateDirectories: true)
         folder.createFile(path, "somebody's notes")
@@ -209,7 +209,7 @@ struct LocalPageCopyTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: bench.folder.store)) == before)
     }
 
-    @Test("A second object on the same file goes without a copy")
+    @Test("A second object on the same file works without a copy")
     func second() async throws {
         let (first, second) = (open(), open())
         await store([page(1)], in: first)
@@ -220,7 +220,7 @@ struct LocalPageCopyTests {
         await second.close()
     }
 
-    @Test("A full disk ends no read, and nothing wrong is read, at whatever call it fills", arguments: 1...30)
+    @Test("A disk that is full from any call on does not fail a read, and every read item is right", arguments: 1...30)
     func full(call: Int) async throws {
         let faulty = FaultyFolder()
         let copy = LocalPageCopy(
@@ -234,7 +234,7 @@ struct LocalPageCopyTests {
         await copy.close()
     }
 
-    @Test("Every failure of the file system is a missing body", arguments: Fault.all)
+    @Test("A read counts every failure of the file system as a missing body", arguments: Fault.all)
     func faults(fault: Fault) async throws {
         let pages = (1...10).map { page(Int64($0)) }
         var call = 1

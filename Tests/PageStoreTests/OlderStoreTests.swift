@@ -83,7 +83,7 @@ struct OlderStoreTests {
         }
     }
 
-    @Test("Whether an older store may be set aside is known without its migration", arguments: [false, true])
+    @Test("The check for damage does not migrate an older store", arguments: [false, true])
     func aside(isDamaged: Bool) async throws {
         let bench = try await Bench()
         if isDamaged { try bench.execute("UPDATE store SET seal = 1") }

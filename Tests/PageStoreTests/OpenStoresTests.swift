@@ -75,4 +75,24 @@ struct OpenStoresTests {
         reader = nil
         #expect(await code { try OpenStores.whileClosed(folder.store, otherwise: inUse) {} } == nil)
     }
+
+    @Test("A new file with the inode of a removed one has a log of its own")
+    func reusedInode() throws {
+        func log(beside path: String, of file: FileIdentity) throws -> Int {
+            try Data().write(to: URL(fileURLWithPath: "\(path)-wal"))
+            return try OpenStores.companions(of: file, at: path, fillingSharedMemory: false).count
+        }
+        try StoreFile.make(folder.store)
+        let place = try OpenStore(folder.store) {}
+        #expect(try log(beside: folder.store, of: place.identity) == 1)
+        for name in [folder.store, "\(folder.store)-wal"] { unlink(name) }
+        // A file system gives the freed number to one of the next files, or to none.
+        for number in 0..<100 {
+            let path = "\(folder.path)/new\(number)"
+            try StoreFile.make(path)
+            guard FileIdentity(path) == place.identity else { continue }
+            #expect(try log(beside: path, of: place.identity) == 1)
+            break
+        }
+    }
 }

@@ -239,7 +239,7 @@ struct OpeningTests {
         #expect(await code { _ = try await open("\(folder.path)/file/store.sqlite") } == .cannotCreate)
     }
 
-    @Test("An empty file that a process left right after creating it opens")
+    @Test("An empty file that a process left behind after its creation opens as a store")
     func blankFile() async throws {
         folder.createFile(folder.store)
         await (try open(nil, .mustExist)).close()

@@ -56,7 +56,7 @@ struct PathTests {
         #expect(folder.contents.isEmpty)
     }
 
-    @Test("A directory that links to itself is no missing store")
+    @Test("A directory that links to itself is not reported as a missing store")
     func loop() async throws {
         let directory = try link("loop", to: "loop")
         for mode in PathTests.modes {

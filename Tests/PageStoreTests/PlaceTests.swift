@@ -229,7 +229,7 @@ struct PlaceTests {
     enum Look: CaseIterable { case header, length, setAside, isDamaged, hasMark }
 
     @Test(
-        "A look at the header of a store that this process has open keeps the store's locks in place",
+        "A call that reads the header of a store that this process has open keeps the store's locks in place",
         arguments: Look.allCases)
     func locksOfLooks(look: Look) async throws {
         let store = try await open()

@@ -115,7 +115,7 @@ struct PurgedBytesTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("A purge that another process commits while this one finishes its own keeps its task")
+    @Test("The task of another process's purge stays in the store while this process finishes its own purge")
     func twoPurges() async throws {
         let (folder, store, query) = try await bench()
         let path = folder.store

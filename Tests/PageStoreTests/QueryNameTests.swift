@@ -107,7 +107,7 @@ struct QueryNameTests {
         #expect(try await items(of: 0, in: folder.store) == expectedItems(isOlderBroken ? 1 : 0))
     }
 
-    @Test("A flipped byte in a record costs no list, and the held items stay readable")
+    @Test("A flipped byte in a record loses no list, and the held items stay readable")
     func flippedRecord() async throws {
         let (folder, _) = try await makeLists(3)
         let tree = DamagedTree(at: folder)

@@ -23,7 +23,7 @@ struct QueryNumberTests {
         #expect(try await bench.store.outline(of: other.id)?.pages.isEmpty == true)
     }
 
-    @Test("An impossible id is ignored, and the next list gets a small one")
+    @Test("An impossible id in a table is ignored, and the next list gets the id after the last one")
     func impossible() async throws {
         let bench = try await Bench()
         try Connection(path: bench.folder.store).execute(

@@ -29,6 +29,12 @@ struct RoundTripTests {
         return store.server.roundTrips.load(ordering: .relaxed) - before
     }
 
+    private func statements(of store: PostgreSQLPageStore, _ work: () async throws -> Void) async throws -> Int {
+        let before = store.server.statements.load(ordering: .relaxed)
+        try await work()
+        return store.server.statements.load(ordering: .relaxed) - before
+    }
+
     @Test("A commit takes two round trips, whatever it edits, with a claim and an excerpt")
     func counts() async throws {
         let store = try await openQuiet()
@@ -74,8 +80,12 @@ struct RoundTripTests {
             let renewal = try await cost(of: store) { held = try await store.heartbeat(owner, for: .seconds(600)) }
             #expect(renewal == 1 && held.count == 16)
             let edits = leases.map { LedgerEdit.released(offset: $0.offset, lease: $0.token) }
-            let end = try await cost(of: store) { try await store.record(edits, for: query) }
-            #expect(end == 2)
+            var sent = 0
+            let end = try await cost(of: store) {
+                sent = try await statements(of: store) { try await store.record(edits, for: query) }
+            }
+            // The lock, the time, and one statement for all sixteen.
+            #expect(end == 2 && sent == 3)
         }
         let reads = try await cost(of: store) {
             _ = try await store.outline(of: query)
@@ -91,6 +101,7 @@ struct RoundTripTests {
         let store = try await openQuiet()
         let record = try await store.register("list")
         let pages = 200
+        var perPage: Set<Int> = []
         let sum = try await cost(of: store) {
             var lease = try await store.claim(LeaseRequest([0], for: .seconds(600)), of: record.id).leases.first
             for number in 0..<pages {
@@ -98,12 +109,109 @@ struct RoundTripTests {
                 let plan = CommitPlan(
                     query: record.id, version: record.version, edits: [.insertPage(page(start, start..<end))],
                     ledger: [.succeeded(offset: start, lease: lease?.token)])
-                let receipt = try await store.commit(plan, claiming: LeaseRequest([end], for: .seconds(600)))
-                #expect(receipt.outcome == .committed(record.version))
-                lease = receipt.grant?.leases.first
+                let sent = try await statements(of: store) {
+                    let receipt = try await store.commit(plan, claiming: LeaseRequest([end], for: .seconds(600)))
+                    #expect(receipt.outcome == .committed(record.version))
+                    lease = receipt.grant?.leases.first
+                }
+                perPage.insert(sent)
             }
         }
         #expect(sum == 2 * pages + 1)
+        // Lock, time, pages, holders of the items; body, page, end of the lease, claim, journal, record.
+        #expect(perPage == [10])
+        await store.close()
+    }
+
+    @Test("Sixteen pages of one commit take one statement for their rows and one for their leases")
+    func batch() async throws {
+        let store = try await openQuiet()
+        let record = try await store.register("list")
+        let offsets = (0..<16).map { $0 * 10 }
+        let leases = try await store.claim(LeaseRequest(offsets, for: .seconds(600)), of: record.id).leases
+        #expect(leases.map(\.offset) == offsets)
+        // Each of the columns that may be NULL is NULL in some of the rows.
+        let pages = offsets.map { offset in
+            let number = offset / 10
+            return PageWrite(
+                offset: offset, content: items(offset..<offset + 10), evidence: number % 2 == 0 ? .verified : .inferred,
+                cursorIn: number % 3 == 1 ? PageCursor("in \(number)") : nil,
+                cursorOut: number % 3 == 2 ? PageCursor("out \(number)") : nil,
+                validator: number % 4 == 0
+                    ? nil
+                    : Validator(
+                        request: "r\(number)", entityTag: number % 4 == 1 ? nil : "e",
+                        lastModified: number % 4 == 2 ? nil : "l", coversTotal: number % 4 == 3))
+        }
+        let plan = CommitPlan(
+            query: record.id, version: record.version, edits: pages.map { .insertPage($0) },
+            ledger: leases.map { .succeeded(offset: $0.offset, lease: $0.token) })
+        var receipt: CommitReceipt?
+        let sent = try await statements(of: store) {
+            receipt = try await store.commit(plan, claiming: LeaseRequest([160], for: .seconds(600)))
+        }
+        #expect(receipt?.outcome == .committed(record.version) && receipt?.lostLeases == [])
+        // Four that read, sixteen bodies, the rows, the ends of the leases, the claim, the journal and the record.
+        #expect(sent == 25)
+        let list = try #require(try await store.outline(of: record.id))
+        #expect(list.pages.map(\.offset) == offsets)
+        #expect(list.pages.map(\.evidence) == pages.map(\.evidence))
+        #expect(list.pages.map(\.cursorIn) == pages.map(\.cursorIn))
+        #expect(list.pages.map(\.cursorOut) == pages.map(\.cursorOut))
+        #expect(list.pages.map(\.validator) == pages.map(\.validator))
+        #expect(list.ledger.map(\.state) == offsets.map { _ in FetchState.ok } + [.inFlight])
+        let window = try #require(try await store.window(of: record.id, 0..<160))
+        #expect(window.parts.map(\.content) == pages.map(\.content))
+        #expect(try await store.verify().findings == [])
+        await store.close()
+    }
+
+    @Test("Edits of several kinds, and of lost leases, have the same results together as one by one")
+    func kinds() async throws {
+        let store = try await openQuiet()
+        let query = try await store.register("list").id
+        let offsets = (0..<8).map { $0 * 10 }
+        let leases = try await store.claim(LeaseRequest(offsets, for: .seconds(600)), of: query).leases
+        try await store.record([.deleted(offset: 20, lease: leases[2].token)], for: query)
+        let failure = FetchFailure(.server, "busy", isRetryable: true, httpStatus: 503)
+        let other = FetchFailure(.server, "other", isRetryable: false)
+        let edits: [LedgerEdit] = [
+            .succeeded(offset: 0, lease: leases[0].token), .released(offset: 10, lease: leases[1].token),
+            .succeeded(offset: 20, lease: leases[2].token),
+            .failed(offset: 30, failure: failure, nextAttemptIn: .seconds(5), lease: leases[3].token),
+            .succeeded(offset: 40, lease: leases[4].token),
+            .failed(offset: 50, failure: other, nextAttemptIn: nil, lease: leases[5].token),
+            .failed(offset: 60, failure: failure, nextAttemptIn: .seconds(5), lease: leases[6].token),
+            // The lease has ended with the edit before, so that this one applies to the offset.
+            .deleted(offset: 60, lease: leases[6].token), .deleted(offset: 70, lease: leases[7].token),
+        ]
+        #expect(try await store.record(edits, for: query) == [leases[2].token])
+        let ledger = try #require(try await store.outline(of: query)).ledger
+        #expect(ledger.map(\.offset) == [0, 10, 30, 40, 50])
+        #expect(ledger.map(\.state) == [.ok, .pending, .failedRetryable, .ok, .failedPermanent])
+        #expect(ledger.map { $0.failure?.message } == [nil, nil, "busy", nil, "other"])
+        await store.close()
+    }
+
+    @Test("A page deletes the failures at its positions, and a list without failures sends no statement for that")
+    func failures() async throws {
+        let store = try await openQuiet()
+        let (other, record) = (try await store.register("other"), try await store.register("list"))
+        func failed(_ offset: Int) -> LedgerEdit {
+            .failed(
+                offset: offset, failure: FetchFailure(.server, "busy", isRetryable: true), nextAttemptIn: .seconds(5))
+        }
+        try await store.record([failed(5)], for: other.id)
+        func plan(_ start: Int) -> CommitPlan {
+            CommitPlan(
+                query: record.id, version: record.version, edits: [.insertPage(page(start, start..<start + 10))])
+        }
+        let without = try await statements(of: store) { _ = try await store.commit(plan(0)) }
+        try await store.record([failed(15), failed(25)], for: record.id)
+        let with = try await statements(of: store) { _ = try await store.commit(plan(10)) }
+        #expect(without == 8 && with == 9)
+        #expect(try await store.outline(of: record.id)?.ledger.map(\.offset) == [25])
+        #expect(try await store.outline(of: other.id)?.ledger.map(\.offset) == [5])
         await store.close()
     }
 
@@ -142,18 +250,71 @@ struct RoundTripTests {
         }
         // The server has planned the statement by then.
         for _ in 0..<200 { #expect(try await store.claim(next(), of: query).leases.count == 16) }
-        let reads = SQL(
-            """
-            SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
-            WHERE schemaname = $1 AND relname = 'ledger'
-            """)
         let found = try await store.server.write([
             LeaseStatements.take(next(), of: query, by: store.liveness.name, at: nil, nonce: 1),
-            (reads, [.text(schema.name)]),
+            reads(of: "ledger", in: schema),
         ])
         #expect(found[0].count == 16)
         let count = try #require(found[1].first).int(0)
         #expect(count < 200, "\(count) of 3,200 records were read")
+        await store.close()
+    }
+
+    @Test("A window, an excerpt and a commit read their pages, and not all of the list, also without statistics")
+    func windowCost() async throws {
+        let schema = try Schema()
+        let store = try await openUnanalysed(schema)
+        let record = try await store.register("list")
+        for start in stride(from: 0, to: 2_000, by: 5) {
+            let plan = CommitPlan(
+                query: record.id, version: record.version, edits: [.insertPage(page(start, start..<start + 5))])
+            #expect(try await store.commit(plan) == .committed(record.version))
+            _ = try await store.window(of: record.id, start..<start + 5)
+            _ = try await store.excerpt(of: record.id, start..<start + 5)
+        }
+        let near = [1_995..<2_000]
+        for request in [
+            PostgreSQLPageStore.pages(of: record.id, near[0]), ExcerptReading.requests(near[0], of: record.id)[0],
+            PageRow.meetingAndNext(near, of: record.id),
+        ] {
+            for table in ["page", "body"] {
+                let found = try await store.server.read([
+                    reads(of: table, in: schema), request, reads(of: table, in: schema),
+                ])
+                #expect(found[1].count == 1)
+                let (before, after) = (try #require(found[0].first).int(0), try #require(found[2].first).int(0))
+                let count = after - before
+                #expect(count < 40, "\(count) rows of \(table) were read")
+            }
+        }
+        await store.close()
+    }
+
+    @Test("The end of sixteen leases reads their fetch records, and not all of the list, also without statistics")
+    func endCost() async throws {
+        let schema = try Schema()
+        let store = try await openUnanalysed(schema)
+        let query = try await store.register("list").id
+        var tokens: [LeaseToken] = []
+        for first in stride(from: 0, to: 16 * 100, by: 16) {
+            let request = LeaseRequest(Array(first..<first + 16), for: .seconds(600))
+            let leases = try await store.claim(request, of: query).leases
+            tokens = leases.map(\.token)
+            // The server plans the statement while the table has few rows. The other leases stay.
+            guard first < 16 * 10 else { continue }
+            try await store.record(leases.map { .succeeded(offset: $0.offset, lease: $0.token) }, for: query)
+        }
+        let edit = LedgerEdit.succeeded(offset: 0, lease: tokens[0])
+        let ofToken = try #require(LedgerStatements.ofToken(edit, of: query, at: noon))
+        let several = try #require(ofToken.statement.several)
+        let values = ofToken.shared + Value.columns(of: tokens.map { [.integer($0.rawValue)] })
+        let found = try await store.server.write([
+            reads(of: "ledger", in: schema), (several, values), reads(of: "ledger", in: schema),
+        ])
+        #expect(found[1].count == 16)
+        let (before, after) = (try #require(found[0].first).int(0), try #require(found[2].first).int(0))
+        let count = after - before
+        #expect(count <= 64, "\(count) of 1,600 records were read")
         await store.close()
     }
 

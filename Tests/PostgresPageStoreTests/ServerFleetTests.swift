@@ -41,6 +41,25 @@ struct ServerFleetTests {
         await second.close()
     }
 
+    @Test("A replica whose lists change all the time sends a notice every 15 ms at most")
+    func noticePause() async throws {
+        let schema = try Schema()
+        var options = schema.options
+        options.listensAtOnce = false
+        let store = try await PostgreSQLPageStore.open(schema.address, options: options)
+        let query = try await store.register("list").id
+        var events = schema.pool.listen(store.announcer.channel).makeAsyncIterator()
+        #expect(await events.next(isolation: #isolation) == .listening)
+        let began = ContinuousClock.now
+        for _ in 0..<20 {
+            store.announcer.announceInvalidated([query])
+            _ = await events.next(isolation: #isolation)
+        }
+        // The notice of the registration may be the first one, and the second one is then sent at any time.
+        #expect(ContinuousClock.now - began >= .milliseconds(18 * 15))
+        await store.close()
+    }
+
     @Test("A commit is found without its notice, because its replica may die before it sends one")
     func lostNotice() async throws {
         let schema = try Schema()
@@ -113,7 +132,7 @@ struct ServerFleetTests {
         await second.close()
     }
 
-    @Test("A limit of the server for statements is a busy store, not a damaged one")
+    @Test("A statement that a limit of the server ends is reported as busy, and not as damaged")
     func statementTimeout() async throws {
         let schema = try Schema()
         await (try await schema.open()).close()
@@ -155,7 +174,7 @@ struct ServerFleetTests {
         await #expect(throws: StorageError.self) { try await schema.open() }
     }
 
-    @Test("A page at the largest position of the type is damage, and no crash")
+    @Test("A page at the largest position of the type is reported as damage, and causes no crash")
     func largestPosition() async throws {
         let schema = try Schema()
         let store = try await schema.open()
@@ -293,6 +312,12 @@ struct ServerFleetTests {
             "UPDATE @.ledger SET attempts = -4 WHERE start = 0",
             "DELETE FROM @.body WHERE id = 1",
             "INSERT INTO @.access (query, body, used_at) VALUES (1, 77, 0)",
+            "SELECT setval('@.lease_token', 9223372036854775807)",
+            // The number of the next body is unknown, and that of a body has no successor.
+            """
+            WITH renumbered AS (UPDATE @.body SET id = 9223372036854775807 WHERE id = 2)
+            UPDATE @.query SET created_at = created_at + 1
+            """,
         ])
     func damage(change: String) async throws {
         let schema = try Schema()

@@ -9,7 +9,7 @@ import Testing
 
 /// A schema of its own on the test server, and statements on it next to the store.
 struct Schema {
-    let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+    var name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
     let address = TestServer.connectionString ?? ""
     let pool: PostgresPool
 
@@ -157,6 +157,56 @@ struct ServerOpeningTests {
         let wrong = await failure("postgres://scram:hidden-word@\(host)/\(parts.last ?? "")")
         #expect(wrong?.code == .permission, "\(String(describing: wrong))")
         #expect(wrong?.message.contains("hidden-word") == false)
+    }
+
+    @Test("A role without the right to create schemas uses an empty schema that an administrator has made for it")
+    func ownSchema() async throws {
+        let schema = try Schema()
+        let host = (TestServer.connectionString ?? "").split(separator: "@").last ?? ""
+        try await schema.run(
+            "CREATE ROLE r\(schema.name) LOGIN", "CREATE SCHEMA \(schema.name) AUTHORIZATION r\(schema.name)")
+        let address = "postgres://r\(schema.name)@\(host)"
+        let store = try await PostgreSQLPageStore.open(address, options: schema.options)
+        let id = try await store.register("list").id
+        await store.close()
+        let again = try await PostgreSQLPageStore.open(address, options: schema.options)
+        #expect(try await again.records().map(\.id) == [id])
+        await again.close()
+    }
+
+    @Test("A name of a schema that the server would shorten is refused")
+    func schemaName() async throws {
+        for name in ["", "a\0b", String(repeating: "x", count: 64), String(repeating: "é", count: 32)] {
+            var options = PostgreSQLPageStore.Options()
+            options.schema = name
+            let settings = options
+            let found = await code {
+                try await PostgreSQLPageStore.open(TestServer.connectionString ?? "", options: settings)
+            }
+            #expect(found == .cannotCreate, "\(name)")
+        }
+        var schema = try Schema()
+        schema.name += String(repeating: "x", count: 63 - schema.name.utf8.count)
+        for _ in 0..<2 { await (try schema.open()).close() }
+    }
+
+    @Test("A role whose transactions begin with another isolation level may only read (R4)")
+    func isolation() async throws {
+        let schema = try Schema()
+        await (try schema.open()).close()
+        let separator = schema.address.contains("?") ? "&" : "?"
+        for level in ["serializable", "repeatable%5C%20read"] {
+            let address = schema.address + "\(separator)options=-cdefault_transaction_isolation%3D\(level)"
+            for mode in [PostgreSQLPageStore.Mode.createIfMissing, .mustExist] {
+                let found = await code {
+                    try await PostgreSQLPageStore.open(address, mode: mode, options: schema.options)
+                }
+                #expect(found == .cannotCreate, "\(level)")
+            }
+            let reader = try await PostgreSQLPageStore.open(address, mode: .readOnly, options: schema.options)
+            #expect(try await reader.records() == [])
+            await reader.close()
+        }
     }
 
     @Test("A role that may not create tables is told so, and a standby is read only")

@@ -172,7 +172,7 @@ struct JSONScanner {
 
 extension JSONScanner {
     /// Returns the text of a string that `string` has checked, in UTF-8. An escaped lone surrogate becomes the three
-    /// bytes that UTF-8 would use for it, which no valid text contains.
+    /// bytes that UTF-8 would use for it. No valid text contains these bytes.
     /// - Parameter range: the bytes between the quotes.
     func text(_ range: Range<Int>) -> [UInt8] {
         var text: [UInt8] = []

@@ -47,8 +47,8 @@ final class LocalCopyFile {
     /// - Parameters:
     ///   - bound: the largest size of the file in bytes.
     ///   - store: the stamp of the store on the server. The bodies of another store are removed.
-    /// - Throws: `notAStore` for a file that is no local copy, which stays untouched; `busy` if another process or object
-    ///   has the file open; `damaged` for a local copy that cannot be used.
+    /// - Throws: `notAStore`, and leaves the file untouched, if it is not a local copy; `busy` if another process or
+    ///   object has the file open; `damaged` for a local copy that cannot be used.
     init(at file: String, bound: Int, store: UInt64, fileSystem: String?) throws(StorageError) {
         guard StoreFile.isOrdinaryOrMissing(file) else {
             throw StorageError(.notAStore, "\(file) is not an ordinary file")

@@ -57,8 +57,8 @@ final class ChangeNotifier: Sendable {
             unsubscribe: { watch.unsubscribe($0) })
     }
 
-    /// Returns nil unless every change is announced. Changes of other processes are missed where the kernel grants no
-    /// watch or the file of notices cannot be opened.
+    /// Returns the number of changes to this query so far. Returns nil if changes may be missed: the kernel grants no
+    /// watch, or the file of notices cannot be opened.
     func changeCount(of query: QueryID) -> UInt64? {
         switch file.withLock({ $0 }) {
         case .open(_, .on): break

@@ -35,11 +35,11 @@ actor WriterActor {
     }
 
     /// Closes the connection; later calls throw `closed`. First stores the times of reads and resumes purges, if
-    /// possible.
+    /// possible. Another process's write is waited for a moment only, and not for the busy budget.
     func close() {
         session.withLock { session in
             if let session {
-                try? session.noteReads(force: true)
+                session.noteLastReads()
                 session.resumePurges()
             }
             session = nil

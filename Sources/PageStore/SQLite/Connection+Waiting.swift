@@ -29,8 +29,16 @@ extension Connection {
     /// Runs `body` without waiting for locks of other connections.
     /// - Returns: the result of `body`, or `nil` when another connection holds a lock.
     func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
+        try waiting(atMost: .zero, body)
+    }
+
+    /// Runs `body`, and waits for locks of other connections no longer than `limit`, and than the busy budget.
+    /// - Returns: the result of `body`, or `nil` when another connection still holds a lock.
+    func waiting<Value>(
+        atMost limit: Duration, _ body: () throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
         let budget = lockWait.budget
-        lockWait.budget = .zero
+        lockWait.budget = min(limit, budget)
         defer { lockWait.budget = budget }
         do throws(StorageError) {
             return try body()
@@ -46,6 +54,7 @@ extension Connection {
         let now = Watchdog.now()
         if attempt == 0 { lockWait.began = now }
         guard Duration.nanoseconds(Int64(clamping: now &- lockWait.began)) < lockWait.budget else { return false }
+        LockWaits.note(isFirst: attempt == 0)
         if let turns { turns.pause(attempt: attempt) } else { WriteTurns.pause(attempt: attempt) }
         return true
     }

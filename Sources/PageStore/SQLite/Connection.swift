@@ -21,7 +21,7 @@ final class Connection {
 
     let path: String
     let handle: OpaquePointer
-    /// The entry in `OpenStores`. It lives until the handle is closed. `nil` for a file that is no store.
+    /// The entry in `OpenStores`. It lives until the handle is closed. `nil` for a file that is not a store.
     let place: OpenStore?
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
@@ -36,6 +36,8 @@ final class Connection {
     var companions: [(path: String, identity: FileIdentity)] = []
     /// Whether the index of names was found to have an entry for each record, see `QueryNames`.
     var hasSoundNames = false
+    /// Whether indexes of the store were missing when this connection was opened, and were not created again.
+    var lacksIndexes = false
     /// Whether a write transaction is under way.
     var isWriting = false
 

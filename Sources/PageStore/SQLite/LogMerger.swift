@@ -15,8 +15,8 @@ import Darwin
 /// (https://www.sqlite.org/wal.html#the_wal_reset_bug). In that case the merge reads the header of the old log, and the
 /// log restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each
 /// commit holds the write lock. So this type first takes the write lock on a second connection. No process can then
-/// restart the log before the merge has ended. This uses only SQLite's public interface, and works with each version of
-/// SQLite.
+/// restart the log before the merge has ended. The method needs only SQLite's public interface, and works with each
+/// version of SQLite.
 ///
 /// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
 /// Recovery after a crash holds all locks. No other connection runs at either moment. Automatic merges are off (`PRAGMA

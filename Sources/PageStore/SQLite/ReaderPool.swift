@@ -18,8 +18,8 @@ final class ReaderPool: Sendable {
     private let turn = Atomic<Int>(0)
     /// The number of reads that run on threads of Swift's cooperative pool.
     private let cooperativeReads = Atomic<Int>(0)
-    /// The largest number of guests: half of the processors. The cooperative pool has one thread per processor, so half
-    /// of its threads never block on the disk.
+    /// The largest number of these reads: half of the processors, rounded down. The cooperative pool has one thread per
+    /// processor, so half of its threads never block on the disk.
     private static let mostCooperativeReads = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
 
     init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {

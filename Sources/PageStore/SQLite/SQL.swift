@@ -11,4 +11,10 @@ final class SQL: Sendable {
         self.text = text
         number = SQL.count.add(1, ordering: .relaxed).oldValue
     }
+
+    /// The name of a table, a column or another object as a part of a statement.
+    static func quoted(_ name: String) -> String {
+        let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
+        return "\"\(parts.joined(separator: "\"\""))\""
+    }
 }

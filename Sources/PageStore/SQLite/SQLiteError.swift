@@ -9,6 +9,11 @@ import Musl
 import Darwin
 #endif
 
+extension StorageError {
+    /// Whether a statement names an index that the file lacks.
+    var isMissingIndex: Bool { (cause as? SQLiteError)?.message.hasPrefix("no such index: ") ?? false }
+}
+
 /// The error that SQLite reported, as the cause of a `StorageError`.
 struct SQLiteError: Error, CustomStringConvertible {
     /// The extended result code (https://www.sqlite.org/rescode.html).
@@ -59,7 +64,7 @@ extension StorageError {
             return StorageError(.inputOutput, "\(what): the file system cannot lock the file: \(text)", cause: cause)
         }
         guard code & 0xff == SQLITE_PROTOCOL else { return nil }
-        return StorageError(.busy, "\(what): another process holds the store", cause: cause)
+        return StorageError(.busy, "\(what): another process holds a lock on the store", cause: cause)
     }
 
     /// SQLITE_IOERR_UNLOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_LOCK and SQLITE_IOERR_SHMLOCK.

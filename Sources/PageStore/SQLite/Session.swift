@@ -184,6 +184,14 @@ final class Session {
         }
     }
 
+    /// Stores the times of reads before the connection closes. They only choose what an eviction removes, so a caller
+    /// that has its result waits no longer than a few commits of other processes take.
+    func noteLastReads() {
+        _ = try? connection.waiting(atMost: .milliseconds(100)) { () throws(StorageError) in
+            try noteReads(force: true)
+        }
+    }
+
     /// Returns the record of a list and the end of its journal. Successive commits often change the same list, so the
     /// last commit's result is used unless another connection has committed since. Call inside `write`.
     /// - Returns: `nil` when the list is gone.
@@ -242,7 +250,7 @@ final class Session {
         guard try emptyLog(isUrgent: isUrgent) else { return false }
         emptyingAfter = nil
         try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clear(tasks, in: connection) }
-        // The bytes of this commit are no purged data, so emptying the log is not urgent.
+        // This commit writes no purged data, so emptying the log is not urgent.
         try emptyLog(isUrgent: false)
         return true
     }

@@ -30,10 +30,10 @@ final class WriteTurns {
     // These bytes are after those of the owners (`OwnerLock`) and before that of `StoreGate`.
     private static let next = Int64.max - 3
     private static let pass = Int64.max - 4
-    /// Microseconds between two checks of a byte. The resolution of the kernel's timer makes about 100 of them.
+    /// The time between two checks of a byte, in microseconds. The resolution of the kernel's timer makes it about 100.
     private static let look: UInt32 = 50
-    /// The same for a process that waits until another process's turn ends. Each check takes processor time from that
-    /// process.
+    /// The time between two checks of whether another process's turn has ended, in microseconds. Each check takes
+    /// processor time from that process.
     private static let seldom: UInt32 = 250
 
     /// - Parameter store: the resolved path of the store file.
@@ -88,7 +88,8 @@ final class WriteTurns {
 
     // MARK: The bytes
 
-    /// Returns whether another process, or another task of this one, holds a byte.
+    /// Returns whether another process, or another store object of this process, holds a byte. False where the file of
+    /// the bytes cannot be opened.
     private func isHeld(_ byte: Int64) -> Bool {
         isOpen() && ByteLock(descriptor: descriptor).isHeldElsewhere(at: byte) == true
     }

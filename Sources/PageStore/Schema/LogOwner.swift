@@ -12,7 +12,8 @@ import PageModel
 /// SQLite finds a log by its name and trusts it. When another store replaces a file, as `mv` does, the log of the old
 /// store remains. SQLite would write the pages of that log over the new store. So the process whose commit begins a log
 /// records the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file next to it
-/// shows the stamp of another store.
+/// shows the stamp of another store. A log that is also the log of a store set aside is refused, too: the process that set
+/// the store aside was killed, and another file has its place now.
 ///
 /// Every other log is trusted. A log without a record belongs to its file. A file without a visible stamp may be a new
 /// store, whose stamp is in the file only after the first merge of its log.
@@ -32,12 +33,17 @@ enum LogOwner {
 
     /// Checks the log next to a file before SQLite reads it. Call while this process does not have the file open, see
     /// `OpenStores`.
-    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before; `moved` when the log of an
-    ///   open store was removed.
+    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before, or the rollback journal to
+    ///   another store or to an older state; `moved` when the log of an open store was removed.
     static func check(_ path: String) throws(StorageError) {
         guard !isCut(path) else {
             throw StorageError(
                 .moved, "\(path)-wal was removed or cut while another process has \(path) open; end that process first")
+        }
+        guard !StoreFile.isOfStoreSetAside(path, "-wal") else { throw foreign(path) }
+        guard !StoreFile.isOfStoreSetAside(path, "-journal"), RollbackJournal(of: path)?.isForeign(to: path) != true
+        else {
+            throw StorageError(.foreignLog, "\(path)-journal does not belong to this state of \(path)")
         }
         guard let words = words(of: path + "-owners", at: 0, count: 4),
             let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]),
@@ -45,7 +51,11 @@ enum LogOwner {
             let shown = LogOwner.words(of: path, at: owner.position - 8, count: 2),
             let other = StoreStamp(position: owner.position, seal: shown[0], number: shown[1]), other != owner
         else { return }
-        throw StorageError(.foreignLog, "\(path)-wal is the log of another store, which \(path) has replaced")
+        throw foreign(path)
+    }
+
+    private static func foreign(_ path: String) -> StorageError {
+        StorageError(.foreignLog, "\(path)-wal is the log of another store, which \(path) has replaced")
     }
 
     /// The salts of the log: two numbers that change each time the log restarts

@@ -1,6 +1,16 @@
 import PageModel
 import Synchronization
 
+/// The cause of an error: a build of this package from before its first release made the store. No migration leads from
+/// its schema to a released one.
+package struct EarlierBuild: Error {
+    fileprivate static func error(_ path: String) -> StorageError {
+        StorageError(
+            .notAStore, "\(path) was made by an earlier build of pagecache, whose schema this version cannot read",
+            cause: EarlierBuild())
+    }
+}
+
 /// Migrates a store to the newest schema, or refuses it (R8).
 enum Migrator {
     /// Applies the missing steps. A store with a newer schema is refused before anything is written.
@@ -39,6 +49,7 @@ enum Migrator {
         guard version > 0, try provenVersion(of: connection) == nil else {
             throw StorageError(.damaged, StoreHeader.wrongVersion(connection.path))
         }
+        if isOfEarlierBuild(connection) { throw EarlierBuild.error(connection.path) }
         throw StorageError(
             .newerSchema,
             "\(connection.path) has schema \(version); this version supports schemas up to \(Migration.newest)")
@@ -58,6 +69,20 @@ enum Migrator {
                 ? migration.version : nil
         }
         return nil
+    }
+
+    /// Returns whether the record of a migration that this package knows has the checksum of another script. A released
+    /// script never changes, so a build from before the release made the store. Call for a schema that differs.
+    private static func isOfEarlierBuild(_ connection: Connection) -> Bool {
+        var isEarlier = false
+        // A store without the table was made by no build.
+        try? connection.each(notes) { row throws(StorageError) in
+            let (version, checksum) = (row.int(0), row.text(1))
+            guard let known = Migration.catalogue.first(where: { $0.version == version }) else { return }
+            let isChecksum = checksum.utf8.count == 16 && checksum.allSatisfy(\.isHexDigit)
+            if isChecksum, checksum != known.checksum { isEarlier = true }
+        }
+        return isEarlier
     }
 
     private static let notes = SQL("SELECT version, checksum FROM migration")
@@ -107,9 +132,16 @@ enum Migrator {
         }
     }
 
-    /// Compares the schema as `checkSchema` does, as of the transaction that is open.
+    /// Compares the schema as `checkSchema` does, as of the transaction that is open. Accepts missing indexes if the
+    /// connection does without them.
     static func compareSchema(of connection: Connection) throws(StorageError) {
-        try compare(try schema(of: connection), try Migrator.version(of: connection), connection)
+        do throws(StorageError) {
+            try compare(try schema(of: connection), try Migrator.version(of: connection), connection)
+        } catch {
+            guard connection.lacksIndexes, let change = error.cause as? SchemaChange, change.repair != nil else {
+                throw error
+            }
+        }
     }
 
     private static func compare(
@@ -123,6 +155,7 @@ enum Migrator {
             guard version > 0 else {
                 throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
             }
+            if isOfEarlierBuild(connection) { throw EarlierBuild.error(connection.path) }
             let change = SchemaChange(from: expected, to: found)
             throw StorageError(
                 change.repair == nil ? .notAStore : .damaged, "\(connection.path) \(change.words)", cause: change)

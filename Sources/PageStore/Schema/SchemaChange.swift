@@ -9,12 +9,23 @@ struct SchemaObject: Hashable, Sendable {
 
     fileprivate func hasName(of other: SchemaObject) -> Bool { type == other.type && name == other.name }
     fileprivate var title: String { "the \(type) '\(name)'" }
+    fileprivate var isVirtual: Bool { sql.hasPrefix("CREATE VIRTUAL TABLE") }
+    /// Whether a message shows every character of the name as it is.
+    fileprivate var isPrintable: Bool {
+        name.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+    }
 }
 
 /// The difference between the schema of a store and the one that this package makes (R46): the cause of the error that
 /// refuses the store.
 package struct SchemaChange: Error, Equatable {
-    /// The objects that are not of this package, without the indexes and triggers of such tables.
+    /// The objects that are not of this package, without the indexes and triggers of such tables, and without the tables
+    /// that a virtual table keeps its rows in. SQLite removes these objects with their table.
     private let foreign: [SchemaObject]
     private let missing: [SchemaObject]
     private let changed: [SchemaObject]
@@ -22,7 +33,11 @@ package struct SchemaChange: Error, Equatable {
     init(from expected: [SchemaObject], to found: [SchemaObject]) {
         let unknown = found.filter { object in !expected.contains { $0.hasName(of: object) } }
         foreign = unknown.filter { object in
-            object.type == "table" || !unknown.contains { $0.type == "table" && $0.name == object.table }
+            !unknown.contains { other in
+                object.type == "table"
+                    ? other.isVirtual && object.name.hasPrefix("\(other.name)_")
+                    : other.type == "table" && other.name == object.table
+            }
         }
         missing = expected.filter { object in !found.contains { $0.hasName(of: object) } }
         changed = found.filter { object in expected.contains { $0.hasName(of: object) && $0 != object } }
@@ -41,7 +56,10 @@ package struct SchemaChange: Error, Equatable {
             objects.prefix(SchemaChange.mostNamed).map(\.title).joined(separator: ", ")
         }
         var parts: [String] = []
-        if !foreign.isEmpty { parts.append("has \(titles(foreign)), which is not of a pagecache store") }
+        if !foreign.isEmpty {
+            let verb = foreign.count == 1 ? "is" : "are"
+            parts.append("has \(titles(foreign)), which \(verb) not of a pagecache store")
+        }
         if !missing.isEmpty { parts.append("lacks \(titles(missing))") }
         if !changed.isEmpty { parts.append("has a changed schema: \(titles(changed))") }
         return parts.isEmpty ? "does not have the schema of a pagecache store" : parts.joined(separator: ", and ")
@@ -50,13 +68,15 @@ package struct SchemaChange: Error, Equatable {
     /// Whether opening the store for writing restores the schema.
     package var isRepairable: Bool { repair != nil }
 
+    /// Whether no statement restores the schema. A repair then copies the readable rows to a new file.
+    package var isSalvageable: Bool { !isRepairable && removal == nil }
+
     /// The statements with which another SQLite program removes the foreign objects. `nil` means that the schema would
-    /// still differ in more than missing indexes.
+    /// still differ in more than missing indexes, or that a name cannot be shown.
     package var removal: String? {
-        guard !foreign.isEmpty, changed.isEmpty, lacksOnlyIndexes else { return nil }
+        guard !foreign.isEmpty, changed.isEmpty, lacksOnlyIndexes, foreign.allSatisfy(\.isPrintable) else { return nil }
         let statements = foreign.prefix(SchemaChange.mostNamed).map { object in
-            let parts = object.name.split(separator: "\"", omittingEmptySubsequences: false)
-            return "DROP \(object.type.uppercased()) \"\(parts.joined(separator: "\"\""))\""
+            "DROP \(object.type.uppercased()) \(SQL.quoted(object.name))"
         }
         return statements.joined(separator: "; ")
     }

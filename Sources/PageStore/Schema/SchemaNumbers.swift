@@ -39,8 +39,8 @@ struct SchemaNumbers: Equatable {
 
 extension Connection {
     /// Returns the change of the schema by another program that explains why SQLite refused a statement of this
-    /// package, such as a missing index. Returns `error` when the schema is unchanged: the statement is then a defect of
-    /// this package. Returns `error` for a file that is no store, too. Call outside a transaction.
+    /// package, such as a missing index. Returns `error` when the schema is unchanged: the statement is then a defect
+    /// of this package. Returns `error` for a file that is not a store, too. Call outside a transaction.
     func explainedBySchema(_ error: StorageError) -> StorageError {
         guard place != nil else { return error }
         do throws(StorageError) {

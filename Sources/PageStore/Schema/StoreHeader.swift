@@ -66,10 +66,7 @@ enum StoreHeader {
     /// - Throws: `busy` when a process has the file open.
     static func repair(_ path: String) throws(StorageError) -> [String] {
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
-        let isDamaged = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
-            try !damage(of: path).isEmpty
-        }
-        guard isDamaged else { return [] }
+        guard try isDamaged(path, otherwise: inUse) else { return [] }
         return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
@@ -87,6 +84,11 @@ enum StoreHeader {
         }
     }
 
+    /// Returns whether ``repair(_:)`` would change the header. Throws `inUse` when this process has the file open.
+    static func isDamaged(_ path: String, otherwise inUse: StorageError) throws(StorageError) -> Bool {
+        try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in try !damage(of: path).isEmpty }
+    }
+
     /// A damaged number, and the bytes that replace it.
     private struct Damage {
         var problem: String
@@ -102,7 +104,8 @@ enum StoreHeader {
         }
     }
 
-    /// Call while this process does not have the file open, see `OpenStores`.
+    /// Returns the damaged numbers whose right values are known. Call while this process does not have the file open,
+    /// see `OpenStores`.
     private static func damage(of path: String) throws(StorageError) -> [Damage] {
         guard let header = try bytes(of: path) else { return [] }
         func number(_ place: Range<Int>) -> UInt32 { header[place].reduce(0) { $0 << 8 | UInt32($1) } }

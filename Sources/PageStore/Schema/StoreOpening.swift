@@ -12,7 +12,7 @@ import Darwin
 /// The cause of an error: a store can be read only after it was opened for writing.
 enum NeedsWriter: Error {
     case olderSchema
-    /// A program that uses a rollback journal was killed during a commit. Its pages are half written.
+    /// A program that uses a rollback journal was killed during a commit, so the file may hold only a part of it.
     case hotJournal
 }
 
@@ -37,7 +37,15 @@ enum StoreOpening {
         try retrying(connection, options) { () throws(StorageError) in
             lacksIndexes = try Migrator.lacksIndexes(connection)
         }
-        if withLog { try switchToWAL(connection, options) }
+        if withLog {
+            do throws(StorageError) {
+                try switchToWAL(connection, options)
+            } catch {
+                // Another program chose a rollback journal, and the disk has no room for the switch. This process uses the
+                // store alone then, and can make room.
+                guard error.code == .full, options.isAlone else { throw error }
+            }
+        }
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // FAST overwrites freed pages where that needs no additional writes. A purge always overwrites them.
         try connection.execute("PRAGMA secure_delete = FAST")
@@ -48,11 +56,21 @@ enum StoreOpening {
         // Temporary data of sorts and moves is not written to the disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try RowChecksum.define(in: connection)
-        if lacksIndexes { try Migrator.createIndexes(in: connection) }
+        if lacksIndexes { try createIndexes(connection) }
         try Migrator.migrate(connection, now: now)
-        try Migrator.checkSchema(of: connection)
+        try connection.transaction(.read) { () throws(StorageError) in try Migrator.compareSchema(of: connection) }
         try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         return connection
+    }
+
+    /// Creates missing indexes again, unless the disk has no room. No read and no write needs them.
+    private static func createIndexes(_ connection: Connection) throws(StorageError) {
+        do throws(StorageError) {
+            try Migrator.createIndexes(in: connection)
+        } catch {
+            guard error.code == .full else { throw error }
+            connection.lacksIndexes = true
+        }
     }
 
     /// Opens the connection that holds the write lock during merges. It changes no rows. The writer must have been
@@ -94,7 +112,10 @@ enum StoreOpening {
         try identity.check(connection)
         try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         if isReadOnly {
-            try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
+            // A read does without a missing index. `verify` reports it.
+            try retrying(connection, options) { () throws(StorageError) in
+                connection.lacksIndexes = try Migrator.lacksIndexes(connection)
+            }
             switch try Migrator.version(of: connection) {
             case Migration.newest: break
             // The process that was creating the store ended before it wrote anything.

@@ -26,7 +26,7 @@ struct StoreStamp: Equatable {
         position = try connection.pragma("page_size").multipliedReportingOverflow(by: root).partialValue - 8
     }
 
-    /// A stamp as read from a file. Returns `nil` when the seal does not match the number, so the bytes are no stamp.
+    /// Creates a stamp from the values in a file. Returns `nil` when the seal does not match the number.
     init?(position: Int64, seal: UInt64, number: UInt64) {
         self.number = Int64(bitPattern: number)
         self.position = position

@@ -1,6 +1,6 @@
 import PageModel
 
-/// The end of a list's journal: numbers of its newest row. Zeros where the journal has no row.
+/// Two numbers of the newest row of a list's journal. Both are 0 if the journal has no row.
 struct JournalTail {
     var counter: Int
     /// The sum of the costs of its entries, in bytes.

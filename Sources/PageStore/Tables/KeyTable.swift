@@ -75,7 +75,7 @@ struct KeyTable: Sendable {
             places = wider.places
         }
 
-        /// Returns the place of a key when it is free of collisions. Uses the upper bits of the product, which depend
+        /// Returns the place at which the search for a key begins. Uses the upper bits of the product, which depend
         /// on all bits of the key.
         fileprivate static func home(of product: UInt64, _ count: Int) -> Int {
             Int(product >> UInt64(64 - count.trailingZeroBitCount))

@@ -72,9 +72,10 @@ enum LedgerTable {
             }
             return due
         } catch {
-            guard error.isUnreadableRow else { throw error }
+            guard error.isUnreadableRow || error.isMissingIndex else { throw error }
         }
-        // The index is damaged, so the entries of all lists are read instead.
+        guard limit > 0 else { return [] }
+        // The index is damaged or missing, so the entries of all lists are read instead.
         var due: [(at: Timestamp, fetch: DueFetch)] = []
         for query in try QueryTable.ids(in: connection) {
             for entry in try entries(of: query, in: connection, at: moment) {
@@ -99,6 +100,10 @@ enum LedgerTable {
             }
             return count <= most ? failures : nil
         } catch {
+            if error.isMissingIndex {
+                let failures = try entries(of: query, in: connection, at: moment).filter(\.state.isFailure)
+                return failures.count <= most ? failures : nil
+            }
             guard error.isUnreadableRow else { throw error }
             return nil
         }

@@ -86,7 +86,8 @@ enum PageTable {
         return rows
     }
 
-    /// Returns whether the list has at most 16 pages and at most 32 ledger entries. Reads no more rows than that.
+    /// Returns whether the list has at most 16 pages and at most 32 ledger entries. Reads at most one row more of
+    /// each.
     static func isShort(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try connection.number(isLong, .int(query.rawValue)) == 0

@@ -32,7 +32,7 @@ enum QueryTable {
         """
         INSERT INTO query (
             id, scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
-        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, ?)
+        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', ?, ?)
         """)
     private static let update = SQL(
         """
@@ -186,16 +186,18 @@ enum QueryTable {
         let sealed = ChecksummedQuery(made)
         try connection.run(
             insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash),
-            .time(made.createdAt),
-            .hash(sealed.seal))
+            .time(made.createdAt), .bool(made.isPinned), .hash(sealed.seal))
         return (made, true)
     }
 
     /// Stores a name whose record was lost. The seal is invalid on purpose: `Repair` then rebuilds the record.
-    static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
+    /// - Parameter isPinned: whether the query is pinned. Defaults to false.
+    static func insertUnsealed(
+        _ key: QueryKey, as id: QueryID, isPinned: Bool = false, in connection: Connection
+    ) throws(StorageError) {
         try connection.run(
             insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(ChecksummedQuery.nameHash(of: key, id)),
-            .time(Timestamp(milliseconds: 0)), .hash(0))
+            .time(Timestamp(milliseconds: 0)), .bool(isPinned), .hash(0))
     }
 
     static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {

@@ -12,6 +12,10 @@ struct Eviction: Sendable {
     private static let largestPortion = 256
     /// Removing this many pages takes a few dozen pages of log.
     private static let smallPortion = 4
+
+    /// The free bytes that the log of the smallest portion needs.
+    /// - Parameter pageSize: the size of a page of the file, in bytes. Another program may have changed it.
+    static func logBytes(pageSize: Int) -> Int { max(300_000, 12 * pageSize) }
     private static let candidates = SQL(
         """
         SELECT page.query, page.offset, page.bytes, max(page.fetched_at, coalesce(access.used_at, page.fetched_at)), query.pinned

@@ -132,7 +132,9 @@ enum Purge {
             guard !isTooMuch, size <= mostBytesRewritten, size <= StoreFile.room(beside: connection.path) / 2,
                 try isWhole(connection)
             else { return false }
-            // SQLite attaches the new file to this connection during the VACUUM.
+            // The pragma undoes the change of another program, see `unreturnableBytes`. SQLite attaches the new file to
+            // this connection during the VACUUM.
+            if try connection.pragma("auto_vacuum") == 0 { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try connection.allowingAttached(1) { () throws(StorageError) in try connection.execute("VACUUM") }
             return true
         } catch {
@@ -168,6 +170,10 @@ enum Purge {
     /// - Throws: `full` when not one page can be moved.
     private static func shorten(in session: Session) throws(StorageError) {
         let connection = session.connection
+        if try unreturnableBytes(of: connection) > 0 {
+            _ = try rewriteFile(of: connection)
+            return
+        }
         var portion = mostPagesMoved
         while true {
             let before = try connection.pragma("freelist_count")
@@ -193,6 +199,12 @@ enum Purge {
         let (bytes, isTooMuch) = try connection.pragma("freelist_count").multipliedReportingOverflow(
             by: connection.pragma("page_size"))
         return isTooMuch ? .max : Int(clamping: bytes)
+    }
+
+    /// The bytes that no row uses, if only a rewrite of the file returns them, because another program has changed the
+    /// file with `PRAGMA auto_vacuum` and VACUUM. 0 otherwise.
+    static func unreturnableBytes(of connection: Connection) throws(StorageError) -> Int {
+        try connection.pragma("auto_vacuum") == 0 ? unusedBytes(of: connection) : 0
     }
 
     /// Gives freed pages back to the file system, and empties the log, which may still hold purged data. Readers may

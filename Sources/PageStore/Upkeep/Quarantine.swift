@@ -23,9 +23,10 @@ enum Quarantine {
         }
         let target = name(for: file, at: now)
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
-            var status = stat()
-            guard lstat(target, &status) != 0 else {
-                throw StorageError(.cannotCreate, "\(target) exists already")
+            try? Salvage.removeLeftovers(of: file)
+            // A log that is there already would be taken for the log of this file.
+            for name in [target, target + "-wal", target + "-journal"] where StoreFile.exists(name) {
+                throw StorageError(.cannotCreate, "\(name) exists already")
             }
             // The log must keep the name of its file. It has both names until the file is renamed, so the file has its
             // log whenever this process ends.
@@ -65,7 +66,7 @@ enum Quarantine {
         throw StorageError(.cannotCreate, "\(first) exists already")
     }
 
-    /// The largest number of damaged files per second.
+    /// The largest number of damaged files with the same second in their names. `freeName` throws beyond it.
     private static let mostNamesAMoment = 1_000
 
     /// Returns the damaged files next to a store, by name. Each holds the data that the store had at that time.

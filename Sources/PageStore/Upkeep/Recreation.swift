@@ -94,7 +94,9 @@ enum Recreation {
         [path, path + "-wal", path + "-shm"].reduce(0) { $0 + StoreFile.size($1) }
     }
 
-    /// Call while no other connection has the store open.
+    /// Cuts the file to 0 bytes and removes its log, shared memory and journal. Call while no other connection has the
+    /// store open.
+    /// - Throws: `inputOutput` when the system refuses to cut the file.
     private static func cut(_ path: String) throws(StorageError) {
         guard truncate(path, 0) == 0 else {
             throw StorageError(.inputOutput, "cannot empty \(path): \(String(cString: strerror(errno)))")
@@ -103,7 +105,7 @@ enum Recreation {
     }
 
     private static func inUse(_ cause: StorageError) -> StorageError {
-        StorageError(cause.code, "\(cause.message); the store is open elsewhere too", cause: cause)
+        StorageError(cause.code, "\(cause.message); another process has the store open, too", cause: cause)
     }
 
     /// Runs `body` while no other process has the store open, and none can open it.

@@ -7,6 +7,8 @@ struct Repair {
     private var pagesDropped = 0
     private var queriesDropped = 0
     private var repaired = 0
+    private var removed: [QueryRecord] = []
+    private var pinsLost = 0
     private var changes: [QueryID: [ChangeSet.Change]] = [:]
     /// The changes for the journal of each list. Where the lost positions are not known, or the record was rebuilt, the
     /// journal restarts and readers must read the list again.
@@ -28,6 +30,10 @@ struct Repair {
     ) throws(StorageError) -> Ending {
         session.connection.timeLimit = nil
         session.identities.forgetAll()
+        if session.connection.lacksIndexes {
+            try Migrator.createIndexes(in: session.connection)
+            session.connection.lacksIndexes = false
+        }
         var repair = Repair(session, now)
         for query in incomplete { repair.changes[query] = [] }
         let before = try session.connection.transaction(.read) { () throws(StorageError) in
@@ -54,6 +60,8 @@ struct Repair {
         report.pagesDropped = repair.pagesDropped
         report.queriesDropped = repair.queriesDropped
         report.repaired = repair.repaired
+        report.removed = repair.removed
+        report.pinsLost = repair.pinsLost
         return .repaired(report)
     }
 
@@ -110,7 +118,9 @@ struct Repair {
         for query in damage.queries where damage.names[query.record.id] == nil {
             try Purge.remove(query.record.id, in: connection)
             queriesDropped += 1
+            removed.append(query.record)
         }
+        pinsLost += damage.lost.count
         for query in damage.lost { try QueryTable.insertUnsealed(damage.names[query]!, as: query, in: connection) }
         for query in damage.queries {
             if let name = damage.names[query.record.id] { try renew(query, name) }
@@ -195,6 +205,16 @@ struct Repair {
 }
 
 extension Verification.Damage {
+    /// Whether a copy of the lists makes every damaged row anew: records of migrations, the stamp, journals and
+    /// holdings.
+    var sparesLists: Bool {
+        pages.isEmpty && rows.isEmpty && identities.isEmpty && queries.isEmpty && lost.isEmpty && namesakes.isEmpty
+            && ledger.isEmpty && !isFileDamaged && !isTreeDamaged && !hasOrphans && !hasImpossibleNotes
+    }
+
+    /// Whether every row can be read and deleted. Checksums of rows may not hold.
+    var sparesTrees: Bool { !isFileDamaged && !isTreeDamaged }
+
     /// Counts what a repair in place drops and rebuilds.
     func count(into report: inout RepairReport) {
         let nameless = queries.count { names[$0.record.id] == nil }

@@ -10,6 +10,9 @@ struct SalvagedRows {
     private(set) var incomplete: Set<QueryID> = []
     private(set) var pagesLost = 0
     private(set) var queriesLost = 0
+    /// The records that were left out, as they were read. No name is bound to their ids.
+    private(set) var removed: [QueryRecord] = []
+    private(set) var pinsLost = 0
     private var pagesKept = 0
 
     /// - Parameter now: the time at which the journals of the new store begin.
@@ -30,51 +33,61 @@ struct SalvagedRows {
         // A body without a page belongs to a page whose record was lost.
         let bodies = try orNil { () throws(StorageError) in try old.number(SalvagedRows.bodies) }
         if let bodies, let count = bodies { pagesLost = max(pagesLost, Int(clamping: count) - pagesKept) }
-        queriesLost = try lostQueries(besides: Set(queries))
+        queriesLost = try lostQueries(besides: Set(queries)).union(removed.map(\.id)).count
     }
 
     // MARK: Queries
 
-    private func copyQueries() throws(StorageError) -> [QueryID] {
+    private mutating func copyQueries() throws(StorageError) -> [QueryID] {
         var copied: [QueryID] = []
+        var broken: [QueryID: QueryRecord] = [:]
+        _ = try? QueryTable.all(in: old) { broken[$0.record.id] = $0.record }
         try new.transaction(.write) { () throws(StorageError) in
-            var broken: Set<QueryID> = []
             let names = QueryNames.bound(in: old)
-            _ = try? QueryTable.all(in: old) { broken.insert($0.record.id) }
             for query in try orNil({ () throws(StorageError) in try QueryTable.ids(in: old) }) ?? [] {
-                if !broken.contains(query), try copy(SalvagedRows.query, [.int(query.rawValue)]) {
+                if broken[query] == nil, try copy(SalvagedRows.query, [.int(query.rawValue)]) {
                     copied.append(query)
                 }
             }
             // The records of these queries are lost or damaged, and their names are bound to their ids. `Repair`
             // rebuilds each record from its pages.
             for (query, key) in names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !copied.contains(query) {
-                try QueryTable.insertUnsealed(key, as: query, in: new)
+                try QueryTable.insertUnsealed(key, as: query, isPinned: broken[query]?.isPinned ?? false, in: new)
                 copied.append(query)
+                if try !hasPin(query) { pinsLost += 1 }
             }
         }
+        removed = broken.values.filter { !copied.contains($0.id) }.sorted { $0.id.rawValue < $1.id.rawValue }
         return copied
+    }
+
+    /// Returns whether a record says if its query is pinned.
+    private func hasPin(_ query: QueryID) throws(StorageError) -> Bool {
+        let found = try orNil { () throws(StorageError) in try old.number(SalvagedRows.pin, .int(query.rawValue)) }
+        return (found ?? nil) != nil
     }
 
     /// Restarts the journals. After a loss the old journal no longer records all changes, so readers must read their
     /// lists again (R48).
-    private mutating func beginJournals(_ queries: [QueryID]) throws(StorageError) {
+    mutating func beginJournals(_ queries: [QueryID]) throws(StorageError) {
         var draft = JournalDraft(JournalBound())
         draft.beginAnew()
-        for query in queries {
-            let newest = try orNil { () throws(StorageError) in
-                try old.number(SalvagedRows.newestVersion, .int(query.rawValue))
-            }
-            let counter =
-                StoredBounds.sizes.contains(Int(clamping: (newest ?? nil) ?? -1))
-                ? Int(clamping: (newest ?? nil) ?? 0) : 0
-            let stamp = stamps.next()
-            try new.transaction(.write) { () throws(StorageError) in
+        // One transaction keeps the log small, however many lists there are.
+        try new.transaction(.write) { () throws(StorageError) in
+            for query in queries {
+                let newest = try orNil { () throws(StorageError) in
+                    try old.number(SalvagedRows.newestVersion, .int(query.rawValue))
+                }
+                let counter =
+                    StoredBounds.sizes.contains(Int(clamping: (newest ?? nil) ?? -1))
+                    ? Int(clamping: (newest ?? nil) ?? 0) : 0
+                let stamp = stamps.next()
                 _ = try JournalTable.append(
                     draft, to: query, after: JournalTail(counter: counter, kept: 0), stamp: stamp, at: now,
                     bound: JournalBound(), holdings: nil, in: new)
             }
         }
+        _ = try new.truncateLog()
     }
 
     /// Copies the greatest id ever used, so that the id of a purged query is never used again.
@@ -92,12 +105,14 @@ struct SalvagedRows {
         if let count { try CounterTable.set(count + CounterTable.block, in: new) }
     }
 
-    private func lostQueries(besides known: Set<QueryID>) throws(StorageError) -> Int {
-        var (lost, last) = (0, Int64.min)
+    /// Returns the other queries with intact records of pages. A damaged record of a page may name a query that never was.
+    private func lostQueries(besides known: Set<QueryID>) throws(StorageError) -> Set<QueryID> {
+        var (lost, last): (Set<QueryID>, Int64) = ([], .min)
         while true {
             let next = try orNil { () throws(StorageError) in try old.number(SalvagedRows.nextQuery, .int(last)) }
             guard let next, let query = next else { return lost }
-            if !known.contains(QueryID(rawValue: query)) { lost += 1 }
+            let id = QueryID(rawValue: query)
+            if !known.contains(id), try !PageTable.rows(of: id, in: old).isEmpty { lost.insert(id) }
             last = query
         }
     }
@@ -110,22 +125,41 @@ struct SalvagedRows {
         pagesLost += broken
         let isTreeDamaged = try PageTable.isTreeDamaged(of: query, in: old)
         if broken > 0 || isTreeDamaged { incomplete.insert(query) }
-        try new.transaction(.write) { () throws(StorageError) in
-            for row in rows {
-                try PageTable.store(row, of: query, in: new)
-                // `Repair` drops a page without its body, and queues its positions.
-                _ = try copy(SalvagedRows.body, [.int(row.body)])
-                _ = try copy(SalvagedRows.identity, [.int(query.rawValue), .int(row.body)])
-                _ = try copy(SalvagedRows.access, [.int(row.body)])
+        var left = rows[...]
+        while !left.isEmpty {
+            let portion = SalvagedRows.portion(of: left)
+            try new.transaction(.write) { () throws(StorageError) in
+                for row in portion {
+                    try PageTable.store(row, of: query, in: new)
+                    // `Repair` drops a page without its body, and queues its positions.
+                    _ = try copy(SalvagedRows.body, [.int(row.body)])
+                    _ = try copy(SalvagedRows.identity, [.int(query.rawValue), .int(row.body)])
+                    _ = try copy(SalvagedRows.access, [.int(row.body)])
+                }
             }
+            left = left.dropFirst(portion.count)
+            // The log of the new file then grows only with a portion, not with the whole list.
+            if !left.isEmpty { _ = try new.truncateLog() }
+        }
+        try new.transaction(.write) { () throws(StorageError) in
             for entry in try LedgerTable.entries(of: query, in: old, at: nil) {
                 _ = try copy(SalvagedRows.ledger, [.int(query.rawValue), .int(entry.offset)])
             }
             _ = try copy(SalvagedRows.tally, [.int(query.rawValue)])
         }
-        pagesKept += rows.count
-        // The log of the new file then grows only with the largest list, not with the whole store.
         _ = try new.truncateLog()
+        pagesKept += rows.count
+    }
+
+    /// The bytes of items that one transaction copies. A larger page is a portion of its own.
+    static let mostBytesAtOnce = 1 << 20
+
+    private static func portion(of rows: ArraySlice<PageRow>) -> ArraySlice<PageRow> {
+        var bytes = 0
+        return rows.prefix { row in
+            defer { bytes += row.bytes }
+            return bytes == 0 || bytes + row.bytes <= mostBytesAtOnce
+        }
     }
 
     // MARK: Plumbing
@@ -148,7 +182,9 @@ struct SalvagedRows {
     private static let ledger = Source("ledger", "query", "offset")
     private static let tally = Source("tally", "query")
     private static let newestVersion = SQL("SELECT max(counter) FROM journal WHERE query = ?")
-    private static let bodies = SQL("SELECT count(*) FROM body NOT INDEXED")
+    // Another program may have removed the key of the table, and doubled its rows.
+    private static let bodies = SQL("SELECT count(DISTINCT id) FROM body NOT INDEXED")
+    private static let pin = SQL("SELECT 1 FROM query WHERE id = ? AND pinned IN (0, 1)")
     private static let sequence = SQL("SELECT seq FROM sqlite_sequence WHERE name = 'query'")
     private static let raiseSequence = SQL("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'query'")
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")

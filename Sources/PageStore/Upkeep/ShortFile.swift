@@ -16,10 +16,7 @@ enum ShortFile {
     /// - Throws: `busy` when a process has the file open.
     static func correctPageCount(_ path: String) throws(StorageError) -> Bool {
         let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
-        let isShort = try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
-            try pagesThatAre(in: path) != nil
-        }
-        guard isShort else { return false }
+        guard try isShort(path, otherwise: inUse) else { return false }
         return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
             guard let pages = try pagesThatAre(in: path) else { return false }
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -31,6 +28,13 @@ enum ShortFile {
                 throw StoreFile.failure(.inputOutput, "cannot write \(path)")
             }
             return true
+        }
+    }
+
+    /// Returns whether the header states more pages than the file has. Throws `inUse` when this process has the file open.
+    static func isShort(_ path: String, otherwise inUse: StorageError) throws(StorageError) -> Bool {
+        try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
+            try pagesThatAre(in: path) != nil
         }
     }
 

@@ -18,13 +18,31 @@ struct StoreImage: ~Copyable {
     /// - Throws: `full` when there is no memory for a copy.
     init(of connection: Connection) throws(StorageError) {
         var size: sqlite3_int64 = 0
-        guard let start = sqlite3_serialize(connection.handle, "main", &size, 0) else {
-            throw StorageError(.full, "there is no memory for a copy of the store")
-        }
+        guard let start = sqlite3_serialize(connection.handle, "main", &size, 0) else { throw StoreImage.lackOfMemory }
         bytes = UnsafeMutableRawBufferPointer(start: start, count: Int(size))
         // The store has a write-ahead log (https://www.sqlite.org/fileformat.html#file_format_version_numbers).
         bytes[18] = 2
         bytes[19] = 2
+    }
+
+    /// Makes the database of `memory` a copy of a store, page by page, with what its log holds.
+    /// - Parameter memory: a new connection to a database in memory.
+    /// - Throws: `full` when there is no memory for a copy.
+    static func copy(_ store: Connection, to memory: Connection) throws(StorageError) {
+        var size: sqlite3_int64 = 0
+        guard let start = sqlite3_serialize(store.handle, "main", &size, 0) else { throw lackOfMemory }
+        // A database in memory has no log.
+        start[18] = 1
+        start[19] = 1
+        // SQLite frees the bytes, after a failure, too (https://www.sqlite.org/c3ref/deserialize.html).
+        let flags = UInt32(SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)
+        guard sqlite3_deserialize(memory.handle, "main", start, size, size, flags) == SQLITE_OK else {
+            throw lackOfMemory
+        }
+    }
+
+    private static var lackOfMemory: StorageError {
+        StorageError(.full, "there is not enough memory for a copy of the store")
     }
 
     /// Writes the image over the file at `path`, in the blocks of the file and of its log, and deletes the log. Call

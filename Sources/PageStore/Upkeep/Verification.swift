@@ -113,8 +113,8 @@ struct Verification {
             do throws(StorageError) {
                 _ = try connection.number(sql)
             } catch {
-                damage.isFileDamaged = true
-                damage.isTreeDamaged = true
+                damage.isFileDamaged = damage.isFileDamaged || !error.isMissingIndex
+                damage.isTreeDamaged = damage.isTreeDamaged || !error.isMissingIndex
                 report.findings.append(Finding(.file, "cannot read all of \(name): \(error.message)"))
             }
         }

@@ -38,7 +38,7 @@ extension ListCommit {
         if let first = rearrangement.firstChange {
             list.record.sweep = list.record.sweep?.kept(before: first)
         }
-        changes.append(.rearranged(ListDifference(rearrangement)))
+        changes.append(.rearrangement(rearrangement, out))
         journal.rearranged(rearrangement, out)
         try await repairSeams(rearrangement)
         return nil

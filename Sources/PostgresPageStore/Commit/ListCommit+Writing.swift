@@ -77,10 +77,10 @@ extension ListCommit {
 
     /// Deletes failures at positions that have been fetched since.
     private func dropFailures(in range: Range<Int>) {
-        guard !range.isEmpty else { return }
+        guard hasFailures, !range.isEmpty else { return }
         work.add(
-            LedgerRow.droppingFailures,
-            [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
+            [.int(range.lowerBound), .int(range.upperBound)], to: LedgerRow.droppingFailures,
+            [.integer(query.rawValue)])
     }
 
     /// Updates the age, the validator and the cursors of a held page that has the same items as the fetched one. The

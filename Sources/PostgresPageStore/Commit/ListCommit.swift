@@ -21,8 +21,12 @@ final class ListCommit {
     /// commits. With steps of one, a later commit could give the list a lost revision again, with other positions. A
     /// plan made for the lost revision would then be applied to these positions (R4).
     let step: Int
-    /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or it was lost.
+    /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or the lease was
+    /// lost.
     var grantedAt: Timestamp?
+    /// Whether the list has failures when the commit begins. Only transactions that lock the list make failures, and this
+    /// one makes them after its list edits.
+    let hasFailures: Bool
     /// The record as it is stored before the commit.
     let before: ListRow
 
@@ -32,10 +36,11 @@ final class ListCommit {
 
     init(
         _ plan: CommitPlan, _ list: ListRow, _ image: ListImage, _ work: WriteBatch, bound: JournalBound,
-        at moment: StorageMoment, step: Int
+        at moment: StorageMoment, step: Int, hasFailures: Bool
     ) {
         self.plan = plan
         self.step = step
+        self.hasFailures = hasFailures
         self.list = list
         self.image = image
         self.work = work

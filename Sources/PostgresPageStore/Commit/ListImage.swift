@@ -94,12 +94,7 @@ final class ListImage {
         let needed = range.lowerBound..<max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
         let gaps = known.gaps(in: max(0, needed.lowerBound)..<max(0, needed.upperBound))
         guard !gaps.isEmpty else { return }
-        let found = try await work.read([
-            (
-                PageRow.meetingSome,
-                [id, .integers(gaps.map { Int64($0.lowerBound) }), .integers(gaps.map { Int64($0.upperBound) })]
-            )
-        ])
+        let found = try await work.read([PageRow.meetingAndNext(gaps, of: query)])
         learn(found[0], in: gaps)
     }
 
@@ -170,15 +165,20 @@ final class ListImage {
     func store(_ row: PageRow) {
         let place = index(from: row.summary.offset)
         let exists = place < rows.count && rows[place].summary.offset == row.summary.offset
-        if exists { rows[place] = row } else { rows.insert(row, at: place) }
-        work.add(row.storing(in: query, exists: exists))
+        if exists {
+            rows[place] = row
+            work.add(row.updating(in: query))
+        } else {
+            rows.insert(row, at: place)
+            work.add(row.values(in: query), to: PageRow.insertion, [id])
+        }
     }
 
     func insert(_ summary: PageSummary, _ content: PageContent, _ identities: [ItemIdentity], usedAt: Timestamp?) {
         let body = nextBody
         nextBody += 1
         let made = BodyRow.inserting(content, identities, as: body, for: summary, in: query)
-        work.add(made.sql, made.values)
+        work.add(made.values, to: BodyRow.insertion, [id])
         store(made.row)
         bodies[body] = .decoded(content)
         for identity in identities { holders[identity.key, default: []].insert(body) }

@@ -21,6 +21,9 @@ extension PostgreSQLPageStore {
                         guard let committed = try await attempt.committed(plan.query, on: self.server) else {
                             return nil
                         }
+                        // After a crash, a commit that waited for its standby is visible without a confirmation. A later
+                        // commit waits for the standby to receive both.
+                        if self.options.durability == .full { try await self.server.flush() }
                         return try await self.completing(committed, claiming: request, of: plan.query, nonce)
                     }
                 ) { work async throws(StorageError) in
@@ -48,11 +51,11 @@ extension PostgreSQLPageStore {
         _ attempt: CommitAttempt, _ work: WriteBatch
     ) async throws(StorageError) -> CommittedPlan {
         let id = Value.integer(plan.query.rawValue)
-        var requests: [WriteBatch.Request] = [(ListRow.byIDLocked, [id]), server.timeOfWrite]
+        var requests: [WriteBatch.Request] = [(ListRow.byIDLocked, [id]), server.timeOfCommit(of: plan.query)]
         func bounds(_ ranges: [Range<Int>]) -> [Value] {
             [.integers(ranges.map { Int64($0.lowerBound) }), .integers(ranges.map { Int64($0.upperBound) })]
         }
-        requests.append((PageRow.meetingSome, [id] + bounds(reads.rows)))
+        requests.append(PageRow.meetingAndNext(reads.rows, of: plan.query))
         let takenAlong = max(options.journal.bytes, JournalDraft.mostRead)
         let hasItems = !reads.items.isEmpty
         if hasItems { requests.append((BodyRow.meetingSome, [id] + bounds(reads.items) + [.int(takenAlong)])) }
@@ -75,7 +78,9 @@ extension PostgreSQLPageStore {
         image.learn(found.removeFirst(), in: reads.rows)
         if hasItems { image.learnBodies(found.removeFirst()) }
         if !keys.isEmpty { image.learnHolders(found.removeFirst()) }
-        let commit = ListCommit(plan, list, image, work, bound: options.journal, at: moment, step: revisionStep())
+        let commit = ListCommit(
+            plan, list, image, work, bound: options.journal, at: moment, step: revisionStep(),
+            hasFailures: time.first?.bool(2) ?? true)
         let editing = LedgerEditing(plan.query, at: moment, work)
         if let held = tokens.isEmpty ? nil : found.removeFirst() {
             let times = held.all.map { (LeaseToken(rawValue: $0.int64(0)), $0.time(1)) }

@@ -13,7 +13,7 @@ import Darwin
 enum CLibrary {
     typealias PollItem = pollfd
 
-    /// Makes a pipe whose ends are nonblocking and closed in child processes. Returns nil without free descriptors.
+    /// Makes a pipe whose ends are nonblocking and closed in child processes. Returns nil when no descriptor is free.
     static func pipe() -> (read: Int32, write: Int32)? {
         var ends: [Int32] = [-1, -1]
         #if canImport(Glibc)
@@ -59,7 +59,8 @@ enum CLibrary {
     static func wait(_ items: inout [PollItem], timeout: Duration?) {
         var milliseconds: Int32 = -1
         if let timeout {
-            // Rounded up, so that the deadline has passed after the wait. An hour at most; the caller loops.
+            // The timeout is rounded up to a millisecond, so that the deadline has passed after the wait. It is an hour
+            // at most, because the caller loops.
             let (seconds, attoseconds) = min(max(timeout, .zero), .seconds(3_600)).components
             milliseconds = Int32(seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         }

@@ -7,9 +7,11 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     private let text: String
     /// The passwords in the string. No message may contain them.
     private let secrets: [String]
-    /// How long the connection to one address may take: `connect_timeout`, or 5 seconds, or 2 seconds where another
-    /// host may be the right one.
+    /// How long the connection to one address may take: `connect_timeout`, at most an hour. Without that keyword 5
+    /// seconds, or 2 seconds where the string has several targets.
     private let addressLimit: Duration
+    /// Whether the string has a `tcp_user_timeout` of its own, which then counts for sessions, too.
+    private let limitsSessions: Bool
     /// The keywords that select each host of the string, in its order. One empty entry where the string names one host.
     private let targets: [[(String, String)]]
 
@@ -34,6 +36,7 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         secrets = ["password", "sslpassword"].compactMap { values[$0] }.filter { !$0.isEmpty }
         let seconds = values["connect_timeout"].flatMap { Int($0) } ?? 0
         targets = ConnectionInfo.targets(values)
+        limitsSessions = values["tcp_user_timeout"] != nil
         addressLimit = .seconds(seconds > 0 ? min(seconds, 3_600) : targets.count > 1 ? 2 : 5)
     }
 
@@ -59,8 +62,16 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     /// The number of hosts to try one after the other.
     var targetCount: Int { targets.count }
 
-    /// How long the connection to one host may take. A host name may have two addresses.
+    /// How long the connection to one target may take: twice `addressLimit` for a single target, because its host name
+    /// may have two addresses.
     var attemptLimit: Duration { targets.count > 1 ? addressLimit : addressLimit * 2 }
+
+    /// The longest time for which the server may accept no further bytes from a session. `nil` means that the string has its
+    /// own limit.
+    ///
+    /// A server accepts no bytes while a statement runs and its buffer is full. The limit for an address would then end the
+    /// session of a large commit behind a slow statement.
+    var sessionLimit: Duration? { limitsSessions ? nil : max(addressLimit, .seconds(10)) }
 
     /// Begins to connect to one host. The entries before `dbname` are defaults that the connection string overrides;
     /// those after it override the string. libpq ignores `connect_timeout` when the caller polls, and would wait

@@ -56,6 +56,9 @@ struct Connector {
             if waiting == PGRES_POLLING_FAILED { throw failure(pointer) }
         }
         PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
+        if let limit = info.sessionLimit {
+            pagecache_limit_unsent(PQsocket(pointer), UInt32(limit.components.seconds * 1_000))
+        }
         if testsPooler { session.isDirect = try isDirect(pointer) }
         guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else { throw failure(pointer) }
         return session

@@ -5,8 +5,9 @@
 struct EncodedStatement: Sendable {
     /// The protocol counts parameters in 16 bits.
     static let mostParameters = 65_535
-    /// PostgreSQL limits a value to 1 GiB, and libpq a message to 2 GiB.
-    static let mostBytes = 1 << 30
+    /// PostgreSQL accepts messages of less than 1 GiB, and ends a session that sends a longer one. The parameters leave
+    /// 1 MiB for their lengths and the rest of the message.
+    static let mostBytes = (1 << 30) - (1 << 20)
 
     let sql: String
     /// The type of each parameter; 0 for NULL, whose type the server infers.
@@ -16,7 +17,8 @@ struct EncodedStatement: Sendable {
     /// The parameters, one after the other.
     private(set) var bytes: [UInt8] = []
 
-    init(_ statement: Statement) throws(PostgresError) {
+    /// - Parameter limit: the most bytes of all parameters. Defaults to what the server accepts.
+    init(_ statement: Statement, limit: Int = EncodedStatement.mostBytes) throws(PostgresError) {
         guard !statement.sql.utf8.contains(0) else {
             throw PostgresError(.invalidValue, "a statement contains a NUL character")
         }
@@ -26,7 +28,13 @@ struct EncodedStatement: Sendable {
         sql = statement.sql
         types.reserveCapacity(statement.values.count)
         lengths.reserveCapacity(statement.values.count)
-        for value in statement.values { try append(value) }
+        for value in statement.values {
+            try append(value)
+            guard bytes.count <= limit else {
+                throw PostgresError(
+                    .server, "the parameters of a statement exceed \(limit) bytes", sqlstate: SQLState.limitExceeded)
+            }
+        }
     }
 
     static func encode(_ statements: [Statement]) throws(PostgresError) -> [EncodedStatement] {
@@ -77,10 +85,7 @@ struct EncodedStatement: Sendable {
                 if let row { bytes.append(contentsOf: row) }
             }
         }
-        guard bytes.count <= EncodedStatement.mostBytes else {
-            throw PostgresError(.invalidValue, "the parameters of a statement exceed 1 GiB")
-        }
-        lengths.append(Int32(bytes.count - start))
+        lengths.append(Int32(clamping: bytes.count - start))
     }
 
     /// An array begins with dimensions, a flag for NULLs and the type of its elements; each dimension has a length and

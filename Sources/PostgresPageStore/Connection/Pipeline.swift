@@ -37,7 +37,7 @@ extension PipelineMachine {
         var isTargetComplete = false
     }
 
-    /// The requests between the send buffer and the last result, in order.
+    /// The requests that were put into the send buffer and have results to come, in the order in which they were sent.
     struct Pipeline: Sendable {
         var entries = Fifo<Entry>()
         var isFlushed = true
@@ -99,7 +99,8 @@ extension PipelineMachine {
         private mutating func completeHead(_ head: Entry, at now: Duration) -> [Action] {
             entries.removeFirst()
             headSince = now
-            backoff.succeed()
+            // A standby refuses each LISTEN. Its session, which then ends, must not be opened again without a back-off.
+            if head.failure == nil { backoff.succeed() }
             var actions: [Action] = []
             switch head.phase {
             case .abandoned: break

@@ -199,7 +199,13 @@ final class PostgresConnection {
                 perform(action, at: now)
             }
         }
-        if case .sync = event, handle != nil { sent.removeFirst() }
+        if case .sync = event, handle != nil {
+            let isReadOnly = sent.first?.request.failure?.code == .readOnly
+            sent.removeFirst()
+            // The session leads to a standby, or to the primary before a failover. The next session may lead to the new
+            // primary.
+            if isReadOnly { lose(.broken, at: now) }
+        }
         // A group that began an explicit transaction and failed in it would make the next groups fail, too.
         if case .sync = event, owner == nil, let connection = handle?.pointer,
             PQtransactionStatus(connection) == PQTRANS_INERROR

@@ -57,6 +57,7 @@ enum SQLState {
     static let queryCanceled = "57014"
     static let adminShutdown = "57P01"
     static let inFailedTransaction = "25P02"
+    static let limitExceeded = "54000"
 
     static func code(_ state: String) -> PostgresError.Code {
         switch state {

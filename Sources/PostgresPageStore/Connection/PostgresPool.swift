@@ -6,7 +6,7 @@
 /// request.
 package final class PostgresPool: Sendable {
     package struct Options: Hashable, Sendable {
-        /// The most connections for requests. A LISTEN has one more.
+        /// The largest number of connections for requests. All LISTENs share one further connection.
         package var connections = 4
         /// Whether frequent statements get a name in the session. The pool turns names off when it finds a pooler
         /// between it and the server.
@@ -22,7 +22,7 @@ package final class PostgresPool: Sendable {
     }
 
     private let mailbox: Mailbox
-    private let reactor: Reactor
+    let reactor: Reactor
     private let cancellationGrace: Duration?
 
     /// Starts the thread of the pool. Connects nothing.

@@ -75,7 +75,8 @@ extension Reactor {
 
     func deliverNotifications() {
         let notifications = listener.notifications
-        listener.notifications = []
+        // Through a pooler, a shared connection also receives notifications, for a LISTEN of another client.
+        for connection in all { connection.notifications = [] }
         for (channel, payload) in notifications {
             for subscriber in subscribers.values where subscriber.channel == channel && subscriber.hasListened {
                 subscriber.yield(.payload(payload))

@@ -17,7 +17,7 @@ struct ReconnectBackoff: Hashable, Sendable {
         earliest = now + ceiling * min(max(jitter, 0), 1)
     }
 
-    /// Forgets the failures. Call when the server has completed a request.
+    /// Forgets the failures. Call when the server has completed a request without an error.
     mutating func succeed() { failures = 0 }
 }
 #endif

@@ -58,32 +58,34 @@ final class LedgerEditing {
 
     private func apply(_ edit: LedgerEdit) {
         let offset = edit.offset
-        guard let token = edit.lease else { return add(edit, .place(offset, permitted: nil)) }
+        guard let token = edit.lease, let ofToken = LedgerStatements.ofToken(edit, of: query, at: moment.now) else {
+            return add(edit, permitted: nil)
+        }
         switch known[token] {
         case nil:
             unresolved.insert(token)
-            work.add(LedgerStatements.statement(edit, at: .token(token), of: query, at: moment)) { found in
+            work.add([.integer(token.rawValue)], to: ofToken.statement, ofToken.shared) { found in
                 self.unresolved.remove(token)
-                guard let row = found.first else {
+                guard let row = found.all.first(where: { $0.int64(0) == token.rawValue }) else {
                     self.lost.insert(token)
                     return
                 }
                 self.known[token] = .ended
-                self.note(row.int(0))
+                self.note(row.int(1))
             }
         case .held:
             known[token] = .ended
             work.add(
                 LedgerStatements.removingMoved,
                 [.integer(query.rawValue), .integer(token.rawValue), .int(offset)])
-            add(edit, .place(offset, permitted: token))
+            add(edit, permitted: token)
         case .ended:
-            add(edit, .place(offset, permitted: nil))
+            add(edit, permitted: nil)
         }
     }
 
-    private func add(_ edit: LedgerEdit, _ target: LedgerStatements.Target) {
-        work.add(LedgerStatements.statement(edit, at: target, of: query, at: moment)) { found in
+    private func add(_ edit: LedgerEdit, permitted: LeaseToken?) {
+        work.add(LedgerStatements.ofPlace(edit, permitted: permitted, of: query, at: moment)) { found in
             if found.count > 0 { self.note(edit.offset) }
         }
     }

@@ -3,17 +3,7 @@ import PageModel
 
 /// The statements of the ledger's edits (R26, R30). The conditions on leases are part of the statements, so that no
 /// edit needs a read before it.
-///
-/// Each statement returns the offset at which the edit applied, and no row where it applied to none.
 struct LedgerStatements {
-    /// Where an edit applies.
-    enum Target {
-        /// The row of a token, wherever a shift has moved it.
-        case token(LeaseToken)
-        /// An offset, unless the page is in flight under a lease that counts. `permitted` names a lease that permits it.
-        case place(Int, permitted: LeaseToken?)
-    }
-
     private static let noLease =
         "lease_token = NULL, lease_process = NULL, lease_name = NULL, lease_until = NULL, lease_boot = NULL"
 
@@ -25,37 +15,58 @@ struct LedgerStatements {
         """
     }
 
-    private let byToken: SQL
+    /// Changes the records that hold the given tokens, wherever a shift has moved them. Returns the token and the
+    /// offset of each such record, also of one that the condition excludes from the change.
+    private let byToken: RowStatement
+    /// Changes the record at an offset, unless its page is in flight under a lease that counts. Returns the offset.
+    /// Returns no row where the edit does not apply.
     private let byPlace: SQL
 
     /// - Parameters:
-    ///   - change: the statement that changes the row `l`, up to its WHERE. Its own parameters begin with $6.
+    ///   - change: the statement that changes the row `l`, up to its WHERE.
+    ///   - values: the number of parameters of `change`, which begin with $2. Defaults to 0.
     ///   - condition: a further condition for the change. Defaults to none.
     ///   - insertion: the columns and the values of a row that is missing at a place. Defaults to none.
-    private init(_ change: String, where condition: String = "true", insertion: (String, String)? = nil) {
-        let ofToken =
-            "l.query = $1 AND l.lease_token = $3 AND $2::bigint IS NULL AND $4::bigint IS NOT NULL AND $5::text IS NOT NULL"
-        byToken = SQL(
-            """
-            WITH changed AS (\(change) WHERE \(ofToken) AND \(condition))
-            SELECT l.start FROM @ledger AS l WHERE \(ofToken)
-            """)
-        let isOpen =
-            "(coalesce(l.lease_token = $3, false) OR NOT \(LedgerStatements.counts(uptime: "$4", boot: "$5")))"
+    private init(
+        _ change: String, values: Int = 0, where condition: String? = nil, insertion: (String, String)? = nil
+    ) {
+        let (place, token) = ("$\(values + 2)", "$\(values + 3)")
+        let further = condition.map { " AND \($0)" } ?? ""
+        func changing(_ isMeant: String) -> SQL {
+            SQL(
+                """
+                WITH changed AS (\(change) WHERE \(isMeant)\(further))
+                SELECT l.lease_token, l.start FROM @ledger AS l WHERE \(isMeant)
+                """)
+        }
+        let isOfToken = "l.query = $1 AND l.lease_token = \(place)"
+        byToken = RowStatement(
+            // A row with the token changes in any case where there is no further condition.
+            one: condition == nil
+                ? SQL("\(change) WHERE \(isOfToken) RETURNING \(place)::bigint, l.start") : changing(isOfToken),
+            // The sum and the bounds keep the server from reading all records when it plans the statement for a new table.
+            several: changing(
+                """
+                l.query + 0 = $1 AND l.lease_token = ANY(\(place)::bigint[])
+                    AND l.lease_token >= (SELECT min(t) FROM unnest(\(place)::bigint[]) AS t)
+                    AND l.lease_token <= (SELECT max(t) FROM unnest(\(place)::bigint[]) AS t)
+                """))
+        let counts = LedgerStatements.counts(uptime: "$\(values + 4)", boot: "$\(values + 5)")
+        let isOpen = "(coalesce(l.lease_token = \(token), false) OR NOT \(counts))"
         let inserted =
             insertion.map {
                 """
                 , inserted AS (
-                    INSERT INTO @ledger (query, start, \($0.0)) SELECT $1, $2, \($0.1)
-                    WHERE NOT EXISTS (SELECT 1 FROM @ledger WHERE query = $1 AND start = $2)
+                    INSERT INTO @ledger (query, start, \($0.0)) SELECT $1, \(place), \($0.1)
+                    WHERE NOT EXISTS (SELECT 1 FROM @ledger WHERE query = $1 AND start = \(place))
                 )
                 """
             } ?? ""
         byPlace = SQL(
             """
-            WITH changed AS (\(change) WHERE l.query = $1 AND l.start = $2 AND \(isOpen) AND \(condition))\(inserted)
-            SELECT $2::bigint WHERE NOT EXISTS (
-                SELECT 1 FROM @ledger AS l WHERE l.query = $1 AND l.start = $2 AND NOT \(isOpen))
+            WITH changed AS (\(change) WHERE l.query = $1 AND l.start = \(place) AND \(isOpen)\(further))\(inserted)
+            SELECT \(place)::bigint WHERE NOT EXISTS (
+                SELECT 1 FROM @ledger AS l WHERE l.query = $1 AND l.start = \(place) AND NOT \(isOpen))
             """)
     }
 
@@ -63,24 +74,24 @@ struct LedgerStatements {
         """
         UPDATE @ledger AS l SET state = 'ok', first_failure_at = NULL, next_attempt_at = NULL, error_class = NULL,
             error_retryable = NULL, http_status = NULL, error_message = NULL, retry_after_until = NULL, \(noLease)
-        """, where: "$6::bigint IS NOT NULL", insertion: ("state, attempts, last_attempt_at", "'ok', 1, $6"))
+        """, values: 1, insertion: ("state, attempts, last_attempt_at", "'ok', 1, $2"))
     private static let fail = LedgerStatements(
         """
-        UPDATE @ledger AS l SET state = $7, first_failure_at = coalesce(first_failure_at, $6), next_attempt_at = $8,
-            error_class = $9, error_retryable = $10, http_status = $11, error_message = $12, retry_after_until = $13, \(noLease)
-        """,
+        UPDATE @ledger AS l SET state = $3, first_failure_at = coalesce(first_failure_at, $2), next_attempt_at = $4,
+            error_class = $5, error_retryable = $6, http_status = $7, error_message = $8, retry_after_until = $9, \(noLease)
+        """, values: 8,
         insertion: (
             """
             state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable,
             http_status, error_message, retry_after_until
-            """, "$7, 1, $6, $6, $8, $9, $10, $11, $12, $13"
+            """, "$3, 1, $2, $2, $4, $5, $6, $7, $8, $9"
         ))
     private static let release = LedgerStatements(
         """
-        UPDATE @ledger AS l SET state = 'pending', attempts = greatest(attempts - 1, 0),
-            next_attempt_at = CASE WHEN error_retryable THEN $6::bigint END, \(noLease)
-        """, where: "l.state = 'in_flight'")
-    private static let forget = LedgerStatements("DELETE FROM @ledger AS l", where: "$6::bigint IS NOT NULL")
+        UPDATE @ledger AS l SET state = 'pending', attempts = greatest(attempts, 1) - 1,
+            next_attempt_at = CASE WHEN error_retryable THEN $2::bigint END, \(noLease)
+        """, values: 1, where: "l.state = 'in_flight'")
+    private static let forget = LedgerStatements("DELETE FROM @ledger AS l")
     private static let expedite = SQL(
         """
         WITH changed AS (
@@ -91,36 +102,50 @@ struct LedgerStatements {
     /// Removes the row of a token at another offset than the edit's.
     static let removingMoved = SQL("DELETE FROM @ledger WHERE query = $1 AND lease_token = $2 AND start <> $3")
 
-    static func statement(
-        _ edit: LedgerEdit, at target: Target, of query: QueryID, at moment: StorageMoment
-    ) -> WriteBatch.Request {
-        let id = Value.integer(query.rawValue)
-        let now = moment.now
-        let statements: LedgerStatements
-        var values: [Value]
+    /// The statements of an edit, and the values of their own parameters; `nil` for `expedited`.
+    private static func change(_ edit: LedgerEdit, at now: Timestamp) -> (LedgerStatements, [Value])? {
         switch edit {
-        case .expedited(let offset): return (expedite, [id, .int(offset), .time(now)])
-        case .succeeded: (statements, values) = (succeed, [.time(now)])
-        case .released: (statements, values) = (release, [.time(now)])
-        case .deleted: (statements, values) = (forget, [.time(now)])
+        case .expedited: return nil
+        case .succeeded: return (succeed, [.time(now)])
+        case .released: return (release, [.time(now)])
+        case .deleted: return (forget, [])
         case .failed(_, let failure, let pause, _):
             let state: FetchState = failure.isRetryable ? .failedRetryable : .failedPermanent
-            statements = fail
-            values = [
-                .time(now), .text(state.rawValue), .time(pause.map { (now + $0).stored }),
-                .string(failure.failureClass.rawValue), .bool(failure.isRetryable),
-                .int(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }),
-                .string(failure.message), .time(failure.retryAfter.map { (now + $0).stored }),
-            ]
+            return (
+                fail,
+                [
+                    .time(now), .text(state.rawValue), .time(pause.map { (now + $0).stored }),
+                    .string(failure.failureClass.rawValue), .bool(failure.isRetryable),
+                    .int(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }),
+                    .string(failure.message), .time(failure.retryAfter.map { (now + $0).stored }),
+                ]
+            )
         }
-        let clock: [Value] = [.integer(moment.uptime.milliseconds), .text(moment.uptime.boot)]
-        switch target {
-        case .token(let token):
-            return (statements.byToken, [id, .null, .integer(token.rawValue)] + clock + values)
-        case .place(let offset, let permitted):
-            let token = permitted.map { Value.integer($0.rawValue) } ?? .null
-            return (statements.byPlace, [id, .int(offset), token] + clock + values)
+    }
+
+    /// The statement that applies an edit to the row of its token, with the values that its rows share; `nil` for an edit
+    /// without a token.
+    static func ofToken(
+        _ edit: LedgerEdit, of query: QueryID, at now: Timestamp
+    ) -> (statement: RowStatement, shared: [Value])? {
+        guard edit.lease != nil, let (statements, values) = change(edit, at: now) else { return nil }
+        return (statements.byToken, [.integer(query.rawValue)] + values)
+    }
+
+    /// The statement that applies an edit at its offset.
+    /// - Parameter permitted: the token of a lease that permits the edit; `nil` means none.
+    static func ofPlace(
+        _ edit: LedgerEdit, permitted: LeaseToken?, of query: QueryID, at moment: StorageMoment
+    ) -> WriteBatch.Request {
+        let id = Value.integer(query.rawValue)
+        guard let (statements, values) = change(edit, at: moment.now) else {
+            return (expedite, [id, .int(edit.offset), .time(moment.now)])
         }
+        let place: [Value] = [
+            .int(edit.offset), permitted.map { .integer($0.rawValue) } ?? .null,
+            .integer(moment.uptime.milliseconds), .text(moment.uptime.boot),
+        ]
+        return (statements.byPlace, [id] + values + place)
     }
 }
 #endif

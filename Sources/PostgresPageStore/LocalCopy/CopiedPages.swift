@@ -13,7 +13,7 @@ package final class CopiedPages: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// The columns of notices since the last comparison; `nil` while no comparison is planned.
     private let noticed = Mutex<Set<Int>?>(nil)
-    /// The reads that needed no bytes of the server, and those that did.
+    /// `hits` counts the reads that took all bytes from the copy. `misses` counts the other reads.
     let hits = Atomic<Int>(0)
     let misses = Atomic<Int>(0)
 

@@ -6,7 +6,7 @@ import Synchronization
 /// queries may have changed (R41).
 ///
 /// A NOTIFY inside a commit takes a lock of the whole server. Therefore one task sends the columns after the commits,
-/// at most every 5 ms. A notice contains no changes: its receivers read the lists of these columns again. A replica can
+/// at most every 15 ms. A notice contains no changes: its receivers read the lists of these columns again. A replica can
 /// end between a commit and its notice. Therefore the versions of all lists are also compared, at ten times the poll
 /// interval (`Models/notices.pml`). Where the server delivers no notices, as behind a pooler in transaction mode, they
 /// are compared at the poll interval.
@@ -17,7 +17,8 @@ final class ServerChangeNotifier: Sendable {
     let hub = ChangeBroadcaster()
     private let server: Server
     private let isReadOnly: Bool
-    private let channel: String
+    /// The name of the channel of notices, which all replicas of the store share.
+    let channel: String
     private let pollInterval: Duration
     /// Called with the columns of each notice of another replica.
     private let onNotice: @Sendable (Set<Int>) -> Void
@@ -34,8 +35,8 @@ final class ServerChangeNotifier: Sendable {
         var isClosed = false
     }
 
-    /// The shortest time between two notices of this object.
-    private static let pause = Duration.milliseconds(5)
+    /// The shortest time between two notices of this object. The first notice after a longer time is sent at once.
+    private static let pause = Duration.milliseconds(15)
 
     init(
         _ server: Server, channel: String, isReadOnly: Bool, pollInterval: Duration,

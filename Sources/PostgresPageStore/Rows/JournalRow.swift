@@ -6,8 +6,8 @@ enum JournalRow {
     private static let insert = SQL(
         "INSERT INTO @journal (query, counter, stamp, at, cost, changes, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)")
     static let deletingUntil = SQL("DELETE FROM @journal WHERE query = $1 AND counter <= $2")
-    // The oldest entry and those after it up to the first young one. While a list grows fast, all entries are young, and
-    // every commit over the bound would read all of them.
+    // The entries up to the second young one: `JournalPruning` drops none after it. While a list grows fast, all
+    // entries are young, and every commit over the bound would read all of them.
     private static let prunable = SQL(
         """
         SELECT counter, at, cost FROM @journal WHERE query = $1 AND counter <= coalesce(

@@ -11,6 +11,8 @@ enum LedgerRow {
 
     static let within = SQL(
         "SELECT \(columns) FROM @ledger WHERE query = $1 AND start >= $2 AND start < $3 ORDER BY start")
+    /// The records of a list, at impossible positions, too.
+    static let all = SQL("SELECT \(columns) FROM @ledger WHERE query = $1 ORDER BY start")
     static let ofEveryList = SQL("SELECT \(columns), query FROM @ledger ORDER BY query, start")
     static let due = SQL(
         """
@@ -51,12 +53,14 @@ enum LedgerRow {
     static let takingOut = SQL(
         "DELETE FROM @ledger WHERE query = $1 AND start >= $2 AND start < $3 AND NOT (start = 0 AND state = 'in_flight')"
     )
+    static let deleting = SQL("DELETE FROM @ledger WHERE query = $1 AND start = $2")
     static let dropping = SQL("DELETE FROM @ledger WHERE query = $1 AND start >= $2 AND start < $3")
-    static let droppingFailures = SQL(
-        """
-        DELETE FROM @ledger
-        WHERE query = $1 AND start >= $2 AND start < $3 AND state IN ('failed_retryable', 'failed_permanent')
-        """)
+    private static let isFailing = "query = $1 AND state IN ('failed_retryable', 'failed_permanent')"
+    /// Whether the list has failures.
+    static let hasFailures = "EXISTS (SELECT 1 FROM @ledger WHERE \(isFailing))"
+    /// Deletes the failures in a range. Few lists have failures, so that the ranges are sent one by one.
+    static let droppingFailures = RowStatement(
+        one: SQL("DELETE FROM @ledger WHERE \(isFailing) AND start >= $2 AND start < $3"))
     static let forgettingSuccess = SQL("DELETE FROM @ledger WHERE query = $1 AND start = $2 AND state = 'ok'")
     /// Makes lost pages due at once, and ends leases on them.
     static let queueing = SQL(
@@ -77,8 +81,12 @@ enum LedgerRow {
         DELETE FROM @ledger WHERE query = $1 AND start = $2 AND start > 0
           AND EXISTS (SELECT 1 FROM @ledger WHERE query = $1 AND start = 0)
         """)
+    /// A record at an impossible position stays there, because the sum could exceed the type.
     static let shifting = SQL(
-        "UPDATE @ledger SET start = start + $4 WHERE query = $1 AND start >= $2 AND start < $3")
+        """
+        UPDATE @ledger SET start = start + $4
+        WHERE query = $1 AND start >= $2 AND start < $3 AND start <= \(StoredBounds.positions.upperBound)
+        """)
 
     /// The statements that move the records of a stretch with its pages (R4), together with their leases. The record of
     /// page one belongs to a request and not to an item, so a shift to higher positions leaves it in place.

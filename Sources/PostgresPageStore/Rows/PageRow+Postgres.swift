@@ -75,11 +75,24 @@ extension PageRow {
 
     // MARK: Statements
 
-    private static let insert = SQL(
-        """
-        INSERT INTO @page (query, \(columns))
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
-        """)
+    /// Inserts a row of ``values(in:)``.
+    static let insertion = RowStatement(
+        one: SQL(
+            """
+            INSERT INTO @page (query, \(columns))
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+            """),
+        several: SQL(
+            """
+            INSERT INTO @page (query, \(columns))
+            SELECT $1, r.start, r.count, r.body, r.checksum, r.bytes, r.generation, r.revision, r.verified <> 0,
+                r.evidence_at, r.seams, r.fetched_at, r.validated_at, r.fingerprint, r.cursor_in, r.cursor_out, r.request,
+                r.entity_tag, r.last_modified, r.covers_total <> 0, r.validator_hash, r.seal
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+                $9::bigint[], $10::bigint[], $11::bytea[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[],
+                $16::bytea[], $17::bytea[], $18::bytea[], $19::bytea[], $20::bigint[], $21::bigint[], $22::bigint[]
+            ) AS r(\(columns))
+            """))
     private static let update = SQL(
         """
         UPDATE @page SET (count, body, checksum, bytes, generation, revision, verified, evidence_at, seams, fetched_at,
@@ -88,37 +101,81 @@ extension PageRow {
             $21, $22) WHERE query = $1 AND start = $2
         """)
 
-    /// - Parameter exists: whether the table has a row of the page.
-    func storing(in query: QueryID, exists: Bool) -> (SQL, [Value]) {
+    /// The values of ``columns``.
+    func values(in query: QueryID) -> [Value] {
         let seams = summary.innerInferredSeams
-        return (
-            exists ? PageRow.update : PageRow.insert,
-            [
-                .integer(query.rawValue), .int(summary.offset), .int(summary.count), .integer(body), .hash(checksum),
-                .int(bytes), .int(summary.generation), .int(summary.revision), .bool(summary.evidence == .verified),
-                .time(summary.evidenceAt), seams.isEmpty ? .null : .bytes(PageRow.encode(seams)),
-                .time(summary.fetchedAt), .time(summary.validatedAt), .hash(summary.fingerprint),
-                .string(summary.cursorIn?.text), .string(summary.cursorOut?.text),
-                .string(summary.validator?.request), .string(summary.validator?.entityTag),
-                .string(summary.validator?.lastModified), .bool(summary.validator?.coversTotal ?? false),
-                .hash(PageRow.hash(of: summary.validator)), .hash(serverSeal(in: query)),
-            ]
-        )
+        return [
+            .int(summary.offset), .int(summary.count), .integer(body), .hash(checksum), .int(bytes),
+            .int(summary.generation), .int(summary.revision), .bool(summary.evidence == .verified),
+            .time(summary.evidenceAt), seams.isEmpty ? .null : .bytes(PageRow.encode(seams)),
+            .time(summary.fetchedAt), .time(summary.validatedAt), .hash(summary.fingerprint),
+            .string(summary.cursorIn?.text), .string(summary.cursorOut?.text), .string(summary.validator?.request),
+            .string(summary.validator?.entityTag), .string(summary.validator?.lastModified),
+            .bool(summary.validator?.coversTotal ?? false), .hash(PageRow.hash(of: summary.validator)),
+            .hash(serverSeal(in: query)),
+        ]
+    }
+
+    /// The statement that writes the row over the one at its offset.
+    func updating(in query: QueryID) -> (SQL, [Value]) {
+        (PageRow.update, [.integer(query.rawValue)] + values(in: query))
     }
 
     static let deleting = SQL("DELETE FROM @page WHERE query = $1 AND start = $2")
     static let all = SQL("SELECT \(columns) FROM @page WHERE query = $1 ORDER BY start")
     static let ofEveryList = SQL("SELECT query, \(columns) FROM @page ORDER BY query, start")
+
+    /// The start of the last page of the list $1 that starts at a position or before it; NULL if there is none.
+    ///
+    /// The rows are compared with both columns of the key, so that the server reads one entry of the index of starts. It
+    /// computes a maximum from all pages of the list, if it has planned the statement while the table was new.
+    static func lastStart(upTo position: String) -> String {
+        """
+        (SELECT w.start FROM (
+            SELECT query, start FROM @page WHERE (query, start) <= ($1, \(position)) ORDER BY query DESC, start DESC LIMIT 1
+        ) AS w WHERE w.query = $1)
+        """
+    }
+
+    /// The start of the first page of the list $1 that starts at a position or after it; NULL if there is none.
+    private static func firstStart(from position: String) -> String {
+        """
+        (SELECT w.start FROM (
+            SELECT query, start FROM @page WHERE (query, start) >= ($1, \(position)) ORDER BY query, start LIMIT 1
+        ) AS w WHERE w.query = $1)
+        """
+    }
+
     // Pages do not overlap (R5), so at most one page that starts before the range reaches into it.
     static let meeting = SQL(
         """
         SELECT \(columns) FROM @page
-        WHERE query = $1 AND start < $3
-          AND start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
+        WHERE query = $1 AND start < $3 AND start >= coalesce(\(lastStart(upTo: "$2")), 0)
         ORDER BY start
         """)
-    /// The pages in several ranges, and the next page after each range. A page may be in the result more than once.
-    static let meetingSome = SQL(
+
+    /// The request for the pages in several ranges, and the next page after each range. A page may be in the result more
+    /// than once.
+    static func meetingAndNext(_ ranges: [Range<Int>], of query: QueryID) -> WriteBatch.Request {
+        let id = Value.integer(query.rawValue)
+        // The server plans the statement for several ranges each time, which takes as long as the read of one.
+        if ranges.count == 1 { return (meetingOne, [id, .int(ranges[0].lowerBound), .int(ranges[0].upperBound)]) }
+        return (
+            meetingSome,
+            [
+                id, .integers(ranges.map { Int64($0.lowerBound) }), .integers(ranges.map { Int64($0.upperBound) }),
+            ]
+        )
+    }
+
+    private static let meetingOne = SQL(
+        """
+        SELECT \(columns) FROM @page
+        WHERE query = $1 AND start <= coalesce(\(firstStart(from: "$3")), $3)
+          AND start >= coalesce(\(lastStart(upTo: "$2")), 0)
+        ORDER BY start
+        """)
+    private static let meetingSome = SQL(
         """
         SELECT \(qualified) FROM unnest($2::bigint[], $3::bigint[]) AS r(lower, upper) CROSS JOIN LATERAL (
             SELECT * FROM @page WHERE query = $1
@@ -129,13 +186,13 @@ extension PageRow {
     static let older = SQL("SELECT \(columns) FROM @page WHERE query = $1 AND generation < $2 ORDER BY start")
 
     /// Moves a stretch of pages. The validator of a moved page is void, because its request would now return other items
-    /// (R1).
+    /// (R1). A row at an impossible position stays there, because the sum could exceed the type.
     static let shifting = SQL(
         """
         UPDATE @page SET start = start + $4, revision = $5, request = NULL, entity_tag = NULL, last_modified = NULL,
             covers_total = false, validator_hash = 0,
             seal = seal # start # (start + $4) # (revision << 40) # ($5::bigint << 40) # validator_hash
-        WHERE query = $1 AND start >= $2 AND start < $3
+        WHERE query = $1 AND start >= $2 AND start < $3 AND start <= \(StoredBounds.positions.upperBound)
         """)
 }
 

@@ -33,6 +33,7 @@ struct Migrator {
         WHERE n.nspname = $1 AND i.indisunique AND i.indisvalid
         """)
     private static let encoding = SQL("SELECT current_setting('server_encoding')")
+    private static let schemas = SQL("SELECT 1 FROM pg_namespace WHERE nspname = $1")
     private static let applied = SQL("SELECT version, name, checksum FROM @migration ORDER BY version")
     // A lock of the transaction: a pooler may give the session to another client afterwards.
     private static let lock = SQL("SELECT pg_advisory_xact_lock($1)")
@@ -42,11 +43,22 @@ struct Migrator {
     private static let hasLZ4 = SQL(
         "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'")
 
+    // A transaction that waited for a lock must see the commits made before it got the lock (R4).
+    private static let isolation = SQL(
+        """
+        SELECT current_setting('default_transaction_isolation')
+        WHERE current_setting('default_transaction_isolation') NOT IN ('read committed', 'read uncommitted')
+        """)
+
     /// Opens the store.
-    /// - Parameter creates: whether a missing store is created, and an older one migrated.
+    /// - Parameters:
+    ///   - creates: whether a missing store is created, and an older one migrated.
+    ///   - writes: whether the store will be written to. Its transactions then need the isolation level READ COMMITTED.
     /// - Returns: the stamp of the store.
-    func open(creates: Bool) async throws(StorageError) -> UInt64 {
-        if case .store(let version) = try await inspectSchema(), version == Migration.newest || !creates {
+    func open(creates: Bool, writes: Bool) async throws(StorageError) -> UInt64 {
+        if case .store(let version) = try await inspectSchema(writes: writes),
+            version == Migration.newest || !creates
+        {
             guard version == Migration.newest else {
                 throw StorageError(.notFound, "\(name) has schema \(version); a writer has to migrate it first")
             }
@@ -64,10 +76,16 @@ struct Migrator {
         return row.hash(0)
     }
 
-    private func inspectSchema() async throws(StorageError) -> SchemaState {
+    private func inspectSchema(writes: Bool) async throws(StorageError) -> SchemaState {
         let found = try await server.read([
-            (Migrator.relations, [.text(schema)]), (Migrator.columns, [.text(schema)]),
+            (Migrator.relations, [.text(schema)]), (Migrator.columns, [.text(schema)]), (Migrator.isolation, []),
         ])
+        if writes, let level = found[2].first?.word(0) {
+            throw StorageError(
+                .cannotCreate,
+                "transactions of this role in \(name) begin as '\(level)' (default_transaction_isolation); a store needs 'read committed'"
+            )
+        }
         return try await classify(found[0], found[1]) { () async throws(StorageError) in
             try await self.server.read((Migrator.applied, []))
         }
@@ -99,11 +117,11 @@ struct Migrator {
     private func migrate() async throws(StorageError) {
         let lock = Int64(bitPattern: XXH64.hash("pagecache \(schema)"))
         try await server.write(.long) { work async throws(StorageError) in
-            _ = try await work.read([(Migrator.lock, [.integer(lock)])])
+            _ = try await work.read([(Migrator.lock, [.integer(lock)]), Server.flushing])
             // The lock is taken before the version is read. Otherwise two replicas could apply the same step.
             let found = try await work.read([
                 (Migrator.relations, [.text(self.schema)]), (Migrator.columns, [.text(self.schema)]),
-                (Migrator.hasLZ4, []), (Migrator.encoding, []),
+                (Migrator.hasLZ4, []), (Migrator.encoding, []), (Migrator.schemas, [.text(self.schema)]),
             ])
             if let encoding = found[3].first?.word(0), !["UTF8", "SQL_ASCII"].contains(encoding) {
                 throw StorageError(
@@ -115,7 +133,9 @@ struct Migrator {
             var version = 0
             switch state {
             case .store(let applied): version = applied
-            case .nothing: work.add(SQL("CREATE SCHEMA IF NOT EXISTS \(self.server.dialect.schema)"), [])
+            // IF NOT EXISTS would also require the right to create schemas where an administrator has made the schema.
+            case .nothing where found[4].count > 0: break
+            case .nothing: work.add(SQL("CREATE SCHEMA \(self.server.dialect.schema)"), [])
             }
             work.add(SQL("SET LOCAL search_path TO \(self.server.dialect.schema)"), [])
             for migration in Migration.catalogue where migration.version > version {

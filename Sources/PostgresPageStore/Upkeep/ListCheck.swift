@@ -53,9 +53,7 @@ struct ListCheck {
             guard StoredBounds.positions.contains(last) else { break }
             next = last + 1
         }
-        let found = try await work.read([
-            (LedgerRow.within, [id, .integer(.min), .integer(.max)]), (ListCheck.journal, [id]),
-        ])
+        let found = try await work.read([(LedgerRow.all, [id]), (ListCheck.journal, [id])])
         let moment = StorageMoment(ServerClock(now: 0))
         for row in found[0].all where LedgerRow.entry(row, at: moment) == nil {
             brokenRecords.append(row.int(0))

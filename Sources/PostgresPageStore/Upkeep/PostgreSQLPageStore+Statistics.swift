@@ -18,9 +18,11 @@ extension PostgreSQLPageStore {
         INSERT INTO @tally (query, \(tallyColumns)) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $10, $11
         WHERE EXISTS (SELECT 1 FROM @query WHERE id = $1)
         ON CONFLICT (query) DO UPDATE SET
-            runs = least(tally.runs + $3, $9), requests = least(tally.requests + $4, $9),
-            pages_fetched = least(tally.pages_fetched + $5, $9), pages_unchanged = least(tally.pages_unchanged + $6, $9),
-            pages_kept = least(tally.pages_kept + $7, $9), bytes_received = least(tally.bytes_received + $8, $9),
+            runs = least(least(tally.runs, $9) + $3, $9), requests = least(least(tally.requests, $9) + $4, $9),
+            pages_fetched = least(least(tally.pages_fetched, $9) + $5, $9),
+            pages_unchanged = least(least(tally.pages_unchanged, $9) + $6, $9),
+            pages_kept = least(least(tally.pages_kept, $9) + $7, $9),
+            bytes_received = least(least(tally.bytes_received, $9) + $8, $9),
             since_counter = CASE WHEN $10 > 0 THEN $10 ELSE tally.since_counter END,
             since_stamp = CASE WHEN $10 > 0 THEN $11 ELSE tally.since_stamp END
         """)
@@ -57,7 +59,9 @@ extension PostgreSQLPageStore {
             beganAt: row.time(1), runs: row.int(2), requests: row.int(3), pagesFetched: row.int(4),
             pagesUnchanged: row.int(5), pagesKept: row.int(6), bytesReceived: row.int(7),
             changedSince: since.counter > 0 ? since : nil)
-        let isPossible = tally.numbers.allSatisfy(StoredBounds.sizes.contains) && StoredBounds.contains(tally.beganAt)
+        let isPossible =
+            (tally.numbers + [since.counter]).allSatisfy(StoredBounds.sizes.contains)
+            && StoredBounds.contains(tally.beganAt)
         return isPossible ? tally : nil
     }
 

@@ -40,6 +40,7 @@ extension PostgreSQLPageStore {
             let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
             let orphans = counts.reduce(0) { $0 + ($1.first?.int(0) ?? 0) }
             if orphans > 0 { report.findings.append(Finding(.orphan, "\(orphans) rows belong to no query or page")) }
+            report.findings += try await ImpossibleNotes.findings(in: self.options.schema, work)
             return report
         }
     }
@@ -61,8 +62,9 @@ extension PostgreSQLPageStore {
         }
         if !found.isSound {
             // A page that was dropped leaves its body behind.
-            _ = try await server.write(PostgreSQLPageStore.orphanDeletions.map { ($0, []) }, .long)
-            if found.findings.contains(where: { $0.kind == .orphan }) { report.repaired += 1 }
+            let deletions: [WriteBatch.Request] = PostgreSQLPageStore.orphanDeletions.map { ($0, []) }
+            _ = try await server.write(deletions + ImpossibleNotes.removing(found.findings), .long)
+            report.repaired += found.findings.count { $0.kind == .orphan || ImpossibleNotes.includes($0) }
         }
         report.remaining = try await verify()
         return report
@@ -109,7 +111,7 @@ extension PostgreSQLPageStore {
                 repaired.records += 1
             }
             for offset in check.brokenRecords {
-                work.add(LedgerRow.dropping, [id, .int(offset), .int(offset &+ 1)])
+                work.add(LedgerRow.deleting, [id, .int(offset)])
                 repaired.records += 1
             }
             for offset in check.brokenRows { work.add(PageRow.deleting, [id, .int(offset)]) }
@@ -147,10 +149,12 @@ extension PostgreSQLPageStore {
         }
     }
 
+    // A body with a larger number belongs to no page.
+    private static let freeNumber = SQL(
+        "SELECT coalesce(max(id), 0) + 1 FROM @body WHERE query = $1 AND id < \(Int64.max >> 2)")
+
     private func freeBody(_ query: QueryID, _ work: WriteBatch) async throws(StorageError) -> Int64 {
-        let rows = try await work.read([
-            (SQL("SELECT coalesce(max(id), 0) + 1 FROM @body WHERE query = $1"), [.integer(query.rawValue)])
-        ])
+        let rows = try await work.read([(PostgreSQLPageStore.freeNumber, [.integer(query.rawValue)])])
         return rows[0].first?.int64(0) ?? 1
     }
 
@@ -161,9 +165,10 @@ extension PostgreSQLPageStore {
         try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
     }
 
-    private static let pageSizes = SQL(
-        "SELECT count(*), least(coalesce(sum(greatest(bytes, 0)), 0), \(StoredBounds.sizes.upperBound))::bigint FROM @page WHERE query = $1"
-    )
+    /// Counts page rows and adds up their sizes. A damaged size cannot exceed the type of the sum.
+    static let countAndBytes =
+        "SELECT count(*), least(coalesce(sum(greatest(bytes, 0)), 0), \(StoredBounds.sizes.upperBound))::bigint FROM @page"
+    private static let pageSizes = SQL("\(countAndBytes) WHERE query = $1")
 
     /// Returns the record of every query, and what can be read of the damaged ones.
     /// - Throws: `StorageError`, as every read does. Damaged records are part of the result, and are not thrown.

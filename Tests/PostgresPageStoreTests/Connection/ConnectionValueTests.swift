@@ -85,6 +85,20 @@ struct ConnectionValueTests {
         #expect(cache.plan(try EncodedStatement(Statement("beyond the limit"))) == .unnamed)
     }
 
+    @Test("A statement that is too large for the server is not sent, and its store says so")
+    func limit() throws {
+        let statement = Statement("q", [.bytes([1, 2, 3]), .null, .integer(4)])
+        #expect(try EncodedStatement(statement, limit: 11).bytes.count == 11)
+        do throws(PostgresError) {
+            _ = try EncodedStatement(statement, limit: 10)
+            Issue.record("11 bytes were accepted")
+        } catch {
+            #expect(StorageError(error, at: "postgres://host/db").code == .tooLarge)
+        }
+        // The server ends a session with a message above its limit. Each parameter has a length of four bytes besides.
+        #expect(EncodedStatement.mostBytes + 4 * EncodedStatement.mostParameters < 0x3FFF_FFFF - 65_536)
+    }
+
     @Test("A queue keeps its order")
     func fifo() {
         var queue = Fifo<Int>()

@@ -189,6 +189,21 @@ extension PostgresPool {
             try await pause(0.01)
         }
     }
+
+    /// Makes the server wait for a standby that it does not have. Flushed commits then have no confirmation.
+    /// - Parameter table: the name of a new table, whose rows show that commits wait.
+    func demandStandby(probing table: String) async throws {
+        try await run("CREATE TABLE \(table) (n int8)")
+        try await run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try await run("SELECT pg_reload_conf()")
+        // Commits wait once another process of the server has read the setting.
+        for _ in 0..<10_000 {
+            let error = await postgresError {
+                try await run("INSERT INTO \(table) VALUES (1)", within: .seconds(2))
+            }
+            if error != nil { break }
+        }
+    }
 }
 
 /// Runs `body` with a pool, and closes the pool.

@@ -291,6 +291,16 @@ struct PipelineMachineTests {
         _ = receive(&machine, [.sync], at: now)
         _ = machine.lost(.broken, at: now, jitter: 1)
         #expect(machine.earliestConnect == now + .milliseconds(50))
+        // A session that ends because the server refused its request is a failure, too: a standby refuses each LISTEN.
+        for ceiling in [100, 200, 400] {
+            now += .seconds(1)
+            #expect(machine.connect(at: now) == [.connect])
+            machine.connected()
+            _ = machine.submit(2, .group, results: 1, deadline: Self.never, at: now)
+            _ = receive(&machine, [.failed(.other), .sync], at: now)
+            _ = machine.lost(.broken, at: now, jitter: 1)
+            #expect(machine.earliestConnect == now + .milliseconds(ceiling))
+        }
     }
 
     @Test("Random lives complete each request exactly once", arguments: 0..<200)

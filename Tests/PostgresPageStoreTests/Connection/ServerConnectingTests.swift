@@ -99,7 +99,7 @@ extension ServerTests {
         #expect(await firstError(string + "/none.crt host=localhost hostaddr=127.0.0.1")?.code == .authentication)
     }
 
-    @Test("Frequent statements get names in a session of our own")
+    @Test("Frequent statements get names in a session without a pooler")
     func namedStatements() async throws {
         let names = "SELECT count(*) FROM pg_prepared_statements WHERE NOT from_sql"
         var options = PostgresPool.Options()

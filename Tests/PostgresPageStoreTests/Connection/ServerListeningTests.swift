@@ -1,10 +1,11 @@
 #if PostgreSQL && canImport(Glibc)
-import PostgresPageStore
 import Testing
+
+@testable import PostgresPageStore
 
 /// LISTEN.
 extension ServerTests {
-    @Test("A stream yields payloads, and says so when its connection was lost", .timeLimit(.minutes(20)))
+    @Test("A stream yields payloads, and reconnected after a lost connection", .timeLimit(.minutes(20)))
     func listening() async throws {
         try await withPool(OwnServer.connectionString("application_name=listening")) { pool in
             var first = pool.listen("first \"channel\"").makeAsyncIterator()
@@ -39,6 +40,16 @@ extension ServerTests {
                 try await pool.wait(for: sessions, [.integer(1)])
             }
         }
+    }
+
+    @Test("Notifications for a shared session, as a pooler delivers them, are not kept")
+    func sharedSession() async throws {
+        let pool = try PostgresPool(OwnServer.connectionString, connections: 1)
+        try await pool.run("LISTEN shared_session")
+        for _ in 0..<3 { try await pool.run("SELECT pg_notify('shared_session', 'a notice')") }
+        await pool.close()
+        // Nothing uses the connections of a closed pool.
+        #expect(pool.reactor.connections.map(\.notifications.count) == [0])
     }
 
     private func hasEnded(_ task: Task<Void, Never>, _ pool: PostgresPool) async throws -> Bool {

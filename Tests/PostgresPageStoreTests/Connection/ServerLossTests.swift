@@ -101,6 +101,32 @@ extension ServerTests {
         }
     }
 
+    @Test("A session that refuses writes is closed, so that the next request can reach another server")
+    func readOnlySession() async throws {
+        var options = PostgresPool.Options()
+        options.connections = 1
+        try await withPool(OwnServer.connectionString, options) { pool in
+            // As a session at a server that is a standby now. A new session is one at the new primary.
+            try await pool.run("SET default_transaction_read_only = on")
+            let error = await postgresError { try await pool.run("CREATE TABLE read_only_session (n int8)") }
+            #expect(error?.code == .readOnly)
+            try await pool.run("CREATE TABLE read_only_session (n int8)")
+            // In an explicit transaction, too.
+            try await pool.run("SET default_transaction_read_only = on")
+            func insert() async -> PostgresError? {
+                await postgresError {
+                    try await pool.transaction(until: .now + .seconds(300)) { work async throws(PostgresError) in
+                        _ = try await work.run([Statement("SELECT 1")])
+                        _ = try await work.run([Statement("INSERT INTO read_only_session VALUES (1)")])
+                    }
+                }
+            }
+            #expect(await insert()?.code == .readOnly)
+            #expect(await insert() == nil)
+            try await pool.run("DROP TABLE read_only_session")
+        }
+    }
+
     @Test("A message that the session ends, read together with the end of the connection, repeats its group")
     func endWithMessage() async throws {
         var options = PostgresPool.Options()
@@ -129,7 +155,7 @@ extension ServerTests {
         proxy.close()
     }
 
-    @Test("A group with an unknown outcome says so")
+    @Test("A group whose outcome is unknown throws unknownOutcome")
     func unknownOutcome() async throws {
         // The commit is under way in a session that a crash of its process ends: no message says what became of it.
         var options = PostgresPool.Options()

@@ -155,6 +155,23 @@ struct ServerTests {
         }
     }
 
+    @Test("A large statement that waits behind a slow one longer than an address may take keeps its session")
+    func largeBehindSlow() async throws {
+        // The limit for each of several addresses is two seconds. The server reads nothing while it sleeps.
+        let hosts =
+            "host=127.0.0.1,127.0.0.1 port=\(OwnServer.port),\(OwnServer.port) user=pagecache dbname=pagecache "
+            + "sslmode=disable"
+        try await withPool(hosts) { pool in
+            let session = Statement("SELECT pg_backend_pid()")
+            let large = Statement("SELECT octet_length($1::bytea)", [.bytes([UInt8](repeating: 0x5A, count: 64 << 20))])
+            let before = try await pool.run([session], until: .now + .seconds(300))[0].integer(0, 0)
+            let rows = try await pool.run(
+                [Statement("SELECT pg_sleep(5)"), large, session], until: .now + .seconds(60))
+            #expect(rows[1].integer(0, 0) == 64 << 20)
+            #expect(before != nil && rows[2].integer(0, 0) == before)
+        }
+    }
+
     @Test("A group that fails in a transaction of its own ends the session, and takes no later group along")
     func failedTransactionInGroup() async throws {
         var options = PostgresPool.Options()

@@ -12,6 +12,12 @@ final class SilentProxy: Sendable {
         var isCollecting = false
         /// The messages of clients until a connection is cut; `nil` means that none is.
         var messagesUntilCut: Int?
+        /// The share of the bytes of the last message that is delivered.
+        var share = 1.0
+        var isClosedByCut = false
+        var isClosed = false
+        /// The clients of the connections that have ended in one direction.
+        var halfEnded: Set<Int32> = []
         /// The clients whose connections are held back.
         var held: [Int32] = []
     }
@@ -27,7 +33,7 @@ final class SilentProxy: Sendable {
         SilentProxy.thread { [self] in
             while true {
                 let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
+                guard client >= 0 else { return OwnServer.closeDescriptor(listener) }
                 let isHeld = state.withLock { state in
                     if state.isHolding { state.held.append(client) }
                     return state.isHolding
@@ -40,18 +46,44 @@ final class SilentProxy: Sendable {
     private func forward(_ client: Int32) {
         guard let server = SilentProxy.connect(target) else { return }
         state.withLock { $0.descriptors += [client, server] }
-        SilentProxy.thread { [self] in copy(client, server, isAnswer: false) }
-        SilentProxy.thread { [self] in copy(server, client, isAnswer: true) }
+        SilentProxy.thread { [self] in
+            copy(client, server, isAnswer: false)
+            ended(client, server)
+        }
+        SilentProxy.thread { [self] in
+            copy(server, client, isAnswer: true)
+            ended(client, server)
+        }
+    }
+
+    /// Closes the descriptors of a connection that has ended in both directions.
+    private func ended(_ client: Int32, _ server: Int32) {
+        state.withLock { state in
+            guard !state.halfEnded.insert(client).inserted else { return }
+            state.halfEnded.remove(client)
+            state.descriptors.removeAll { $0 == client || $0 == server }
+            OwnServer.closeDescriptor(client)
+            OwnServer.closeDescriptor(server)
+        }
     }
 
     /// Ends the connection whose client sends the last of so many messages, once that message is delivered.
-    func cut(afterMessages count: Int) { state.withLock { $0.messagesUntilCut = count } }
+    /// - Parameters:
+    ///   - share: the part of the bytes of that message that is delivered, from 0 to 1. Defaults to all of them.
+    ///   - closes: whether the proxy then ends all connections and accepts no more. Defaults to false.
+    func cut(afterMessages count: Int, delivering share: Double = 1, closes: Bool = false) {
+        state.withLock { ($0.messagesUntilCut, $0.share, $0.isClosedByCut) = (count, share, closes) }
+    }
 
-    private func isCut() -> Bool {
+    /// Whether fewer messages than those of `cut` have been sent.
+    var isCutDue: Bool { state.withLock { $0.messagesUntilCut != nil } }
+
+    /// Returns the share of a message that is delivered before its connection ends. Returns nil where it goes on.
+    private func shareBeforeCut() -> Double? {
         state.withLock { state in
-            guard let left = state.messagesUntilCut else { return false }
+            guard let left = state.messagesUntilCut else { return nil }
             state.messagesUntilCut = left > 1 ? left - 1 : nil
-            return left <= 1
+            return left > 1 ? nil : state.share
         }
     }
 
@@ -77,8 +109,10 @@ final class SilentProxy: Sendable {
 
     /// Ends all connections and accepts no more.
     func close() {
-        shutdown(listener, Int32(SHUT_RDWR))
         state.withLock { state in
+            guard !state.isClosed else { return }
+            state.isClosed = true
+            shutdown(listener, Int32(SHUT_RDWR))
             for descriptor in state.descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
@@ -94,8 +128,11 @@ final class SilentProxy: Sendable {
                 collected += buffer[..<count]
                 continue
             }
-            SilentProxy.send(buffer[..<count], to: target)
-            if !isAnswer, isCut() { break }
+            let share = isAnswer ? nil : shareBeforeCut()
+            SilentProxy.send(buffer[..<Int(Double(count) * (share ?? 1))], to: target)
+            guard share != nil else { continue }
+            if state.withLock({ $0.isClosedByCut }) { close() }
+            break
         }
         if !collected.isEmpty {
             SilentProxy.send(collected[...], to: target)

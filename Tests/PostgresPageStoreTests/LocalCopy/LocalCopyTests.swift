@@ -163,7 +163,7 @@ struct LocalCopyTests {
         await writer.close()
     }
 
-    @Test("A version whose counter comes again with other content is another version, by its stamp (R51)")
+    @Test("Two versions with the same counter and different content differ by their stamps (R51)")
     func stamp() async throws {
         let schema = try Schema()
         let (first, second) = (try await schema.open(copyAt: path), try await schema.open())
@@ -206,7 +206,7 @@ struct LocalCopyTests {
         await second.close()
     }
 
-    @Test("A purge leaves the copy of its process at once, and those of other replicas within the interval")
+    @Test("A purged list is gone from the copy of its process at once, and from those of replicas within the interval")
     func purge() async throws {
         let schema = try Schema()
         let other = "\(folder.path)/other.sqlite"
