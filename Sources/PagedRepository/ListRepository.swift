@@ -27,6 +27,14 @@ public final class ListRepository<Value: Sendable>: Sendable {
         /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
 
+        /// Returns the own source and options of a list. Those of an ephemeral list end with its use.
+        func own(of key: QueryKey) -> Own? {
+            guard let found = own[key], !found.context.options.isEphemeral || known[key]?.controller != nil else {
+                return nil
+            }
+            return found
+        }
+
         /// Removes the entries of lists that are no longer in use. Does nothing until the number of entries has doubled
         /// since the last removal. The own source and options of a list stay, unless the list is ephemeral.
         mutating func clean() {
@@ -116,7 +124,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     /// Returns the source and the options of a list.
     private func settings(of key: QueryKey) -> (source: any PageSource, context: RepositoryContext<Value>) {
-        if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.context) }
+        if let own = lists.withLock({ $0.own(of: key) }) { return (own.source, own.context) }
         return (source(key), context)
     }
 
@@ -124,8 +132,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
     private func controller(_ key: QueryKey, _ given: Own? = nil) -> ListController<Value> {
         lists.withLock { lists in
             if let known = lists.known[key]?.controller { return known }
-            if let given { lists.own[key] = given }
-            let own = lists.own[key]
+            let own = given ?? lists.own(of: key)
+            lists.own[key] = own
             let made = ListController(key: key, context: own?.context ?? context, source: own?.source ?? source(key))
             lists.known[key] = Known(controller: made)
             lists.clean()
@@ -185,7 +193,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
             case .removed: throw ListFailure(.next, .purged)
             case .ended(let report, let window):
                 if let window, !window.segments.isEmpty { return window }
-                // The missing items, or a failure of an earlier run, are no result of a cancelled call.
+                // A cancelled call throws `CancellationError`, and not a failure of an earlier run.
                 try Task.checkCancellation()
                 if let window, report.headFailure == nil, report.outcome != .offline { return window }
                 let failure = report.headFailure ?? report.failures.first?.failure
@@ -244,7 +252,9 @@ public final class ListRepository<Value: Sendable>: Sendable {
     ///
     /// Other users of the storage end their work on the list with their next answer, and store no part of it: a
     /// `SyncEngine`, a `ListSync`, another repository, another process. The exception is a first load with
-    /// `SyncOptions.registersFirst` off. The call waits up to a second for a source that ignores its cancellation.
+    /// `SyncOptions.registersFirst` off. Another repository keeps its items in memory, and its `PagedList`s load again
+    /// when they are called, until `forget` is called on it, too. The call waits up to a second for a source that
+    /// ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
     public func forget(_ key: QueryKey) async throws(StorageError) {
         try await forget { $0 == key }

@@ -31,13 +31,14 @@ public final class OriginGate: Sendable {
     private let clock: any SyncClock
     private let state: Mutex<State>
 
-    /// Creates a gate. Values out of range are clamped to the nearest valid value.
+    /// Creates a gate. Values out of range are clamped to the nearest valid value, except for `requestsPerSecond`.
     ///
     /// - Parameters:
     ///   - concurrency: requests in flight at a time. At least 1. Defaults to 4. One call of `PageSource.fetch` counts
     ///     as one request.
     ///   - requestsPerSecond: requests per second in the long run: 0.001…1,000. The interval between two requests is
-    ///     rounded up to whole milliseconds. `nil` means no such limit. Defaults to nil.
+    ///     rounded up to whole milliseconds. The initializer traps if the rate is 0, negative or NaN, as such a rate admits no
+    ///     request. `nil` means no such limit. Defaults to nil.
     ///   - burst: how many requests may go at once after an idle period: 1…1,000. Defaults to 1. Without
     ///     `requestsPerSecond` it has no effect.
     ///   - longestRetryAfterHold: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
@@ -49,6 +50,7 @@ public final class OriginGate: Sendable {
         longestRetryAfterHold: Duration = .seconds(60),
         clock: any SyncClock = SystemClock()
     ) {
+        precondition(requestsPerSecond ?? 1 > 0, "OriginGate.requestsPerSecond must be greater than 0")
         self.clock = clock
         let limits = RequestBudget.Limits(
             concurrency: concurrency, requestsPerSecond: requestsPerSecond, burst: burst,

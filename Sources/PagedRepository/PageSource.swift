@@ -39,8 +39,8 @@ public protocol PageSource: Sendable {
     func authorize(_ list: QueryRecord) throws(FetchFailure)
 
     /// Restores the stored description of the list's paging, so that a run need not detect it again. Called before the
-    /// list is fetched, once or many times, and only for a list that `authorize(_:)` has accepted. Sends no request. The
-    /// default does nothing.
+    /// list is fetched, once or many times, and only for a list that `authorize(_:)` has accepted. Sends no request.
+    /// The default does nothing.
     func restore(from list: QueryRecord)
 }
 
@@ -55,7 +55,7 @@ extension PageSource {
     func mayServe(_ list: QueryRecord) -> Bool { (try? authorize(list)) != nil }
 }
 
-/// How an origin lets its pages be requested.
+/// The way in which pages can be requested from an origin.
 public enum PagingAccess: Hashable, Sendable {
     /// By any offset.
     case offsets

@@ -7,7 +7,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// out of order. Defaults to 4.
     public var concurrency = 4
     /// The number of items to request per page, at least 1. A repository, an engine or a run with a smaller number traps
-    /// when it is made. `nil` means the origin's own page size. Defaults to nil.
+    /// when it is made; `PageSize` checks a number from a setting. `nil` means the origin's own page size. Defaults to nil.
     public var pageSize: Int?
     /// The number of fetched pages after which the run stops, at least 1. `nil` means no limit. Defaults to nil.
     public var maxPages: Int?
@@ -55,7 +55,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// If false, the run reports such a page with `SyncEvent.notStored`, writes no part of it, and ends. The cached
     /// items stay as they were (R14), and do not count as validated.
     public var storesDespiteNoStore = false
-    /// Whether the ledger records the text of errors that are no `FetchFailure`, in one line of at most 200 characters.
+    /// Whether the ledger records the text of errors that are not `FetchFailure`, in one line of at most 200 characters.
     /// Such a text may contain user data. Otherwise the ledger records the name of the error's type. A `DecodingError`
     /// is always recorded with its coding path, and without any value. Defaults to false.
     public var recordsErrorText = false
@@ -67,7 +67,8 @@ public struct SyncOptions: Hashable, Sendable {
     public var checksStoredBytes = false
     /// Whether the run always reads `SyncReport.list`. Defaults to false.
     ///
-    /// If false, a run that found no change reads no page except page one, and `list` is nil.
+    /// If false, a run that found no change reads no page except page one, and `list` is nil. After a run with `next`
+    /// that has stored a page, and not the last one, `list` is nil, too.
     public var reportsOutline = false
     /// Whether the run sends `SyncEvent.acted` for each of its actions. For diagnosis. Defaults to false.
     public var reportsActions = false
@@ -150,7 +151,7 @@ public struct SyncReport: Hashable, Sendable {
         /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
         /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one is the only page
         /// that the origin returns, and it states that more items follow. Or the origin counts at least a page more than it
-        /// returns by position.
+        /// returns by position, and no answer shows that the list ends.
         case unproven
         /// The origin answered no request of the run. When it answered some and then none, the run is `incomplete`, and
         /// the ledger names the pages without an answer.
@@ -207,8 +208,8 @@ public struct SyncReport: Hashable, Sendable {
     }
     /// The result of the refresh of page one.
     public var reconciliation: Reconciliation
-    /// The list after the run, page by page. `nil` means that the list was never stored, or that the run found no
-    /// change and read no pages. See `SyncOptions.reportsOutline`.
+    /// The list after the run, page by page. `nil` means that the list was never stored, or that the result of the run
+    /// needed no read of all pages. See `SyncOptions.reportsOutline`.
     public var list: ListOutline?
     /// A summary of the list after the run. `nil` means that the list was never stored.
     public var state: ListState?
@@ -234,6 +235,9 @@ public struct SyncReport: Hashable, Sendable {
     var pageOneCount = 0
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
+    /// Whether the run refreshed page one of a chain that was held up to its end, and the total differs from the number
+    /// of its items: the list changed behind page one, or the total is wrong (R22).
+    var isTailContradicted = false
     /// Whether the run gave up because the list changed with each pass.
     package var keptChanging = false
     /// Why the sweep of the run stopped: the failures of its requests, by the position of their ledger entries.

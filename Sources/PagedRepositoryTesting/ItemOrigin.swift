@@ -40,7 +40,7 @@ public final class ItemOrigin<Value: Codable & Sendable>: PageSource, PromptSour
 
     public var access: PagingAccess { .offsets }
 
-    /// 0, so that requests are easy to predict.
+    /// 0: no request fetches an item again. Tests can then predict each request.
     public var largestOverlap: Int? { 0 }
 
     public var usage: SourceUsage {

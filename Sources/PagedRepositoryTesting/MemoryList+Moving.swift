@@ -41,7 +41,7 @@ extension MemoryList {
             if let before { join(before) }
         }
         draft.rearranged(rearrangement, out)
-        return .rearranged(ListDifference(rearrangement))
+        return .rearrangement(rearrangement, out)
     }
 
     /// Makes `position` the start of a page, if it is inside one.

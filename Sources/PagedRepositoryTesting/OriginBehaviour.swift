@@ -38,7 +38,7 @@ public struct OriginBehaviour: Hashable, Sendable {
         case plain
         /// The page with the last item has a next cursor, which leads to an empty page.
         case emptyPage
-        /// As `emptyPage`, and the next cursor of the empty page is the cursor that it was requested with.
+        /// As `emptyPage`. The next cursor of the empty page is the cursor with which the page was requested.
         case sameCursor
     }
 

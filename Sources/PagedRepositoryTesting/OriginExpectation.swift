@@ -36,7 +36,7 @@ extension OriginPlan {
     public func expectation(length: Int, size: Int) -> OriginExpectation {
         switch kind {
         case .ordinary: ofOrdinary
-        case .miscounted: ofMiscounted(length)
+        case .miscounted: ofMiscounted(length, size: size)
         case .overlapping, .large, .long, .sizes, .sprouting, .trailing, .replicas, .uncounted,
             .firstContact, .feed, .sweeps, .rewritten, .echoing, .clocks:
             .complete
@@ -60,7 +60,7 @@ extension OriginPlan {
             reason: "lists whose ids repeat are read, and not compared (R25)")
     }
 
-    private func ofMiscounted(_ length: Int) -> OriginExpectation {
+    private func ofMiscounted(_ length: Int, size: Int) -> OriginExpectation {
         if length == 0 {
             return OriginExpectation(
                 outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
@@ -71,7 +71,10 @@ extension OriginPlan {
                 outcomes: ["complete"], contents: .some, mayAllowDuplicates: false,
                 reason: "a reached total ends a list whose answers show no item after it (R24)")
         }
-        guard pastEnd != .emptyPage || access != .chain else { return .complete }
+        // Behind a full page, a total that counts another full one looks like a result window, in a chain, too (R24).
+        var looksCutOff = false
+        if case .tooHigh(let more) = totals { looksCutOff = length > size && length % size == 0 && more >= size }
+        guard pastEnd != .emptyPage || access != .chain || looksCutOff else { return .complete }
         return OriginExpectation(
             outcomes: ["complete", "limited", "unproven"], contents: .equal, mayAllowDuplicates: false,
             reason: "below a total that is too high, refused positions look like a window, and one page like a part")

@@ -51,9 +51,9 @@ public struct OriginPlan: Hashable, Sendable {
         case none
         /// Each page has an entity tag. A 304 leaves out the header with the total, so the total can change unnoticed.
         case pages
-        /// Tags that cover the total in the body, so that another total changes the tag.
+        /// Each page has an entity tag, which also covers the total in the body: another total changes the tag.
         case pagesAndTotal
-        /// Tags for pages; "not modified" repeats the total.
+        /// Each page has an entity tag. A 304 repeats the header with the total.
         case totalOnNotModified
     }
 

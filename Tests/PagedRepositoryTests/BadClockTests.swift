@@ -107,7 +107,7 @@ struct BadClockTests {
         try await bench.expectServed(0..<10, list)
     }
 
-    @Test("A clock jump does not harm a fetch that is under way (R29)", arguments: jumps)
+    @Test("A clock jump during a fetch causes no further request, and the answer is stored (R29)", arguments: jumps)
     func underWay(jump: Duration) async throws {
         let list = bench.list(origin)
         try await list.load()
@@ -139,7 +139,8 @@ struct BadClockTests {
     }
 
     @Test(
-        "A lease from before a clock jump delays loads briefly; the page is stored once (R29, R30)", arguments: jumps)
+        "Two loads of one page, before and after a clock jump, both end, and each page is stored once (R29, R30)",
+        arguments: jumps)
     func lease(jump: Duration) async throws {
         let (slow, quick) = (bench.list(origin), bench.list(StagedOrigin()))
         try await slow.load()

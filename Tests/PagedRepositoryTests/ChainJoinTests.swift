@@ -13,12 +13,8 @@ struct ChainJoinTests {
     private func sync(
         _ bench: SyncBench, _ origin: some PageSource, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.work = work
         clock.advance(by: .seconds(60))
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        return try await bench.sync(origin, clock) { $0.work = work }
     }
 
     /// Returns a chain of 40 items that is held as a whole.

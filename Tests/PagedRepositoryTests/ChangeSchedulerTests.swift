@@ -125,7 +125,7 @@ struct ChangeSchedulerTests {
         var rest: [ChangeSet.Change] = []
         for notice in notices {
             guard case .changed(let set) = notice else {
-                Issue.record("\(notice) is no change of this process")
+                Issue.record("\(notice) is not a change of this process")
                 continue
             }
             for change in set.changes {

@@ -80,7 +80,7 @@ struct RetryScheduleTests {
         #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, jitter: 0) == nil)
     }
 
-    @Test("Pauses out of range count as the nearest valid ones")
+    @Test("A pause of any length causes no overflow, and no retry in the past")
     func outOfRange() throws {
         for pause in [Duration.seconds(Int64.min), .seconds(Int64.max)] {
             let odd = RetrySchedule(attempts: 100, base: pause, cap: pause, longestRetryAfter: pause)
@@ -91,7 +91,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test("Retry-After overrides the pause, up to its maximum")
+    @Test("Retry-After lengthens the pause up to a maximum, and never shortens it")
     func retryAfter() {
         func pause(_ retryAfter: Duration) -> Duration {
             schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, jitter: 0.1)!
@@ -166,7 +166,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(9)) == .fetch(.range(0..<5, overlap: 0)))
     }
 
-    @Test("Patience limits the sum of all waits, and later retries are left to a later run")
+    @Test("The retry wait budget limits the sum of all waits, and later retries are left to a later run")
     func patience() {
         var queue = queue(concurrency: 1, retryWaitBudget: .seconds(10))
         queue.add([.firstPage])
@@ -178,7 +178,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(6)) == .finish(.retryLater(noon + .seconds(12))))
     }
 
-    @Test("An origin that never answered counts as offline after a few failures (R32)")
+    @Test("An origin that never answered is offline once the limit of transport failures in a row is reached (R32)")
     func away() {
         var queue = queue(concurrency: 1)
         queue.add([.firstPage])
@@ -190,7 +190,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(9)) == .finish(.offline))
     }
 
-    @Test("An origin that answered before is probed with one request at a time while patience lasts (R32)")
+    @Test("An origin that answered before gets one probe at a time while the retry wait budget lasts (R32)")
     func probing() {
         var queue = queue(concurrency: 2, retryWaitBudget: .seconds(5))
         queue.add((0..<6).map { .range($0 * 5..<$0 * 5 + 5, overlap: 0) })
@@ -209,7 +209,7 @@ struct FetchQueueTests {
     }
 
     @Test(
-        "At an origin that stays unreachable the queue starts no new page and retries failed pages when they are due, while patience lasts (R32)"
+        "At an unreachable origin the queue starts no new page, and retries due ones while the wait budget lasts (R32)"
     )
     func gone() {
         func page(_ number: Int) -> FetchTarget { .range(number * 5..<number * 5 + 5, overlap: 0) }

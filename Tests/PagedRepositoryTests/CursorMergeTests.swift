@@ -51,7 +51,7 @@ struct CursorMergeTests {
         #expect(!merged.hasMet)
     }
 
-    @Test("Fewer missing items than known ones that follow them are removed")
+    @Test("Missing items are removed if more known items follow them in the answer")
     func removed() {
         let merged = merge(["i0", "i3", "i4", "i5"], at: 0, into: 8)
         #expect(merged.list == ["i0", "i3", "i4", "i5", "i6", "i7"])
@@ -79,7 +79,7 @@ struct CursorMergeTests {
         #expect(rearrangement.kept()?.last?.distance == -1, "two items and a hole follow the first two")
     }
 
-    @Test("Items behind the held ones are a page of their own, and rearrange nothing")
+    @Test("Items behind the held ones become a page of their own and move no item")
     func added() {
         func edits(_ names: [String], at position: Int, into held: [Range<Int>]) -> [ListEdit] {
             let observed = ObservedPage(offset: position, content: named(names), places: places(0..<5), isEnd: false)
@@ -97,6 +97,15 @@ struct CursorMergeTests {
                 return
             }
         }
+    }
+
+    @Test("An answer with the held items of its positions in another order meets the cached list behind it (R18)")
+    func reordered() {
+        let merged = merge(["i2", "i0", "i1"], at: 0, into: 5)
+        #expect(merged.list == ["i2", "i0", "i1", "i3", "i4"] && merged.hasMet)
+        let behind = merge(["i4", "i2", "i3"], at: 2, into: 6)
+        #expect(behind.list == ["i0", "i1", "i4", "i2", "i3", "i5"] && behind.hasMet)
+        #expect(!merge(["i2", "new", "i1"], at: 0, into: 5).hasMet, "an item is new")
     }
 
     @Test("A swap at the end of an answer removes no item")

@@ -72,7 +72,7 @@ struct DamagedListTests {
         #expect(list.current.items.map(\.number) == Array(0..<48) && calls == 2)
     }
 
-    @Test("Items that stay damaged end the loads with a failure, and never with success and more to come (R35)")
+    @Test("A load that ends before items that stay damaged fails, and never succeeds while the list has more (R35)")
     func staysDamaged() async throws {
         let list = try await list(isPermanent: true)
         var calls = 0

@@ -24,7 +24,7 @@ private final class RowsAtServer: RelayedStorage, RowCounting {
 
 @Suite("Dead rows of a storage on a server")
 struct DeadRowsTests {
-    @Test("They are recorded once a minute, as the sum of all tables; a failure leaves the last value")
+    @Test("Dead rows are recorded once a minute, as the sum of all tables; a failure leaves the last value")
     func recorded() async {
         let metrics = RecordingMetrics()
         await withMetricsFactory(metrics) {

@@ -25,6 +25,22 @@ struct PickyCodec: ItemCodec {
     }
 }
 
+/// A source whose requests behind page one can fail.
+private struct FailingBehind: PageSource {
+    let source: ItemSource<Row>
+    let fails: @Sendable () -> Bool
+
+    init(source: ItemSource<Row>, fails: @escaping @Sendable () -> Bool) { (self.source, self.fails) = (source, fails) }
+
+    var access: PagingAccess { source.access }
+    var usage: SourceUsage { source.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        if request.target != .first, fails() { throw FetchFailure.status(500) }
+        return try await source.fetch(request)
+    }
+}
+
 @Suite("At the edge of an application: chains that end and go on", .timeLimit(.minutes(20)))
 struct EdgeChainTests {
     private let bench = BadInputBench()
@@ -58,7 +74,7 @@ struct EdgeChainTests {
         #expect(Array(list.current.items) == grown)
     }
 
-    @Test("A list without items has more once its page one names a next page and has no items either (R24)")
+    @Test("A list without items has more if its page one, which has no items either, names a next page (R24)")
     func emptyChainGrows() async throws {
         let hasGrown = Mutex(false)
         let source = ItemSource<Row>.cursors { (cursor: Int?, _) in
@@ -71,6 +87,76 @@ struct EdgeChainTests {
         hasGrown.withLock { $0 = true }
         try await list.refresh()
         #expect(list.current.items.map(\.number) == Array(0..<20) && !list.current.hasMore)
+    }
+
+    // MARK: Totals
+
+    /// A source that continues behind the last row, and states a total.
+    /// - Parameter excess: the difference of its total to the number of rows.
+    private func source(_ origin: ChangingOrigin, excess: Int = 0) -> ItemSource<Row> {
+        ItemSource<Row>.afterLast(pageSize: 10) { last, size in
+            let rows = origin.rows
+            let start = last.flatMap { rows.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+            var page = origin.page(start, size)
+            page.hasMore = start + page.items.count < rows.count
+            page.total = .exact(rows.count + excess)
+            return page
+        }
+    }
+
+    @Test(
+        "A refresh finds the change behind page one that the total of an ended chain shows (R22)",
+        arguments: [true, false], [true, false])
+    func changeBehindPageOne(isInsert: Bool, isWhole: Bool) async throws {
+        let origin = ChangingOrigin(45, total: true)
+        let list = bench.list(source(origin))
+        try await list.load()
+        try await list.loadNext()
+        if isWhole { try await list.loadAll() }
+        if isInsert { origin.rows.insert(StagedOrigin.row(1_000), at: 15) } else { origin.rows.remove(at: 15) }
+        for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+        #expect(list.current.items.count == 45)
+        #expect(try await list.refresh() != .upToDate)
+        #expect(Array(list.current.items) == origin.rows)
+        #expect(list.current.total == .exact(origin.rows.count))
+        #expect(!list.current.hasMore && list.current.failure == nil)
+        let before = origin.requests
+        #expect(try await list.refresh() == .upToDate)
+        #expect(origin.requests == before + 1)
+    }
+
+    @Test(
+        "A total that a walk of the whole chain did not explain is an estimate, and costs no further walk (R20, R22)",
+        arguments: [-3, 3])
+    func wrongTotal(excess: Int) async throws {
+        let origin = ChangingOrigin(45, total: true)
+        let list = bench.list(source(origin, excess: excess))
+        try await list.load()
+        for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+        try await list.refresh()
+        for _ in 0..<3 {
+            let before = origin.requests
+            #expect(try await list.refresh() == .upToDate)
+            #expect(origin.requests == before + 1)
+            #expect(Array(list.current.items) == origin.rows)
+            #expect(list.current.total.exactCount == nil && list.current.failure == nil && !list.current.hasMore)
+        }
+    }
+
+    @Test("A page that fails in the walk after a refresh is the failure of the refresh, whose retry walks again (R37)")
+    func failingWalk() async throws {
+        let origin = ChangingOrigin(45, total: true)
+        let fails = Mutex(false)
+        let rows = source(origin)
+        let list = bench.list(FailingBehind(source: rows) { fails.withLock { $0 } })
+        try await list.loadAll()
+        origin.rows.remove(at: 15)
+        fails.withLock { $0 = true }
+        let failure = await #expect(throws: ListFailure.self) { try await list.refresh() }
+        #expect(failure?.kind == .refresh && list.current.failure == failure)
+        fails.withLock { $0 = false }
+        try await list.retry()
+        #expect(Array(list.current.items) == origin.rows && list.current.failure == nil)
     }
 
     // MARK: Items that do not decode
@@ -95,7 +181,7 @@ struct EdgeChainTests {
         }
     }
 
-    @Test("A walk by the last item goes on behind an item that does not decode, in a later process, too (R7, R22)")
+    @Test("A walk by the last item continues behind an item that does not decode, in a later process, too (R7, R22)")
     func undecodableLast() async throws {
         let refused: Set = [23, 47]
         let rows = Row.list(0..<60)

@@ -87,7 +87,9 @@ struct EdgeChangeTests {
         }
     }
 
-    @Test("No item is lost and none appears twice (X6)", arguments: Kind.allCases, ListChange.allCases)
+    @Test(
+        "One change of the list between two pages loses no item and shows no item twice (X6)", arguments: Kind.allCases,
+        ListChange.allCases)
     func oneChange(kind: Kind, change: ListChange) async throws {
         for total in [true, false] {
             let bench = EdgeChangeTests()
@@ -127,7 +129,7 @@ struct EdgeChangeTests {
     }
 
     @Test(
-        "A list whose loss two answers have shown is whole, and no later refresh doubts it again (R20)",
+        "A list whose loss two answers have shown is whole, and each later refresh confirms it with one request (R20)",
         arguments: [(0, true), (0, false), (5, true)])
     func confirmedLoss(left: Int, total: Bool) async throws {
         let origin = ChangingOrigin(40, total: total)
@@ -144,6 +146,36 @@ struct EdgeChangeTests {
         }
         #expect(list.current.segments.allSatisfy { $0.isHeld })
         #expect(origin.requests == before + 4)
+    }
+
+    @Test("Two pages of 20 show 40 items with a total, and 39 without one, because the second repeats an item (R21)")
+    func twoPages() async throws {
+        for (total, overlap, count) in [(true, 1, 40), (false, 1, 39), (false, 0, 40)] {
+            let origin = ChangingOrigin(100, total: total)
+            let source = ItemSource<Row>.offsets(pageSize: 20) { offset, size in origin.page(offset, size) }
+            let list = BadInputBench().list(source) { $0.sync.overlap = overlap }
+            try await list.load()
+            #expect(try await list.loadNext() == .loaded(count - 20))
+            #expect(list.current.items.map(\.number) == Array(0..<count))
+            #expect(origin.requests == 2)
+        }
+    }
+
+    @Test("The event of a refresh names the edited item, and no other item of page one (R6)")
+    func editedItem() async throws {
+        let origin = ChangingOrigin(40, total: true)
+        let list = list(origin, .stored)
+        var events = list.events.makeAsyncIterator()
+        try await list.loadAll()
+        origin.rows[3].number = 1_003
+        #expect(try await list.refresh() == .changed)
+        var expected = ListDifference()
+        expected.rewritten = [.init(from: 3, to: 3)]
+        while let event = await events.next() {
+            guard case .refreshed(let difference) = event else { continue }
+            #expect(difference == expected)
+            break
+        }
     }
 
     @Test(

@@ -21,7 +21,7 @@ struct EdgeCutOffTests {
     }
 
     @Test(
-        "Inserts make no list complete of which the origin returns the first items only (R24, R35)",
+        "Inserts do not complete a list of which the origin returns only the first items (R24, R35)",
         arguments: Style.allCases, [1, 3, 9, 12, 25])
     func inserted(style: Style, count: Int) async throws {
         for isWhole in [false, true] {

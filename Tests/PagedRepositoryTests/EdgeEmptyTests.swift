@@ -169,11 +169,38 @@ struct EdgeEmptyTests {
 
     @Test("A list of items that do not decode is not empty")
     func allUndecodable() async throws {
-        let list = bench.list(MixedOrigin(broken: Set(0..<60)))
+        let list = bench.list(MixedOrigin(count: 200, broken: Set(0..<200)))
         try await list.load()
         #expect(list.current.displayState == .unusable)
+        #expect(list.current.itemsEnd == 120, "page one, and five pages behind it")
         #expect(list.current.isLoaded && list.current.items.isEmpty)
         #expect(try await list.loadNext() == .undecodable(20))
+    }
+
+    @Test(
+        "The first load goes on behind pages without an item that decodes, because no row could request the next page",
+        arguments: [1, 2, 5], [false, true])
+    func firstPagesUndecodable(pages: Int, isEphemeral: Bool) async throws {
+        let list = bench.list(MixedOrigin(count: 160, broken: Set(0..<pages * 20))) { $0.isEphemeral = isEphemeral }
+        #expect(try await list.load() == .loaded(20))
+        #expect(list.current.items.map(\.number) == Array(pages * 20..<pages * 20 + 20))
+        #expect(list.current.displayState == .items && list.current.hasMore)
+        try await list.loadAll()
+        #expect(list.current.items.map(\.number) == Array(pages * 20..<160) && !list.current.hasMore)
+    }
+
+    @Test("A page that fails behind a page one without an item that decodes is a failure, and its retry requests it")
+    func failsBehindUndecodable() async throws {
+        let origin = StagedOrigin(30)
+        origin.fail(nil, .status(500))
+        let list = ListRepository(
+            storage: bench.storage, codec: PickyCodec(Set(0..<10)), clock: bench.clock, source: { _ in origin }
+        ).list(bench.key)
+        let failure = await #expect(throws: ListFailure.self) { try await list.load() }
+        #expect(failure?.kind == .next)
+        #expect(list.current.displayState == failure.map { .firstFailed($0) })
+        try await list.retry()
+        #expect(list.current.items.first?.number == 10 && list.current.displayState == .items)
     }
 
     @Test("A list whose item type changed while the origin is unreachable is not empty")

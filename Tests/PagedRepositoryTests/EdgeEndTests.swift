@@ -44,7 +44,8 @@ struct EdgeEndTests {
     // MARK: Pages without items
 
     @Test(
-        "A page without items that reports more is no end: the next page follows it", arguments: [true, false], [1, 2])
+        "A page without items that reports more is not an end: the next page follows it", arguments: [true, false],
+        [1, 2])
     func emptyPages(isEphemeral: Bool, empty: Int) async throws {
         let list = bench.list(
             offsets { offset, size in
@@ -102,7 +103,7 @@ struct EdgeEndTests {
         await #expect(throws: ListFailure.self) { try await list.retry() }
     }
 
-    @Test("A total with no items is a contradiction, and no end", arguments: [true, false])
+    @Test("A total with no items is a contradiction, and not the end of the list", arguments: [true, false])
     func countedAndMissing(isEphemeral: Bool) async throws {
         let answers = Mutex(0)
         let list = bench.list(
@@ -177,7 +178,9 @@ struct EdgeEndTests {
 
     // MARK: Totals
 
-    @Test("A wrong total ends a list alike, by scrolling and by loading it whole", arguments: [true, false])
+    @Test(
+        "A list with a total that is too large ends at its last item, by scrolling and by loading it whole",
+        arguments: [true, false])
     func overcounted(all: Bool) async throws {
         let list = bench.list(offsets { offset, size in part(offset, size, total: 100) })
         try await list.load()

@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -59,6 +60,40 @@ struct EdgeFailureTests {
         }
     }
 
+    /// A storage that fails every call while the test says so.
+    ///
+    /// State: whether calls fail, under a mutex.
+    private final class FailingStorage: RelayedStorage {
+        let storage: any PageStorage
+        private let isFailing = Mutex(true)
+
+        init(_ storage: any PageStorage) { self.storage = storage }
+
+        func heal() { isFailing.withLock { $0 = false } }
+
+        func relay<Value: Sendable>(
+            _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+        ) async throws(StorageError) -> Value {
+            if isFailing.withLock({ $0 }) { throw StorageError(.busy, "the store is busy") }
+            return try await body()
+        }
+    }
+
+    @Test("The failure of a storage that can be read again is no longer shown, also without a request (R37)")
+    func storageHeals() async throws {
+        let origin = StagedOrigin()
+        try await bench.list(origin).load()
+        let storage = FailingStorage(bench.storage)
+        let list = ListRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: bench.clock, source: { _ in origin }
+        ).list(bench.key)
+        await #expect(throws: StorageError.self) { try await list.load(.cacheOnly) }
+        #expect(list.current.failure?.kind == .storage)
+        storage.heal()
+        try await list.load(.cacheOnly)
+        #expect(list.current.failure == nil && list.current.displayState == .items)
+    }
+
     @Test("A forgotten list is not loaded again by scrolling, by a loop or by a refresh, until load is called")
     func forgotten() async throws {
         let origin = StagedOrigin()
@@ -98,7 +133,7 @@ struct EdgeFailureTests {
         #expect(list.current.failure == nil)
     }
 
-    @Test("The failure of an empty answer names the time until which it is doubted, and the list is empty afterwards")
+    @Test("The failure of an unconfirmed empty answer names the time of the next attempt, which empties the list")
     func emptied() async throws {
         let origin = StagedOrigin(30)
         let list = bench.list(origin)

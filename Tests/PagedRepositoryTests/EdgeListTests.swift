@@ -89,6 +89,33 @@ struct EdgeListTests {
         task.cancel()
     }
 
+    @Test("A failed prefetch is silent and then one event, while the failure of a refresh is shown, too (X13)")
+    func scrollingAfterFailedRefresh() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        var events = list.events.makeAsyncIterator()
+        for isShown in [false, true] {
+            try await list.load()
+            origin.fail(away, away)
+            await #expect(throws: ListFailure.self) { try await list.refresh() }
+            await list.prefetch(from: 5)
+            #expect(list.current.failure?.kind == .refresh)
+            if isShown {
+                await list.prefetch(from: 6)
+                await list.prefetch(from: 7)
+                #expect(list.current.failure?.kind == .next)
+            }
+            // The event of the reset follows those of the failures.
+            try await list.reset()
+            var kinds: [ListFailure.Kind] = []
+            while let event = await events.next() {
+                if case .failed(let failure) = event { kinds.append(failure.kind) }
+                if case .reset = event { break }
+            }
+            #expect(kinds == (isShown ? [.refresh, .next] : [.refresh]))
+        }
+    }
+
     @Test("A next page that fails while the last item is visible is shown at once (X13)")
     func lastItem() async throws {
         let origin = StagedOrigin()
@@ -104,7 +131,7 @@ struct EdgeListTests {
         task.cancel()
     }
 
-    @Test("A retry after a silent failure asks for the page that failed")
+    @Test("A retry after a silent failure requests the page that failed")
     func retriesSilently() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)

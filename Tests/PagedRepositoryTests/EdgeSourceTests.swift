@@ -32,7 +32,7 @@ struct EdgeSourceTests {
 
     // MARK: Calls that ignore cancellation (X14)
 
-    @Test("A source call that never ends is left alone after its time limit, and others can load the list (X14)")
+    @Test("A source call that never ends is abandoned after its time limit, and other callers can load the list (X14)")
     func neverEnds() async throws {
         let deaf = DeafSource()
         var source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
@@ -111,6 +111,23 @@ struct EdgeSourceTests {
         place.withLock { $0 = nil }
     }
 
+    @Test("A source that prefetches its own list does not wait for itself")
+    func prefetchesItself() async throws {
+        let place = Mutex<PagedList<Row>?>(nil)
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            let list = place.withLock { $0 }
+            await list?.prefetch(from: 9)
+            return ItemPage(items: Row.list(offset..<min(offset + size, 48)), total: 48)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        place.withLock { $0 = list }
+        #expect(try await list.loadNext() == .loaded(10))
+        place.withLock { $0 = nil }
+        await list.settled()
+        #expect(list.current.items.count >= 20 && list.current.failure == nil)
+    }
+
     @Test("A source that waits for its own list, or loads it by another repository, does not wait for itself")
     func callsBackElsewhere() async throws {
         let place = Mutex<(list: PagedList<Row>, other: ListRepository<Row>)?>(nil)
@@ -146,14 +163,15 @@ struct EdgeSourceTests {
 
     // MARK: Odd answers
 
-    @Test("One answer of 200,000 items, or items with equal or empty ids: the list ends and shows items")
+    @Test("One answer of 200,000 items is shown up to the item limit, and items with equal or empty ids are all shown")
     func oddAnswers() async throws {
         let many = ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
             offset == 0 ? (0..<200_000).map { Row(id: "\($0)", number: $0) } : []
         }
         let list = bench.repository(many) { $0.sync.pagesPerQuery = 10 }.list("many")
-        _ = try? await list.load()
-        #expect(list.current.displayState != .empty)
+        try await list.load()
+        #expect(list.current.displayState == .items && list.current.items.count == 100_000)
+        #expect(list.current.hasMore && list.current.isAtItemLimit)
         for name in ["", "same"] {
             let equal = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
                 (offset..<max(offset, min(offset + size, 25))).map { Row(id: name, number: $0) }
@@ -169,6 +187,49 @@ struct EdgeSourceTests {
 @Suite("At the edge of an application: a list that background work fetches", .timeLimit(.minutes(20)))
 struct EdgeObserverTests {
     private let bench = BadInputBench()
+    private let unavailable = FetchFailure(.server, "the origin answered 503", isRetryable: true, httpStatus: 503)
+
+    /// Another run on the same storage, as a `SyncEngine` makes it.
+    private func backgroundRefresh(_ origin: StagedOrigin) -> ListSync {
+        var options = SyncOptions()
+        options.work = .refresh
+        options.retryWaitBudget = .zero
+        return ListSync(storage: bench.storage, source: origin, key: bench.key, options: options, clock: bench.clock)
+    }
+
+    @Test("An observer that comes after background work has failed sees the failure until the retry")
+    func comesLater() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        try await list.load()
+        origin.fail(unavailable)
+        _ = try await backgroundRefresh(origin).run()
+        var snapshots = list.snapshots.makeAsyncIterator()
+        while let snapshot = await snapshots.next(), snapshot.failure == nil {}
+        #expect(list.current.failure?.kind == .refresh && list.current.items.count == 10)
+        #expect(try await list.retry() == .upToDate)
+        #expect(list.current.failure == nil && origin.requests.map(\.target) == [.first, .first, .first])
+    }
+
+    @Test("A failure of background work during a load of the next page is shown when the load has ended")
+    func failsMeanwhile() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        var snapshots = list.snapshots.makeAsyncIterator()
+        try await list.load()
+        origin.hold()
+        let next = Task { try await list.loadNext() }
+        await origin.reached(2)
+        let other = StagedOrigin()
+        other.fail(unavailable)
+        _ = try await backgroundRefresh(other).run()
+        // The notice arrives while the list loads.
+        for _ in 0..<200 { await Task.yield() }
+        origin.release()
+        #expect(try await next.value == .loaded(10))
+        while let snapshot = await snapshots.next(), snapshot.failure == nil {}
+        #expect(list.current.failure?.kind == .refresh && list.current.items.count == 20)
+    }
 
     @Test("An observer sees that background work could not fetch the list, and that the next attempt succeeded")
     func failsElsewhere() async throws {
@@ -176,13 +237,8 @@ struct EdgeObserverTests {
         let list = bench.list(origin)
         try await list.load()
         var snapshots = list.snapshots.makeAsyncIterator()
-        // Another run on the same storage, as a `SyncEngine` makes it.
-        var options = SyncOptions()
-        options.work = .refresh
-        options.retryWaitBudget = .zero
-        let sync = ListSync(
-            storage: bench.storage, source: origin, key: bench.key, options: options, clock: bench.clock)
-        origin.fail(FetchFailure(.server, "the origin answered 503", isRetryable: true, httpStatus: 503))
+        let sync = backgroundRefresh(origin)
+        origin.fail(unavailable)
         _ = try await sync.run()
         while let snapshot = await snapshots.next(), snapshot.failure == nil {}
         #expect(list.current.failure?.kind == .refresh && list.current.failure?.failure.httpStatus == 503)

@@ -67,7 +67,7 @@ struct EmbeddingTests {
 
     // MARK: Lists of their own kind
 
-    @Test("A list with its own source and options, next to lists of the repository")
+    @Test("A list with its own source and options does not change the other lists of its repository")
     func ownSource() async throws {
         let repository = repository(ItemOrigin(Event.some(0..<48), pageSize: 10))
         var options = PagedListOptions()
@@ -129,6 +129,23 @@ struct EmbeddingTests {
         #expect(Array(kept.current.items) == Event.some(0..<5))
         let window = try await repository.page("kept", offset: 0, limit: 5)
         #expect(Array(window.items) == Event.some(0..<5))
+    }
+
+    @Test("A list that is not in use any more leaves no ephemeral options to a later list with its key")
+    func ephemeralIsOver() async throws {
+        let storage = MemoryStorage(clock: clock)
+        let repository = repository(ItemOrigin(Event.some(0..<48), pageSize: 10), storage: storage)
+        var options = PagedListOptions()
+        options.isEphemeral = true
+        for gone in [key, "window"] {
+            _ = repository.list(gone, source: ItemOrigin(Event.some(500..<505), pageSize: 10), options: options)
+        }
+        let usual = repository.list(key)
+        try await usual.load()
+        #expect(usual.current.isStored && Array(usual.current.items) == Event.some(0..<10))
+        let window = try await repository.page("window", offset: 0, limit: 10)
+        #expect(window.isStored && Array(window.items) == Event.some(0..<10))
+        #expect(try await storage.records().count == 2)
     }
 
     // MARK: Differences
@@ -246,6 +263,24 @@ struct EmbeddingTests {
         let odd = ItemSource<Event>.offsets(pageSize: 10) { _, _ in ItemPage<Event>.notModified() }
         let failure = await #expect(throws: ListFailure.self) { try await repository(odd).list("odd").load() }
         #expect(failure?.failure.failureClass == .undecodable)
+    }
+
+    @Test("A closure states how long its page one is fresh")
+    func freshFor() async throws {
+        let requests = Mutex(0)
+        let source = ItemSource<Event>.offsets(pageSize: 10) { offset, size in
+            requests.withLock { $0 += 1 }
+            var page = ItemPage(items: Event.some(offset..<min(offset + size, 25)), total: 25)
+            page.freshFor = .seconds(600)
+            return page
+        }
+        let list = repository(source).list(key)
+        try await list.load()
+        clock.advance(by: .seconds(599))
+        #expect(try await list.load(.refreshIfStale) == .cached)
+        clock.advance(by: .seconds(2))
+        try await list.load(.refreshIfStale)
+        #expect(requests.withLock { $0 } == 2)
     }
 
     // MARK: Errors

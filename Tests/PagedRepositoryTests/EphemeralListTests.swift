@@ -33,6 +33,78 @@ struct EphemeralListTests {
         #expect(try await list.retry() == .loaded(20))
     }
 
+    @Test(
+        "A list in memory by page number is whole, however many items page one leaves out",
+        arguments: [0, 1, 2, 5], ["total", "hasMore", "nothing"])
+    func shortPageOne(missing: Int, sign: String) async throws {
+        for all in [false, true] {
+            let list = list(
+                .pages(size: 10) { [rows] number, _ in
+                    let page = rows.dropFirst((number - 1) * 10).prefix(10).dropFirst(number == 1 ? missing : 0)
+                    return ItemPage(
+                        items: Array(page), total: sign == "total" ? 65 - missing : nil,
+                        hasMore: sign == "hasMore" ? number < 7 : nil)
+                })
+            try await list.load()
+            if all { try await list.loadAll() }
+            while list.current.hasMore { try await list.loadNext() }
+            #expect(Array(list.current.items) == Array(rows.dropFirst(missing)))
+        }
+    }
+
+    @Test(
+        "A list in memory by page number is whole, however many items page one has beyond the requested ones (R24)",
+        arguments: [1, 5, 9], ["total", "hasMore", "nothing"])
+    func longPageOne(excess: Int, sign: String) async throws {
+        let source = ItemSource<Row>.pages(size: 10) { [rows] number, size in
+            let start = number == 1 ? 0 : excess + (number - 1) * size
+            let end = min(excess + number * size, rows.count)
+            return ItemPage(
+                items: Array(rows[min(start, end)..<end]), total: sign == "total" ? rows.count : nil,
+                hasMore: sign == "hasMore" ? end < rows.count : nil)
+        }
+        for all in [false, true] {
+            let list = list(source)
+            try await list.load()
+            if all { try await list.loadAll() }
+            while list.current.hasMore { try await list.loadNext() }
+            #expect(Array(list.current.items) == rows)
+        }
+    }
+
+    @Test("A list in memory by offset does not end with a page as long as requested, although page one had more (R24)")
+    func pinnedItem() async throws {
+        let source = ItemSource<Row>.offsets(pageSize: 10) { [rows] offset, size -> [Row] in
+            (offset == 0 ? [StagedOrigin.row(1_000)] : []) + Array(rows.dropFirst(offset).prefix(size))
+        }
+        let list = bench.list(source) { ($0.isEphemeral, $0.sync.overlap) = (true, 1) }
+        try await list.load()
+        for _ in 0..<20 where list.current.hasMore { try await list.loadNext() }
+        #expect(Array(list.current.items) == [StagedOrigin.row(1_000)] + rows && !list.current.hasMore)
+    }
+
+    @Test("An item that an answer repeats is in a list in memory once (X6, X7)", arguments: [false, true])
+    func repeatedWithinPage(isByNumber: Bool) async throws {
+        let rows = rows
+        let source: ItemSource<Row> =
+            if isByNumber {
+                .pages(size: 10) { number, _ in
+                    let page = rows.dropFirst((number - 1) * 10).prefix(10)
+                    return ItemPage(items: Array(page + page.prefix(1)), total: Int?.none, hasMore: number < 7)
+                }
+            } else {
+                .cursors { (cursor: Int?, _) in
+                    let page = rows.dropFirst(cursor ?? 0).prefix(10)
+                    let next = (cursor ?? 0) + 10
+                    return CursorPage(items: Array(page + page.prefix(1)), next: next < 65 ? next : nil)
+                }
+            }
+        let list = list(source)
+        try await list.load()
+        while list.current.hasMore { try await list.loadNext() }
+        #expect(Array(list.current.items) == rows && !list.current.allowsDuplicates)
+    }
+
     @Test("A list in memory that loses its last items ends at the new total, and not with a failure (R24)")
     func shrunk() async throws {
         let total = Mutex(65)

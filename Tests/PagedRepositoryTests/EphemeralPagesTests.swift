@@ -26,6 +26,14 @@ struct EphemeralPagesTests {
         #expect(pages.next == .cursor(PageCursor("4")), "the same page is requested again (R37)")
     }
 
+    @Test("An item that one answer repeats is held once (X6, X7)")
+    func repeatedWithin() {
+        var pages = EphemeralPages(behind: 0, access: .chain, loopGuard: 3)
+        equal(pages.take(page(["a", "b", "a"], next: "1")), .newItems(named(["a", "b"])))
+        equal(pages.take(page(["c", "d", "c", "c"])), .newItems(named(["c", "d"])))
+        #expect(pages.end == 4 && pages.isAtEnd && !pages.allowsDuplicates)
+    }
+
     @Test("Two spellings of one letter are two ids, and neither hides the other (R5)")
     func spellings() {
         var pages = EphemeralPages(
@@ -60,6 +68,16 @@ struct EphemeralPagesTests {
         _ = pages.take(page((0..<8).map { "i\($0)" }, total: .exact(30)))
         #expect(pages.next == .offset(10))
         #expect(pages.end == 8)
+    }
+
+    @Test("A page as long as requested ends no list in memory, although page one had more items (R24)")
+    func longPageOne() {
+        var pages = EphemeralPages(behind: 0, access: .grid(size: 3), loopGuard: 3, requested: 2)
+        _ = pages.take(page(["a", "b", "c"]))
+        equal(pages.take(page(["d", "e"])), .newItems(named(["d", "e"])))
+        #expect(pages.next == .offset(6))
+        equal(pages.take(page(["f"])), .newItems(named(["f"])))
+        #expect(pages.isAtEnd && pages.end == 6)
     }
 
     private func mismatch(_ step: EphemeralPages.Step) -> EphemeralMismatch? {

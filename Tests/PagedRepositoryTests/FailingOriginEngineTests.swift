@@ -41,7 +41,7 @@ struct FailingOriginEngineTests {
     /// The time since background work began.
     private func elapsed(since began: Timestamp) -> Duration { bench.clock.now() - began }
 
-    @Test("Background work fetches less and less often from an origin that always fails (R28)")
+    @Test("Background work sends 100 requests an hour at most to an origin that always fails (R28)")
     func backOff() async throws {
         try await bench.pin()
         let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }

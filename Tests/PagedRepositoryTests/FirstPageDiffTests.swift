@@ -39,14 +39,14 @@ struct FirstPageDiffTests {
         #expect(decide(["a"], total: 1, cached: [], cachedTotal: nil) == .firstLoad)
     }
 
-    @Test("Without totals, an answer that ends before the held items is doubted (R20)")
+    @Test("Without totals, an end before half of the held items is unconfirmed (R20)")
     func earlyEnd() {
         #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2) == .unconfirmed)
         #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2, confirmed: true) == .changed)
         #expect(decide(Array(list.prefix(15)), total: nil, cached: list, cachedTotal: nil, end: 15) == .changed)
     }
 
-    @Test("A list that shrinks by more than half, or to zero items, is doubted (R20)")
+    @Test("A list that shrinks by more than half, or to zero items, is unconfirmed (R20)")
     func doubt() {
         #expect(decide(Array(list.prefix(5)), total: 9, cached: list, cachedTotal: 20) == .unconfirmed)
         #expect(decide(Array(list.prefix(5)), total: 10, cached: list, cachedTotal: 20) == .changed)

@@ -27,7 +27,7 @@ struct ForgetTests {
         #expect(try await bench.storage.records().isEmpty)
     }
 
-    @Test("Observers of a forgotten list see it empty, and receive one reset")
+    @Test("Observers of a forgotten list receive an empty snapshot and a reset")
     func observers() async throws {
         let repository = bench.repository(StagedOrigin())
         let list = repository.list(mine)
@@ -244,7 +244,7 @@ struct ForgetTests {
         #expect(list.current.failure == nil)
     }
 
-    @Test("Windows that are read during resets are windows, and never a failure of the origin")
+    @Test("A window that is read during a reset has items in order or none, and no failure of the origin")
     func besideReset() async throws {
         let repository = bench.repository(StagedOrigin())
         let list = repository.list(mine)

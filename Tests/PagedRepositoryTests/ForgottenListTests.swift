@@ -163,7 +163,7 @@ struct ForgottenListTests {
         #expect(try await list.loadNext() == .superseded)
     }
 
-    @Test("After a removal for good that failed, the list shows its items, no load, and its further pages")
+    @Test("After a removal for good that failed, the list keeps its items, is idle, and loads further pages")
     func notForgotten() async throws {
         let origin = StagedOrigin()
         let repository = repository(origin)

@@ -133,7 +133,7 @@ struct FreshnessTests {
     }
 
     @Test(
-        "A window beyond the largest position is empty and causes no request (R44)",
+        "The range of a window is clamped to the possible positions of a list (R44)",
         arguments: [
             (Int.max, Int.max), (Int.min, Int.min), (-5, Int.max), (1 << 53, 20),
         ])

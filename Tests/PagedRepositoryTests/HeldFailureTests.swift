@@ -67,15 +67,13 @@ struct HeldFailureTests {
     private func sync(
         _ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.retryWaitBudget = .zero
-        change(&options)
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        try await bench.sync(origin, clock) { options in
+            options.retryWaitBudget = .zero
+            change(&options)
+        }
     }
 
-    @Test("A sync of the whole list requests the failed page again, and then forgets the failure", arguments: styles)
+    @Test("A sync of the whole list requests the failed page again, and then removes the failure", arguments: styles)
     func wholeList(access: PagingAccess) async throws {
         let (bench, origin) = try await failed(access)
         // Neither page one nor the total shows the change, so only a request for the page finds it.
@@ -85,7 +83,7 @@ struct HeldFailureTests {
         #expect(try await bench.list?.failures == [])
     }
 
-    @Test("A sweep confirms the failed page, and forgets the failure in the same run", arguments: styles)
+    @Test("A sweep confirms the failed page, and removes the failure in the same run", arguments: styles)
     func swept(access: PagingAccess) async throws {
         let (bench, origin) = try await failed(access)
         let report = try await sync(bench, origin) { $0.work = .sweep }

@@ -36,11 +36,7 @@ struct HiddenItemsTests {
     private func run(
         _ bench: SyncBench, _ origin: any PageSource, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.work = work
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        try await bench.sync(origin, clock) { $0.work = work }
     }
 
     private static let cases: [(PagingAccess, Count)] = [.offsets, .grid(size: 10)].flatMap { access in
@@ -79,7 +75,9 @@ struct HiddenItemsTests {
         }
     }
 
-    @Test("An origin that counts items and returns none makes no list complete", arguments: [Count.all, .none])
+    @Test(
+        "A list of which the origin returns no item is complete only if the origin counts none",
+        arguments: [Count.all, .none])
     func nothingVisible(count: Count) async throws {
         let bench = try await SyncBench(clock)
         let origin = origin(.offsets, hiding: Set(names(0..<60)), count)
@@ -154,7 +152,7 @@ struct HiddenItemsTests {
     }
 
     @Test(
-        "An answer that has only the last received item is no empty page, and a sweep removes nothing after it",
+        "An answer with the last received item alone is not an empty page, and a sweep removes nothing after it",
         arguments: Count.allCases)
     func lastItemAlone(count: Count) async throws {
         let bench = try await SyncBench(clock)

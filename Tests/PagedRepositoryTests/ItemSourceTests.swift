@@ -56,6 +56,28 @@ struct ItemSourceTests {
                 + ["0 10", "0 4", "0 10", "3 10", "3 10", "0 10"] + ["é 0", "é 4"])
     }
 
+    @Test("With page numbers, each page is requested with the size of page one's request, whatever page one returns")
+    func requestedSize() async throws {
+        let asked = Mutex<[String]>([])
+        let source = ItemSource.pages(size: 10) { number, size in
+            asked.withLock { $0.append("\(number) \(size)") }
+            return ItemPage(items: Song.list(number == 1 ? 9 : 10), hasMore: true)
+        }
+        for target in [PageRequest.Target.first, .offset(9), .offset(18)] {
+            _ = try await source.fetch(PageRequest(target))
+        }
+        #expect(asked.withLock { $0 } == ["1 10", "2 10", "3 10"])
+    }
+
+    @Test("A page after the largest number is refused, and the pages before it are fetched")
+    func largestNumber() async throws {
+        let source = ItemSource.pages(size: 10, firstNumber: Int.max - 1) { number, _ in [Plain(slug: "\(number)")] }
+        let last = try await page(source.fetch(PageRequest(.offset(10))))
+        #expect(last.content.count == 1)
+        let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.offset(20))) }
+        #expect(failure?.failureClass == .rejected && failure?.isRetryable == false)
+    }
+
     @Test("A target that a style of paging cannot express is refused without a request")
     func notAskedThisWay() async throws {
         for style in Style.allCases {
@@ -86,7 +108,7 @@ struct ItemSourceTests {
         #expect(copy.usage == source.usage)
     }
 
-    @Test("A cancelled call is no failed request, and a call that takes too long is one")
+    @Test("A cancelled call does not count as a failed request, and a call that takes too long does")
     func cancelledCall() async throws {
         var source = ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
             for await _ in AsyncStream<Void>.makeStream().stream {}

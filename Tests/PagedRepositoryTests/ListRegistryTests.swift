@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Roster of the lists that background work knows")
+@Suite("Registry of the lists that background work knows")
 struct ListRegistryTests {
     private let memory = MemoryStorage(clock: ManualClock())
     private let storage: CountingStorage
@@ -36,7 +36,7 @@ struct ListRegistryTests {
         .changed(ChangeSet(query: query, version: nil, changes: [.validated]))
     }
 
-    @Test("The roster reads every list once, and afterwards only the lists that a notice names")
+    @Test("The registry reads every list once, and afterwards only the lists that a notice names")
     func reads() async throws {
         var registry = ListRegistry()
         let queries = try await pinned(20)
@@ -69,7 +69,7 @@ struct ListRegistryTests {
         #expect(lists.first?.sweepFailure?.offset == 20)
     }
 
-    @Test("Lists that are new, pinned, observed, unpinned or purged are recognized at the next look")
+    @Test("Lists that are new, pinned, observed, unpinned or purged are recognized by the next call")
     func comeAndGo() async throws {
         var registry = ListRegistry()
         let queries = try await pinned(2)
@@ -102,7 +102,8 @@ struct ListRegistryTests {
         #expect(storage.reads(of: query) == before + 1)
     }
 
-    @Test("The roster notices lists purged by other processes, and reads all lists after a notice without names (R41)")
+    @Test(
+        "The registry notices lists purged by other processes, and reads all lists after a notice without names (R41)")
     func others() async throws {
         var registry = ListRegistry()
         let queries = try await pinned(3)

@@ -5,8 +5,8 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-// Runs that fail, are stopped or have company: which pages are kept, and which pages the next run fetches (R26, R30,
-// R31).
+// Runs that fail, are stopped, or run beside another one: which pages are kept, and which pages the next run fetches
+// (R26, R30, R31).
 extension ListSyncTests {
     @Test("When the load of a replaced list is interrupted, the old pages stay readable after the new head (R14, R19)")
     func interruptedRefetch() async throws {

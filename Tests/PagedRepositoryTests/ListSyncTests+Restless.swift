@@ -7,7 +7,8 @@ import Testing
 
 // Lists that change while a run reads them.
 extension ListSyncTests {
-    @Test("A list that changes at its head during a run is read again and ends complete", arguments: 2...5)
+    @Test(
+        "A run during which the list changes at its head ends complete, with the items of the origin", arguments: 2...5)
     func driftWhileReading(at request: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))

@@ -16,11 +16,7 @@ struct LostProbeTests {
     private func sync(
         _ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        change(&options)
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        try await bench.sync(origin, clock, change)
     }
 
     /// Returns a loaded list of 300 items whose origin has 400 by now, and fails after the next page one.
@@ -211,7 +207,7 @@ struct LostProbeTests {
         }
         let report = try await sync(bench, origin) { $0.retryWaitBudget = .seconds(2) }
         #expect(report.outcome == .incomplete && report.headFailure == nil)
-        #expect(report.unverified.isEmpty, "the run was no sweep")
+        #expect(report.unverified.isEmpty, "the run was not a sweep")
         #expect(try await bench.held == names(0..<60))
         let list = try #require(try await bench.list)
         #expect(list.failures.map(\.offset) == [list.heldPages[1].offset])

@@ -241,7 +241,7 @@ struct NoStoreListTests {
     }
 
     @Test(
-        "A window of a list that is not stored is fetched where it is, and leaves no record",
+        "A window of a list that is not stored has all of its items, and leaves no page in the store",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain], [true, false])
     func windows(access: PagingAccess, isEphemeral: Bool) async throws {
         let origin = MarkedOrigin(StagedOrigin(34, access: access))

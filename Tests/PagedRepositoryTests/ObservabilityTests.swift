@@ -27,7 +27,7 @@ struct ObservabilityTests {
 
     private static func code(_ text: String) -> String { "`\(text)`" }
 
-    @Test("The page lists exactly the metrics of the code, with their kinds, units and dimensions")
+    @Test("Observability.md lists exactly the metrics of the code, with their kinds, units and dimensions")
     func metrics() throws {
         let shown = try Self.rows().filter { $0[0].hasPrefix("`pagecache_") }.map { Array($0.prefix(4)) }
         let known = Metric.allCases.map { metric in
@@ -40,7 +40,7 @@ struct ObservabilityTests {
         #expect(shown.count == known.count)
     }
 
-    @Test("The page names no metric that does not exist")
+    @Test("Observability.md names no metric that does not exist")
     func names() throws {
         let known = Set(Metric.allCases.map(\.rawValue))
         for match in try Self.page().matches(of: #/pagecache_[a-z_]+/#) {
@@ -60,7 +60,7 @@ struct ObservabilityTests {
             })
     }
 
-    @Test("The page lists exactly the log lines of the library, and each has the level debug or trace")
+    @Test("Observability.md lists exactly the log lines of the library, and each has the level debug or trace")
     func lines() throws {
         let sources = Self.root.appendingPathComponent("Sources/PagedRepository")
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
@@ -179,7 +179,7 @@ struct ObservabilityTests {
         #expect(ids == [try #require(try await storage.records().first).key.shortID])
     }
 
-    @Test("Every log line has the level and the keys that the page promises")
+    @Test("Every log line has the level and the keys that Observability.md states")
     func keys() async throws {
         let log = RecordedLog()
         try await everything(log.logger(), MemoryStorage(clock: ManualClock()))

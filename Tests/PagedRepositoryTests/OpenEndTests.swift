@@ -5,67 +5,6 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// An origin in memory with unusual ends: a next cursor after the last item, the last page again after the end, or
-/// hidden items at the end.
-private final class UnusualEndOrigin: PageSource {
-    struct State {
-        var names: [String]
-        var size = 3
-        var access: PagingAccess
-        /// Returns the total for the names and the hidden items. `nil` means that the origin gives no total.
-        var total: (@Sendable ([String], Set<String>) -> ListTotal)?
-        var hidden: Set<String> = []
-        /// Whether the last page of a chain has a cursor to an empty page.
-        var hasTail = false
-        /// Whether answers say if more items follow.
-        var saysMore = false
-        /// The number of positions before the end at which a request after the end is answered. `nil` means that such
-        /// an answer is empty.
-        var clamp: (@Sendable (Int, Int) -> Int)?
-        var requests = 0
-    }
-
-    let state: Mutex<State>
-
-    init(_ names: [String], access: PagingAccess, _ change: (inout State) -> Void) {
-        var state = State(names: names, access: access)
-        change(&state)
-        self.state = Mutex(state)
-    }
-
-    var access: PagingAccess { state.withLock { $0.access } }
-    var usage: SourceUsage { SourceUsage(requests: state.withLock { $0.requests }) }
-    var requests: Int { state.withLock { $0.requests } }
-    var names: [String] {
-        get { state.withLock { $0.names } }
-        set { state.withLock { $0.names = newValue } }
-    }
-    var shown: [String] { state.withLock { state in state.names.filter { !state.hidden.contains($0) } } }
-
-    func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        state.withLock { state in
-            state.requests += 1
-            let count = state.names.count
-            var start =
-                switch request.target {
-                case .first: 0
-                case .offset(let offset): offset
-                case .cursor(let cursor): Int(cursor.text) ?? 0
-                }
-            let isBehind = start >= count && count > 0 && request.target != .first
-            if isBehind, let clamp = state.clamp { start = clamp(count, state.size) }
-            let range = min(start, count)..<min(start + state.size, count)
-            let isLast = range.upperBound == count
-            let hasNext = state.access == .chain && (!isLast || state.hasTail && !isBehind && !range.isEmpty)
-            return .page(
-                FetchedPage(
-                    content: named(state.names[range].filter { !state.hidden.contains($0) }),
-                    total: state.total?(state.names, state.hidden) ?? .unknown,
-                    next: hasNext ? PageCursor("\(range.upperBound)") : nil, hasMore: state.saysMore ? !isLast : nil))
-        }
-    }
-}
-
 @Suite("Ends that the origin does not show plainly (R24)")
 struct OpenEndTests {
     private let clock = ManualClock()
@@ -73,12 +12,8 @@ struct OpenEndTests {
     private func sync(
         _ bench: SyncBench, _ origin: UnusualEndOrigin, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.work = work
         clock.advance(by: .seconds(60))
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        return try await bench.sync(origin, clock) { $0.work = work }
     }
 
     // MARK: A cursor after the last item
@@ -119,6 +54,25 @@ struct OpenEndTests {
         _ = try await sync(bench, origin)
         let held = try await bench.held.compactMap(\.self)
         #expect(Set(held).isSuperset(of: origin.names), "an item that still exists was removed")
+    }
+
+    // MARK: Refused positions
+
+    @Test(
+        "A list that has shrunk by whole pages is complete, although the origin refuses positions behind its new end",
+        arguments: [PageAnswer.notFound, .pastEnd], [PagingAccess.offsets, .grid(size: 3)])
+    func shrunk(refusal: PageAnswer, access: PagingAccess) async throws {
+        for (work, count) in [(SyncOptions.Work.everything, 3), (.everything, 6), (.sweep, 3)] {
+            let bench = try await SyncBench(clock)
+            let origin = UnusualEndOrigin(names(0..<18), access: access) { state in
+                state.refusal = refusal
+                state.total = { names, _ in .exact(names.count) }
+            }
+            _ = try await sync(bench, origin)
+            origin.names.removeLast(count)
+            #expect(try await sync(bench, origin, work).outcome == .complete)
+            #expect(try await bench.held == origin.names)
+        }
     }
 
     // MARK: The last page again

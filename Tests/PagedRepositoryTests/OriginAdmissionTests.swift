@@ -7,8 +7,8 @@ import Testing
 struct OriginAdmissionTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
 
-    /// A desk with room for three lists, two of them at one origin. An origin is unreachable for 30 seconds after two
-    /// silences.
+    /// An admission with room for three lists, two of them at one origin. An origin is unreachable for 30 seconds after
+    /// two runs without a response.
     private func admission(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginAdmission {
         var options = EngineOptions()
         options.lists = 3
@@ -20,7 +20,7 @@ struct OriginAdmissionTests {
 
     private func query(_ number: Int64) -> QueryID { QueryID(rawValue: number) }
 
-    @Test("The desk limits the lists at one origin and in all, and a list that ends makes room")
+    @Test("The admission limits the lists at one origin and in all, and a list that ends makes room")
     func room() {
         var admission = admission()
         let begun = [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b")].map { number, origin in
@@ -33,14 +33,14 @@ struct OriginAdmissionTests {
         #expect(admission.decision(at: "b", now: now) == .go)
     }
 
-    @Test("The desk always has room for one list, whatever the options say")
+    @Test("The admission always has room for one list, whatever the options say")
     func leastRoom() {
         let admission = admission { ($0.lists, $0.listsPerOrigin) = (0, -1) }
         #expect(admission.decision(at: "a", now: now) == .go)
     }
 
     @Test(
-        "An origin that is silent too often is unreachable without affecting others; then one list probes it while the others wait (R32)"
+        "An origin without a response twice in a row is unreachable, and one list probes it; others are not affected (R32)"
     )
     func away() {
         var admission = admission()
@@ -95,7 +95,7 @@ struct OriginAdmissionTests {
         #expect(away == ["a"])
         #expect(admission.decision(at: "a", now: now) == .wait(until: now + .seconds(20)))
         #expect(["b", "c", "d"].allSatisfy { admission.decision(at: $0, now: now) == .go })
-        // The count of silences continues from the ledger.
+        // The count of missing responses continues from the ledger.
         let turn = admission.record(.noResponse, of: "b", now: now)
         #expect(turn == .opened)
     }
@@ -123,7 +123,7 @@ struct OriginAdmissionTests {
         return report
     }
 
-    @Test("A run reports that its origin answered, was silent, or got no request")
+    @Test("A run reports that its origin responded, did not respond, or got no request")
     func reachability() {
         let timeout = FetchFailure(.timeout, "m", isRetryable: true),
             refusal = FetchFailure(.server, "m", isRetryable: true)

@@ -165,7 +165,7 @@ struct OriginGateTests {
     }
 
     @Test(
-        "A quiet time is capped at longestRetryAfterHold, and a clock set back does not extend it (R29)"
+        "The pause after a Retry-After is capped at longestRetryAfterHold, and no clock set back extends it (R29)"
     )
     func longestRetryAfterHold() async throws {
         let gate = OriginGate(longestRetryAfterHold: .seconds(20), clock: clock)
@@ -188,6 +188,15 @@ struct OriginGateTests {
         }
         #expect(clock.now() - start == .milliseconds(4_500))
         #expect(clock.slept == Array(repeating: .milliseconds(500), count: 9))
+    }
+
+    @Test("A gate with a rate that is not greater than 0 traps when it is made, because it would admit no request")
+    func noRate() async {
+        await #expect(processExitsWith: .failure) { _ = OriginGate(requestsPerSecond: 0) }
+        await #expect(processExitsWith: .failure) { _ = OriginGate(requestsPerSecond: -1) }
+        await #expect(processExitsWith: .failure) { _ = OriginGate(requestsPerSecond: .nan) }
+        _ = OriginGate(requestsPerSecond: .infinity)
+        _ = OriginGate(requestsPerSecond: .leastNonzeroMagnitude)
     }
 
     @Test("The gate forwards the properties of a source, and wrapping a source twice in one gate limits it once")

@@ -22,7 +22,7 @@ struct PageCodecTests {
     }
 
     @Test(
-        "A page with a payload that is not a single value is not decoded at once (R7)",
+        "A page with a payload that is not one value of the item's type is not decoded at once (R7)",
         arguments: [
             ["{\"id\":1}", "{"], ["{\"id\":1}", ""], ["{\"id\":1},{\"id\":2}", "{\"id\":3}"],
             ["{\"id\":1}", "{\"id\":\"one\"}"],

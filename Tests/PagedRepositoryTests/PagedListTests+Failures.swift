@@ -131,6 +131,15 @@ extension PagedListTests {
         }
     }
 
+    @Test("A load whose page budget allows page one only says so, and blames no answer", arguments: [-1, 0, 1])
+    func pageBudget(maxPages: Int) async throws {
+        let list = list(StagedOrigin()) { $0.sync.maxPages = maxPages }
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadAll() }
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .limitExceeded)
+        #expect(numbers(list) == Array(0..<10) && list.current.hasMore)
+    }
+
     @Test("A refused cursor costs a walk up to the next page and no further (R22)")
     func refusedCursor() async throws {
         let origin = StagedOrigin(200, access: .chain)

@@ -6,7 +6,7 @@ import Testing
 // Observation of a list: prefetching, events and the observable model.
 extension PagedListTests {
     @Test(
-        "A source without suspension works, also when an event handler loads more, and the end is reported once (C16, C23)"
+        "A list whose source never suspends is loaded to its end, which one event reports (C16, C23)"
     )
     func synchronous() async throws {
         let list = list(StagedOrigin(35))

@@ -157,6 +157,18 @@ struct PagedListTests {
         #expect(try await list.loadNext() == .endReached)
     }
 
+    @Test("A chain has more behind a reached total, if the last page names a next page (R24)")
+    func linkBehindTotal() async throws {
+        let origin = StagedOrigin(access: .chain, total: { _ in .exact(20) })
+        let list = list(origin)
+        try await list.load()
+        for held in [20, 30] {
+            #expect(list.current.hasMore)
+            #expect(try await list.loadNext() == .loaded(10))
+            #expect(numbers(list) == Array(0..<held))
+        }
+    }
+
     @Test("Without totals, the end costs at most one empty answer (C19)", arguments: [40, 41])
     func shortPageEnd(count: Int) async throws {
         let origin = StagedOrigin(count, total: nil)
@@ -187,7 +199,7 @@ struct PagedListTests {
         if access != .chain { #expect(Array(list.current.items) == origin.rows) }
     }
 
-    @Test("A page one with spliced items is no measure of a full page, and the list does not end early (C19, R24)")
+    @Test("A page one with inserted items does not set the size of a full page, and the list goes on (C19, R24)")
     func splicedHead() async throws {
         let origin = StagedOrigin(48, total: nil)
         let list = list(origin)

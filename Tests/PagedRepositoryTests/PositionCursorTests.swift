@@ -13,16 +13,23 @@ struct PositionCursorTests {
             (.page(3), "page 3"),
         ])
     func text(cursor: PositionCursor, text: String) {
-        #expect(cursor.cursor.text == text)
+        #expect(cursor.cursor.text == "\u{1}pagecache \(text)")
         #expect(PositionCursor(cursor.cursor) == cursor)
     }
 
     @Test(
-        "The cursor of an origin is none",
+        "A text of another form is not a cursor made of a position",
         arguments: ["", "page", "page -1", "page 1 again", "position", "position 3 4", "position 3 again x", "abc 3"])
     func others(text: String) {
-        #expect(PositionCursor(PageCursor(text)) == nil)
+        #expect(PositionCursor(PageCursor("\u{1}pagecache \(text)")) == nil)
         #expect(PositionCursor(nil) == nil)
+    }
+
+    @Test(
+        "A cursor of the origin is not taken for one of the engine, whatever its text is",
+        arguments: ["page 3", "position 12", "position 12 again", "pagecache page 3"])
+    func ofOrigin(text: String) {
+        #expect(PositionCursor(PageCursor(text)) == nil)
     }
 
     @Test("A step by offset is as long as the answer less one item, and passes no item")

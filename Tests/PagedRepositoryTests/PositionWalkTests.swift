@@ -23,9 +23,9 @@ struct PositionWalkTests {
     func knownItems() throws {
         var walk = PositionWalk()
         let head = walk.head(page(0..<10), .offsets)
-        #expect(head.next == PageCursor("position 9 again"))
+        #expect(head.next == PositionCursor.offset(9, repeatsLast: true).cursor)
         let next = try walk.follow(answer(page(9..<17), head.next, at: 10, repeated: 1), known: .unknown, .offsets)
-        #expect(next?.content == named(10..<17) && next?.next == PageCursor("position 16 again"))
+        #expect(next?.content == named(10..<17) && next?.next == PositionCursor.offset(16, repeatsLast: true).cursor)
         #expect(walk.span == 10)
     }
 
@@ -57,6 +57,34 @@ struct PositionWalkTests {
         #expect(!walk.repeatsLastPage)
     }
 
+    @Test(
+        "The same known items at more positions than an answer covers never end, if the origin says that more follow",
+        arguments: [(10, 2), (7, 2), (5, 3), (1, 11)])
+    func sameItemsForEver(items: Int, answers: Int) throws {
+        for hasMore in [true, nil] {
+            var walk = PositionWalk()
+            var next = walk.head(page(0..<10, hasMore: hasMore), .offsets).next
+            for number in 1...answers {
+                let known = page(10 - items..<10, hasMore: hasMore)
+                let step = try walk.follow(
+                    answer(known, next, at: 10, repeated: items), known: .unknown, .offsets)
+                #expect(walk.repeatsForEver == (hasMore == true && number == answers), "answer \(number)")
+                next = step?.next ?? next
+            }
+        }
+    }
+
+    @Test("A position that is requested twice counts once among those with the same known items")
+    func sameItemsTwice() throws {
+        var walk = PositionWalk()
+        let next = walk.head(page(0..<10, hasMore: true), .offsets).next
+        for _ in 0..<2 {
+            let known = try answer(page(0..<10, hasMore: true), next, at: 10, repeated: 10)
+            _ = walk.follow(known, known: .unknown, .offsets)
+            #expect(!walk.repeatsForEver)
+        }
+    }
+
     @Test("An answer without the last received item shows that the list has moved")
     func moved() throws {
         var walk = PositionWalk()
@@ -69,12 +97,12 @@ struct PositionWalkTests {
         var walk = PositionWalk()
         let head = walk.head(page(0..<10), .grid(size: 10))
         let first = try walk.follow(answer(page(0..<0), head.next, at: 10), known: .unknown, .grid(size: 10))
-        #expect(first?.next == PageCursor("page 2"))
+        #expect(first?.next == PositionCursor.page(2).cursor)
         let second = try walk.follow(answer(page(0..<0), first?.next, at: 10), known: .unknown, .grid(size: 10))
         #expect(second != nil && second?.next == nil)
     }
 
-    @Test("An answer with the last received item alone is no empty page")
+    @Test("An answer with the last received item alone does not count as an empty page")
     func lastItemAlone() throws {
         var walk = PositionWalk()
         var next = walk.head(page(0..<10), .offsets).next
@@ -114,7 +142,7 @@ struct PositionWalkTests {
         var next = walk.head(page(0..<4, total: total), .grid(size: 4)).next
         for number in 1...2 {
             next = try walk.follow(answer(page(0..<0, total: total), next, at: 4), known: total, .grid(size: 4))?.next
-            #expect(next == PageCursor("page \(number + 1)"))
+            #expect(next == PositionCursor.page(number + 1).cursor)
         }
         next = try walk.follow(answer(page(4..<6, total: total), next, at: 4), known: total, .grid(size: 4))?.next
         let behind = try walk.follow(answer(page(6..<8, total: total), next, at: 6), known: total, .grid(size: 4))

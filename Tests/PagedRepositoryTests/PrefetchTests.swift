@@ -17,7 +17,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "A look prefetches no more pages than the limit, and a limit below 1 counts as 1 (X13)",
+        "An item that appears prefetches no more pages than the limit, and a limit below 1 counts as 1 (X13)",
         arguments: [(-3, 1), (1, 1), (4, 4)])
     func limit(_ limit: Int, _ pages: Int) {
         var prefetch = Prefetch(distance: 100, limit: limit)
@@ -31,7 +31,7 @@ struct PrefetchTests {
         #expect(prefetch.wantsMore(of: tenPages))
     }
 
-    @Test("Looking back does not reset the furthest position looked at; a restart does")
+    @Test("An earlier item that appears does not reset the furthest position, and a restart does")
     func back() {
         var prefetch = Prefetch(distance: 0, limit: 9)
         prefetch.itemAppeared(at: 99)

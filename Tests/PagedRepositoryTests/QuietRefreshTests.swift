@@ -107,7 +107,7 @@ struct QuietRefreshTests {
     }
 
     @Test(
-        "A refresh without changes reads only page one, in four transactions, in short and long lists",
+        "A refresh without changes reads only page one, in four transactions at most, in short and long lists",
         arguments: [StorageKind.sqlite, .memory], [(true, false), (false, false), (true, true), (false, true)])
     func cost(kind: StorageKind, form: (isConditional: Bool, isChain: Bool)) async throws {
         var costs: [MeteredStorage.Counts] = []

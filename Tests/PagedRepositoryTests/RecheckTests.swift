@@ -16,12 +16,7 @@ struct RecheckTests {
     private func sync(
         _ bench: SyncBench, _ origin: ListOrigin, every period: Duration?, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.recheckEvery = period
-        options.work = work
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        try await bench.sync(origin, clock) { ($0.recheckEvery, $0.work) = (period, work) }
     }
 
     @Test(
@@ -66,7 +61,7 @@ struct RecheckTests {
     }
 
     @Test(
-        "Refreshes between two runs take no page from their checks",
+        "Refreshes between two runs delay the check of no page beyond the period",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func refreshes(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)

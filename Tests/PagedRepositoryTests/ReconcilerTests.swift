@@ -274,6 +274,16 @@ struct ReconcilerTests {
         #expect(result.requests < 60)
     }
 
+    @Test("An answer with the held items of its positions in another order moves no other item (R18)")
+    func reordered() {
+        let origin = stride(from: 0, to: 24, by: 3).flatMap { Array(names($0..<$0 + 3).reversed()) }
+        let trial = Trial(origin: origin, cached: names(0..<24), size: 3, probe: 3, isGrid: true, hasTotals: false)
+        let result = trial.run()
+        #expect(result.requests == 2, "page one, and the last page")
+        #expect(result.list == Array(origin[..<3]) + names(3..<21) + Array(origin[21...]))
+        #expect(result.repair?.markedStale == [])
+    }
+
     @Test("Two contradicting answers mean that the list changed between them")
     func contradiction() {
         let trial = Trial(origin: names(0..<40), cached: names(0..<40))

@@ -89,7 +89,7 @@ struct ReopenedListTests {
         _ = try await memory.commit(CommitPlan(query: record.id, version: record.version, edits: edits))
     }
 
-    @Test("A list opened again is read as it is now, without another query by its key")
+    @Test("A list opened again is read in its present state, without another search for its key")
     func again() async throws {
         let repository = repository()
         try await repository.list(key).load()

@@ -67,7 +67,7 @@ struct RequestBoundTests {
 
     // MARK: Answers that differ each time
 
-    @Test("A page that stays short while a member of its items changes is requested a few times (R53)")
+    @Test("A run over a page that stays short while a member of its items changes sends less than 100 requests (R53)")
     func volatileMember() async throws {
         let source = ComputedSource(.offsets) { request, number in
             guard number < 300 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }
@@ -82,7 +82,7 @@ struct RequestBoundTests {
         #expect(try await held.values.contains("i39"))
     }
 
-    @Test("A page one that repeats another id each time is requested a few times (R25)")
+    @Test("A run whose page one repeats another id each time sends less than 200 requests (R25)")
     func otherRepeats() async throws {
         let source = ComputedSource(.offsets) { request, number in
             guard number < 300 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }

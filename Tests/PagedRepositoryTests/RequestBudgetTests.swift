@@ -119,7 +119,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(-3_600_000)), .wait(until: after(-3_600_000 + 500)))
     }
 
-    @Test("A quiet time requested during a wait continues after that wait")
+    @Test("A pause that the origin requests during a wait continues after that wait")
     func quietMeanwhile() {
         var budget = budget(rate: 2)
         equal(budget.ask(now: start), .go)
@@ -129,7 +129,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(10_200), hasWaited: true), .go)
     }
 
-    @Test("A quiet time of the origin holds, and a later shorter one does not end it (R28)")
+    @Test("A pause that the origin requests holds, and a later shorter one does not end it (R28)")
     func quiet() {
         var budget = budget()
         budget.quiet(for: .seconds(10), now: start)
@@ -140,7 +140,7 @@ struct RequestBudgetTests {
         for _ in 0..<4 { equal(budget.ask(now: after(10_000)), .go) }
     }
 
-    @Test("A quiet time is capped at the maximum, and no clock change extends it (R29)")
+    @Test("A pause that the origin requests is capped at the maximum, and no clock change extends it (R29)")
     func longestRetryAfterHold() {
         var budget = budget(longestRetryAfterHold: .seconds(60))
         budget.quiet(for: .seconds(Int64.max), now: start)
@@ -149,7 +149,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(-86_400_000), hasWaited: true), .go)
         budget.quiet(for: .seconds(-5), now: start)
         budget.quiet(for: .microseconds(900), now: start)
-        // A quiet time below a millisecond counts as zero.
+        // A pause below a millisecond counts as zero.
         equal(budget.ask(now: start), .go)
     }
 

@@ -60,6 +60,45 @@ struct ResultWindowTests {
         #expect(origin.list.requests.count <= 20)
     }
 
+    @Test("Without a total, an origin that refuses the page behind a full one with 422, twice, has a window (R24)")
+    func refusedWithoutTotal() async throws {
+        let bench = try await SyncBench()
+        let origin = WindowOrigin(ListOrigin(names(0..<103), access: .grid(size: 10)), window: 40)
+        origin.list.state.withLock { $0.total = nil }
+        origin.fails.withLock { $0 = true }
+        for _ in 0..<3 {
+            let before = origin.list.requests.count
+            let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+            #expect(report.outcome == .limited && report.limit == .resultWindow)
+            #expect(origin.list.requests.count - before <= 4 + 8)
+        }
+        let behind = origin.list.requests.count { $0.target == .offset(50) }
+        #expect(behind == 1, "the window is stored, and the page behind the refused one is requested once")
+        #expect(try await bench.held == names(0..<40))
+        #expect(try await bench.list?.record.resultWindow == 40)
+    }
+
+    @Test("Without a total, a page that the origin refuses with 422 is a failure if a page behind it has items (R24)")
+    func refusedPageWithoutTotal() async throws {
+        let bench = try await SyncBench()
+        let origin = WindowOrigin(ListOrigin(names(0..<103), access: .grid(size: 10)), window: .max)
+        origin.list.state.withLock { $0.total = nil }
+        origin.fails.withLock { $0 = true }
+        origin.refused.withLock { $0 = 40..<50 }
+        var expected: [String?] = names(0..<103)
+        for position in 40..<50 { expected[position] = nil }
+        for _ in 0..<2 {
+            let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+            #expect(report.outcome == .incomplete && report.limit == nil)
+            #expect(try await bench.held == expected)
+        }
+        #expect(try await bench.list?.record.resultWindow == nil)
+        #expect(origin.list.requests.count <= 11 + 4 + 8, "no page is requested again and again")
+        origin.refused.withLock { $0 = nil }
+        #expect(try await ListSync(storage: bench.store, source: origin, key: bench.key).run().outcome == .complete)
+        #expect(try await bench.held == names(0..<103))
+    }
+
     @Test("An origin that repeats its last page below its total ends the list as limited, and each run says so")
     func repeatedBelowTotal() async throws {
         let bench = try await SyncBench()
@@ -228,36 +267,6 @@ struct ResultWindowTests {
         report = try await ListSync(storage: bench.store, source: list, key: bench.key).run()
         #expect(report.outcome == .complete)
         #expect(try await bench.held == names(0..<45))
-    }
-}
-
-/// A list of which only the first items can be fetched.
-private final class WindowOrigin: PageSource {
-    let list: ListOrigin
-    let window: Mutex<Int>
-    /// Positions that the origin refuses, besides those after the window.
-    let refused = Mutex<Range<Int>?>(nil)
-    /// Whether a page that extends past the window is refused.
-    let refusesWhole = Mutex(false)
-    let answer: PageAnswer
-
-    init(_ list: ListOrigin, window: Int, answer: PageAnswer = .pastEnd) {
-        self.list = list
-        self.window = Mutex(window)
-        self.answer = answer
-    }
-
-    var access: PagingAccess { list.access }
-    var usage: SourceUsage { list.usage }
-
-    func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        let answer = try await list.fetch(request)
-        guard case .offset(let offset) = request.target else { return answer }
-        let window = window.withLock(\.self)
-        let end = refusesWhole.withLock(\.self) ? offset + 10 : offset + 1
-        if end > window || refused.withLock({ $0?.contains(offset) }) == true { return self.answer }
-        guard case .page(let page) = answer, offset + page.content.count > window else { return answer }
-        return .page(FetchedPage(content: named(Array(list.names[offset..<window])), total: page.total))
     }
 }
 

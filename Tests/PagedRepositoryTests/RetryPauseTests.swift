@@ -65,7 +65,7 @@ struct RetryPauseTests {
         #expect(queue.next(now: noon + .seconds(30)) == .fetch(bad))
     }
 
-    @Test("Without patience, one failed page with Retry-After 0 does not end a run that has other pages to fetch")
+    @Test("Without a wait budget, a failed page with Retry-After 0 does not end a run that has other pages to fetch")
     func impatient() {
         var queue = queue(
             retryWaitBudget: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
@@ -74,7 +74,7 @@ struct RetryPauseTests {
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
     }
 
-    @Test("A quiet time of the origin also holds when the page that received it is abandoned")
+    @Test("A pause that the origin requests also holds when the page that received it is abandoned")
     func abandoned() {
         var queue = queue(
             retryWaitBudget: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)

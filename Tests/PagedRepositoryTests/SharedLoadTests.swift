@@ -95,7 +95,7 @@ struct SharedLoadTests {
     }
 
     @Test(
-        "A neighbour's page stored between a look and a commit is no conflict, and no item is fetched twice (R21, R30)"
+        "A neighbour's page stored between a read and a commit causes no conflict and no second fetch (R21, R30)"
     )
     func neighbour() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" })
@@ -160,6 +160,25 @@ struct SharedLoadTests {
         let record = try #require(try await store.query(key))
         let window = try #require(try await store.window(of: record.id, 0..<40))
         #expect(window.parts.flatMap { $0.content.ids } == origin.names)
+    }
+
+    @Test("A run that has fetched every page is complete, although page one failed in another process meanwhile (R54)")
+    func failedElsewhere() async throws {
+        let origin = ListOrigin((0..<30).map { "i\($0)" })
+        let store = MemoryStorage(clock: clock)
+        let (clock, key) = (clock, key)
+        let storage = CrowdedStorage(store) { number, store throws(StorageError) in
+            // Page one is stored by the first commit.
+            guard number == 3, let record = try await store.query(key) else { return }
+            try await store.record(
+                [.failed(offset: 0, failure: .status(503), nextAttemptIn: nil)], for: record.id)
+        }
+        let report = try await ListSync(
+            storage: storage, source: origin, key: key, clock: clock, jitter: { 0.5 }
+        ).run()
+        let failures = try #require(try await store.state(of: key)).failures
+        #expect(failures?.map(\.offset) == [0])
+        #expect(report.outcome == .complete)
     }
 
     @Test(

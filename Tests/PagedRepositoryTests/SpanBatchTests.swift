@@ -237,7 +237,7 @@ struct NextSpansTests {
         #expect(queue { $0.stop() }.startable(of: Array(spans[2..<4]), now: now) == nil)
     }
 
-    @Test("Reserved pages are returned when an earlier page comes into doubt, and follow it again (R20)")
+    @Test("Reserved pages are returned when an earlier page is requested again, and follow it (R20)")
     func doubt() {
         var queue = queue()
         queue.add(spans)
@@ -251,7 +251,7 @@ struct NextSpansTests {
         #expect(queue.nextSpans(now: now) == Array(spans[2..<5]))
     }
 
-    @Test("Pages that are put back are next again")
+    @Test("Reserved pages that are requeued leave the queue as it was")
     func putBack() {
         var (queue, untouched) = (queue(), queue())
         queue.add(spans)

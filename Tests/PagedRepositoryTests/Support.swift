@@ -42,6 +42,8 @@ final class ListOrigin: PageSource, PromptSource {
         var total: (@Sendable (Int) -> ListTotal)? = { .exact($0) }
         /// Items that answers leave out, although pages are cut as if they were there (R53).
         var hidden: Set<String> = []
+        /// Whether each answer begins its page with another item, and puts the items before that one at the end.
+        var reorders = false
         /// Whether the cursors of a chain name positions, and not items.
         var countsPositions = false
         /// Runs before each answer with the number of the request. The closure may change the list, or throw.
@@ -78,9 +80,14 @@ final class ListOrigin: PageSource, PromptSource {
             }
             let range = min(start, state.names.count)..<min(start + state.size, state.names.count)
             let isChain = state.access == .chain
+            var shown = state.names[range].filter { !state.hidden.contains($0) }
+            if state.reorders, !shown.isEmpty {
+                let first = state.requests.count % shown.count
+                shown = Array(shown[first...] + shown[..<first])
+            }
             return .page(
                 FetchedPage(
-                    content: named(state.names[range].filter { !state.hidden.contains($0) }),
+                    content: named(shown),
                     total: state.total?(state.names.count) ?? .unknown,
                     next: isChain && range.upperBound < state.names.count
                         ? state.names[range].last.map {
@@ -102,6 +109,17 @@ final class SyncBench: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Makes a run on the list.
+    func sync(
+        _ origin: any PageSource, _ clock: any SyncClock, _ change: (inout SyncOptions) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        change(&options)
+        return try await ListSync(
+            storage: store, source: origin, key: key, options: options, clock: clock, jitter: { 0.5 }
+        ).run()
+    }
 
     var list: ListOutline? {
         get async throws {

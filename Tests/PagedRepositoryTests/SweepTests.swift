@@ -15,13 +15,11 @@ struct SweepTests {
         _ bench: SyncBench, _ origin: ListOrigin, _ work: SyncOptions.Work = .everything,
         _ change: (inout SyncOptions) -> Void = { _ in }
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        options.work = work
-        change(&options)
         clock.advance(by: .seconds(1))
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        return try await bench.sync(origin, clock) { options in
+            options.work = work
+            change(&options)
+        }
     }
 
     /// A sweep that is stopped after this many answers.
@@ -75,7 +73,22 @@ struct SweepTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("A sweep of many pages of known items is no loop (R24)", arguments: styles)
+    @Test("A sweep of a chain whose two replicas answer in turn removes no item that both of them show (R22)")
+    func replicas() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<65), access: .chain, size: 9)
+        origin.state.withLock { $0.countsPositions = true }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        origin.before { number, list in list = (number.isMultiple(of: 2) ? [] : ["a", "b"]) + names(0..<65) }
+        _ = try await sync(bench, origin, .sweep)
+        let held = Set(try await bench.held.compactMap { $0 })
+        #expect(held.isSuperset(of: names(0..<65)))
+        origin.before { _, list in list = names(0..<65) }
+        #expect(try await sync(bench, origin, .sweep).outcome == .complete)
+        #expect(try await bench.held == names(0..<65))
+    }
+
+    @Test("A sweep of many pages of known items is not a loop (R24)", arguments: styles)
     func manyPages(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<400), access: access)
@@ -84,7 +97,7 @@ struct SweepTests {
         #expect(report.outcome == .complete && report.reconciliation == .swept, "\(report.warnings)")
     }
 
-    @Test("A sweep takes the mark of repeated ids back once no id repeats, and not before", arguments: styles)
+    @Test("A sweep removes the mark of repeated ids once no id repeats, and not before", arguments: styles)
     func takesBack(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(["a", "b", "a"] + names(0..<20), access: access)

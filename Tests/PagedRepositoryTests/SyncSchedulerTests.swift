@@ -82,7 +82,7 @@ struct SyncSchedulerTests {
         #expect(dueAt(300, isAsked: false) == now + .seconds(300))
     }
 
-    @Test("The agenda keeps the soonest job of each list and sorts the jobs by due time")
+    @Test("The scheduler keeps the soonest job of each list and sorts the jobs by due time")
     func soonest() {
         func job(_ query: Int64, _ seconds: Int) -> SyncScheduler.Job {
             SyncScheduler.Job(query: QueryID(rawValue: query), work: .refresh, dueAt: now + .seconds(seconds))

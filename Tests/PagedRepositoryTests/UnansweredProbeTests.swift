@@ -15,11 +15,7 @@ struct UnansweredProbeTests {
     private func sync(
         _ bench: SyncBench, _ origin: ShallowOrigin, _ change: (inout SyncOptions) -> Void
     ) async throws -> SyncReport {
-        var options = SyncOptions()
-        change(&options)
-        return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
-        ).run()
+        try await bench.sync(origin, clock, change)
     }
 
     /// Returns the first six of 50 pages. The origin has more items by now, and fails from position 200 on.
@@ -66,6 +62,25 @@ struct UnansweredProbeTests {
         #expect(try await bench.held == names(2_000..<2_020))
         let list = try #require(try await bench.list)
         #expect(list.failures == [] && list.pages.contains { $0.generation < list.record.version.generation })
+    }
+
+    @Test("A held item that an insert has moved behind a result window makes no refresh fail for ever (R18, R24)")
+    func movedBehindWindow() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<103), access: .grid(size: 10))
+        let shallow = ShallowOrigin(list: origin, end: 40, failure: .status(422))
+        _ = try await sync(bench, shallow) { $0.maxPages = 4 }
+        origin.names.insert("new", at: 0)
+        clock.advance(by: .seconds(100))
+        _ = try await sync(bench, shallow) { $0.work = .refresh }
+        #expect(try await bench.held == Array(origin.names[..<41]))
+        origin.names.append("last")
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(100))
+            let report = try await sync(bench, shallow) { _ in }
+            #expect(report.headFailure == nil && report.outcome == .limited, "\(report.outcome)")
+        }
+        #expect(try await bench.held == Array(origin.names[..<40]))
     }
 }
 

@@ -157,7 +157,9 @@ extension KindLife {
         if let most = mostRequests, last > most {
             find("G4: \(last) requests for an unchanged list, at most \(most) allowed", report, now)
         }
-        if plan.kind == .long, outcome.violations.isEmpty { try await mend() }
+        guard outcome.violations.isEmpty else { return }
+        if plan.kind == .long { try await mend() }
+        if plan.kind == .uncounted { try await changeWithoutTotal() }
     }
 
     /// The number of requests that a run without changes may take. `nil` means no limit.
@@ -166,22 +168,6 @@ extension KindLife {
         guard expectation.outcomes == ["complete"], plan.totals == .exact else { return nil }
         let isPlain = plan.behaviour == OriginBehaviour() || plan.kind == .rewritten
         return isPlain ? 3 : pages(asked) + 8
-    }
-
-    /// Checks that one insert in the middle of many pages costs a search and an audit, as
-    /// Documentation/Reconciliation.md says.
-    private func mend() async throws {
-        guard plan.style == .offset, plan.totals == .exact else { return }
-        origin.add(.change(.insert(at: .middle, count: 1)))
-        let before = origin.usage.requests
-        let report = try await sync()
-        let (now, taken) = (try await observedState(), origin.usage.requests - before)
-        let halvings = Int.bitWidth - (plan.count / plan.usualSize).leadingZeroBitCount
-        if let difference = difference(now.held) {
-            find("R18: the list differs after one insert: \(difference)", report, now)
-        }
-        if taken > 3 + 2 * halvings { find("G4: \(taken) requests for one insert", report, now) }
-        if taken < 2 + halvings { find("R18: no audit: \(taken) requests for one insert", report, now) }
     }
 
     // MARK: Descriptions

@@ -33,7 +33,12 @@ final class KindLife {
 
     var plan: OriginPlan { life.plan }
     var expectation: OriginExpectation {
-        plan.expectation(length: origin.length, size: min(asked ?? plan.usualSize, plan.usualSize))
+        plan.expectation(length: origin.length, size: answeredSize)
+    }
+
+    /// The number of items of a full page of an answer. By page number the origin ignores the requested size.
+    private var answeredSize: Int {
+        plan.style == .page ? plan.usualSize : max(min(asked ?? plan.usualSize, plan.largestPage), 1)
     }
 
     init(_ life: Simulation, in storage: any PageStorage, clock: ManualClock, on executor: any TaskExecutor) {

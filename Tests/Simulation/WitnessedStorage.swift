@@ -70,14 +70,17 @@ final class WitnessedStorage: RelayedStorage {
             if part.isHeld && part.offset == items.count { items += payloads }
         }
         // A snapshot shows no total below the number of held items, and no end before items that the origin counts. A
-        // result window is no end.
+        // result window is not an end.
         let held = list.coverage.segments.last?.upperBound ?? 0
         let total = list.record.total.count.map { $0 < held } ?? false ? ListTotal.estimate(held) : list.record.total
         let isVoid = list.record.validatedAt != nil && held == 0 && total.count ?? 0 > 0 && list.gaps.isEmpty
         let cut = list.record.isCutOff ? list.record.resultWindow ?? .max : .max
         let end = list.record.end.flatMap { $0 < cut ? $0 : nil } ?? total.exactCount
+        // A page that reaches the total may name a next one, which is not requested yet (R24).
+        let isChain = list.heldPages.first.map { $0.offset == 0 && $0.cursorOut != nil } ?? false
+        let isOpen = isChain && list.record.end == nil && end.map { $0 <= items.count } ?? false
         let observedState = ObservedState(
-            version: list.record.version, items: items, total: total, end: isVoid ? nil : end,
+            version: list.record.version, items: items, total: total, end: isVoid || isOpen ? nil : end,
             isLoaded: list.record.validatedAt != nil)
         return (observedState, readable)
     }

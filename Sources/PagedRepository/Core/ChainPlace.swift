@@ -28,8 +28,8 @@ struct ChainPlace {
         // An explicit `hasMore` takes precedence over a next cursor.
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {
-            // An empty page with the same cursor again is the end of the chain. The items of any other such page are the
-            // last ones, and the total decides whether they are all.
+            // An empty page with the same cursor again is the end of the chain. The items of any other such page are
+            // the last ones, and the total decides whether they are all.
             page.next = nil
             if !page.content.isEmpty { walk.selfLink = cursor }
         }
@@ -49,6 +49,8 @@ struct ChainPlace {
         // Where ids repeat, a known id does not prove a known item (R25).
         if list.record.allowsDuplicates { return unaligned(page) }
         guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
+            // The check of the end has received items from before the last page (R24).
+            if pass.walk.mode == .checkingEnd, hasMoved(observed, pass.check) { return .walkAgain }
             // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
             // kind shows a list in another order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return .walkAgain }
@@ -57,6 +59,7 @@ struct ChainPlace {
             if isWalk, !observed.isPushed(to: offset) { pass.walk.isDisordered = true }
             return nothingNew(page, &pass, &belief)
         }
+        var before = pass.walk
         let repeats = pass.walk.receive(observed, at: offset)
         // Two walks received the same items again at the same positions (R25).
         if !repeats.isEmpty, belief.order.hasRepeatedAlike(pass.walk, atLeast: observed.repeatsItems ? 1 : 3) {
@@ -64,18 +67,29 @@ struct ChainPlace {
         }
         // An answer that repeats an id must also arrive twice.
         if observed.repeatsItems { return .walkAgain }
-        let merge = CursorMerge(
-            observed, at: offset, segments: list.coverage.segments,
-            replacedTo: observed.replacedEnd(of: cursor, page.next, at: offset, in: list),
-            keepsHole: true)
-        if phase.recheck != nil, merge.position != offset || !observed.isInPlace { return .restart }
+        if phase.recheck != nil, !observed.isInPlace { return .restart }
         let isChecking = pass.walk.mode == .checkingEnd
-        if isChecking, !observed.isInPlace(before: pass.check.oldEnd ?? .max) { return .walkAgain }
+        if isChecking, hasMoved(observed, pass.check) { return .walkAgain }
+        // Items that an inclusive cursor returns again stay on the page before, so the pages keep their cursors.
+        let (repeated, observed) = (observed, observed.withoutPushed(to: offset))
+        var page = page
+        page.content = observed.content
+        var merge = merge(observed, page, at: offset)
+        if let next = merge.passedTo, hasOtherTotal(page, pass.walk, belief) {
+            if belief.areTotalsUnsteady, before.looksAgain(at: offset) {
+                pass.walk = before
+                return .follow(cursor)
+            }
+            pass.walk.passOver()
+            merge = self.merge(observed, page, at: next)
+        }
+        pass.walk.observe(total: page.total)
         let range = merge.position..<merge.position + page.content.count
         var edits = merge.edits(observed, list)
+        if observed != repeated { edits.append(.markContiguous(offset - 1..<offset + 1)) }
         // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
-        // `PassConclusion`. A total that counts fewer items than this answer shows, at a list whose total is an estimate
-        // already, is no change.
+        // `PassConclusion`. A total that counts fewer items than this answer shows, at a list whose total is an
+        // estimate already, is not a change.
         let isTooLow = list.record.total.exactCount == nil && page.total.exactCount ?? .max < range.upperBound
         if page.total != .unknown, page.total.count != list.record.total.count, !isTooLow {
             edits.append(.setTotal(page.total))
@@ -87,8 +101,10 @@ struct ChainPlace {
             let end = ChainEnd(position: range.upperBound, offset: offset, edits: edits, isChanged: !merge.isSame)
             return self.end(end, &pass, &belief)
         }
-        // The list keeps its end until the check of the end is over.
-        if !isChecking || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.endOfChain(list))) }
+        // The list keeps its end until the check of the end is over, and while the walk after it finds no change. Without
+        // its end, other runs would load a next page meanwhile, and interrupt the walk.
+        let keepsEnd = isChecking || pass.walk.mode == .whole && merge.isSame
+        if !keepsEnd || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.endOfChain(list))) }
         if phase.isChainSweep {
             edits.append(
                 .setSweep(
@@ -100,6 +116,30 @@ struct ChainPlace {
             ChainPage(
                 merge: merge, range: range, edits: edits, next: next,
                 isRepetition: repeats.count * 10 >= page.content.count * 9))
+    }
+
+    /// Whether the last page, requested again, has an item at another position than the held list. The list before it has
+    /// then changed.
+    private func hasMoved(_ observed: ObservedPage, _ check: EndCheck) -> Bool {
+        let end = check.oldEnd ?? .max
+        return !observed.isInPlace(before: end)
+            && (check.itemsAgain == 0 || !observed.isInPlace(before: end, again: check.itemsAgain))
+    }
+
+    private func merge(_ observed: ObservedPage, _ page: FetchedPage, at position: Int) -> CursorMerge {
+        CursorMerge(
+            observed, at: position, segments: list.coverage.segments,
+            replacedTo: observed.replacedEnd(of: cursor, page.next, at: position, in: list), keepsHole: true)
+    }
+
+    /// Whether the answer states another total than the answer before it. The list has then moved in between, or
+    /// another replica has answered. Held items between the two answers may be on no page that was sent, and are not
+    /// removed (R22). An estimate of the origin itself is no evidence.
+    private func hasOtherTotal(_ page: FetchedPage, _ walk: ChainWalk, _ belief: ListBelief) -> Bool {
+        guard page.total.exactCount != nil || belief.areTotalsUnsteady, let total = page.total.count,
+            let before = walk.total ?? belief.pageOne.total.count
+        else { return false }
+        return total != before
     }
 
     /// Returns the step for a page of a list with repeated ids, which is stored as it arrived (R25).
@@ -146,14 +186,14 @@ struct ChainPlace {
             guard pass.walk.isDisordered, total != offset else { return .endBehindKnown }
             return disorder(ChainEnd(position: offset, offset: offset), pass, belief)
         }
-        // Where an earlier run has found a loop, one answer of known items shows that it is still there, and so do as many
-        // answers without items as make a loop of known items.
+        // If an earlier run has found a loop here, one answer of known items shows that the loop still exists. So do
+        // `loopGuard` answers without items.
         let hasLooped = remembersLoops && belief.end.loops.contains(offset)
         let (known, empty) = (belief.repeats.pagesWithoutNewItems, pass.walk.emptyAnswers)
         let mostEmpty = hasLooped ? min(loopGuard, emptyPageLimit) : emptyPageLimit
         guard known < (hasLooped ? 1 : loopGuard), empty < mostEmpty else {
             // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
-            // repetition is no loop.
+            // repetition is not a loop.
             if pass.walk.mode != .whole, pass.walk.walkedTo == 0, pass.walk.unbrokenTo != offset, !hasLooped,
                 list.record.validatedAt != nil, !page.content.isEmpty
             {
@@ -165,8 +205,8 @@ struct ChainPlace {
     }
 
     /// Returns the step for a last page that has only known items although the list continues: an exact total counts
-    /// more, or the page is page one again. The origin does not keep to its cursors (R24). A stored cursor may belong to
-    /// an earlier state of the list, so only a walk from page one proves it.
+    /// more, or the page is page one again. The cursors of the origin are then unreliable (R24). A stored cursor may
+    /// belong to an earlier state of the list, so only a walk from page one proves it.
     private func repetition(of page: FetchedPage, _ pass: RunPass) -> ChainStep? {
         guard !page.content.isEmpty, page.hasMore != false, offset > 0,
             total.map({ $0 > offset }) ?? (pass.walk.selfLink == cursor && page.content.count > 1),
@@ -199,6 +239,7 @@ struct ChainPlace {
         }
         pass.check.isDue = false
         if pass.walk.isDisordered, total != end.position { return disorder(end, pass, belief) }
+        if pass.walk.hasPassedOver, belief.areTotalsUnsteady { belief.isUnproven = true }
         belief.order.reached(end: end.position, isWhole: isWalk && !hasMoved, total: belief.pageOne.total)
         return .end(end)
     }
@@ -225,7 +266,7 @@ extension CursorMerge {
             let isPage = list.heldPages.contains { $0.range == range }
             return [isPage ? .insertPage(page) : .rearrange(.replacing(range, with: page)), .markContiguous(range)]
         case .changed(let rearrangement):
-            // An observer learns of a loaded page, and of no other change.
+            // Observers are notified of a loaded page, and of no other change.
             return [isAddition ? .insertPage(page) : .rearrange(rearrangement), .markContiguous(range)]
         }
     }

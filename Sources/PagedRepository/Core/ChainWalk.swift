@@ -64,6 +64,15 @@ struct ChainWalk: Equatable {
     var received = 0
     /// Whether the total differed between two answers.
     var hasChanged = false
+    /// The total of the last stored answer behind page one. `nil` before the first such answer, and if none stated one.
+    private(set) var total: Int?
+    /// Whether held items were kept that no answer of this walk has shown, because the totals before and after them
+    /// differ.
+    private(set) var hasPassedOver = false
+    /// How often each position was requested again because its answer passed over held items.
+    private var looks: [Int: Int] = [:]
+    /// The number of such requests for one position. Another replica may give each answer.
+    private static let mostLooks = 8
     /// Whether items arrived again in this walk that no insert can have moved there. The pages are then not parts of one
     /// list.
     var isDisordered = false
@@ -97,13 +106,17 @@ struct ChainWalk: Equatable {
     mutating func begin(behind count: Int) {
         unbrokenTo = count
         received = count
+        total = nil
     }
 
     /// Continues the walk directly behind page one.
-    mutating func follow(pageOne count: Int) { unbrokenTo = count }
+    mutating func follow(pageOne count: Int) { (unbrokenTo, total) = (count, nil) }
 
     /// Begins the walk of a list without gaps again from page one.
-    mutating func walkAgain(behind count: Int) { (hasWalkedAgain, walkedTo, unbrokenTo) = (true, count, count) }
+    mutating func walkAgain(behind count: Int) {
+        (hasWalkedAgain, walkedTo, unbrokenTo) = (true, count, count)
+        total = nil
+    }
 
     /// Records that the page at `offset` was stored, and the walk continues at `after`.
     mutating func advance(from offset: Int, to after: Int) {
@@ -127,6 +140,19 @@ struct ChainWalk: Equatable {
     }
 
     // MARK: What it has received
+
+    /// Records the total of an answer.
+    mutating func observe(total: ListTotal) { self.total = total.count ?? self.total }
+
+    /// Records that held items are kept although this walk has not received them. Such a walk does not disprove a total.
+    mutating func passOver() { (hasPassedOver, hasChanged) = (true, true) }
+
+    /// Returns whether a position whose answer passes over held items may be requested again, and counts the request.
+    mutating func looksAgain(at offset: Int) -> Bool {
+        guard looks[offset, default: 0] < ChainWalk.mostLooks else { return false }
+        looks[offset, default: 0] += 1
+        return true
+    }
 
     /// Records an answer. Items that an insert has pushed into this page, or that an inclusive cursor returns again, do
     /// not count as repeats.
@@ -161,5 +187,17 @@ extension ObservedPage {
         let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
         let count = again.count { $0 != nil }
         return again.prefix(count).enumerated().allSatisfy { $1 == offset - count + $0 }
+    }
+
+    /// Returns the answer without the items at its head that are the last held ones before `offset`, unchanged. Returns
+    /// the whole answer if it has no other items.
+    func withoutPushed(to offset: Int) -> ObservedPage {
+        let again = places.prefix { $0.map { $0.position < offset } ?? false }.count
+        guard again > 0, again < content.count, isPushed(to: offset), (0..<again).allSatisfy(isHeldAsSent) else {
+            return self
+        }
+        return ObservedPage(
+            offset: self.offset, content: content.slice(again..<content.count), places: placesByKey, isEnd: isEnd,
+            cursorIn: cursorIn, cursorOut: cursorOut)
     }
 }

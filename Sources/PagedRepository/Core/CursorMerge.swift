@@ -22,6 +22,9 @@ struct CursorMerge: Equatable {
     /// Whether all items of the answer are new, and their positions were not held. The answer is then a page of its own,
     /// and moves no other item.
     let isAddition: Bool
+    /// The position of the first known item of the answer, if the merge removes held items between the given position
+    /// and that item. Items that the answer lacks in its middle do not count: one answer shows that they are gone.
+    let passedTo: Int?
 
     /// - Parameters:
     ///   - position: the planned position of the answer's first item.
@@ -41,10 +44,19 @@ struct CursorMerge: Equatable {
         let again = Set(known.map(\.cached)).filter { $0 < position }.sorted()
         let anchors = CursorMerge.near(Alignment(ahead), from: position, count: count, segments: segments)
         self.position = position - again.count
+        let passed = position..<max(position, anchors.first?.cached ?? position)
+        let removed = segments.reduce(0) { $0 + $1.clamped(to: passed).count }
+        passedTo = removed > Set(ahead.map(\.cached)).count { passed.contains($0) } ? passed.upperBound : nil
         if anchors.count == count, anchors.last?.cached == position + count - 1,
             (0..<count).allSatisfy({ observed.isHeldAsSent($0) })
         {
             step = .same
+            (hasMet, isAddition) = (true, false)
+            return
+        }
+        // The list behind the answer is the same as before (R18).
+        if observed.offset == position, observed.isReordered, let ordered = observed.ordering(held: count) {
+            step = .changed(ordered)
             (hasMet, isAddition) = (true, false)
             return
         }

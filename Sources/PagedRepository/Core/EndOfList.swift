@@ -50,8 +50,8 @@ extension EndOfList {
 }
 
 extension EndOfList {
-    /// Whether a result window seems to cut off a list of pages by position: no item follows a full page, and the exact
-    /// total counts one more page (R24). The total of any other such list is wrong.
+    /// Whether a result window seems to cut off a list of pages by position: no item follows a full page or a multiple
+    /// of the page size, and the exact total counts at least one more page (R24). If not, the total is wrong.
     /// - Parameters:
     ///   - end: the position at which no item was returned.
     ///   - total: the exact total.

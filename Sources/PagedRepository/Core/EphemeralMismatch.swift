@@ -11,7 +11,7 @@ struct EphemeralMismatch: Hashable {
 
 /// The answers that a walk accepts although they do not fit the pages before them.
 struct ToleratedMismatches: Equatable {
-    /// Answers that an earlier walk has received at the same place. They are habits of the origin.
+    /// Answers that an earlier walk has received at the same place. They show no change of the list.
     var known: Set<EphemeralMismatch> = []
     /// Whether inserts are accepted. The list keeps growing while it is read.
     var allowsInserts = false

@@ -28,10 +28,13 @@ struct EphemeralPages: Equatable {
     private let emptyPageLimit: Int
     /// The number of held items to request again with a page, where no exact total shows a change.
     private let overlap: Int
-    /// The answers that count as habits of the origin, and not as changes of the list.
+    /// The number of items that each request asks for. Page one can have more, and then a full page has as many as
+    /// requested. `nil` while unknown.
+    private let requested: Int?
+    /// The answers that do not count as changes of the list.
     let tolerated: ToleratedMismatches
     /// The position at the origin where the next answer begins, without the items that are requested again.
-    private var position: Int
+    private(set) var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
     /// The number of items of the last answer that had any.
@@ -42,7 +45,7 @@ struct EphemeralPages: Equatable {
     /// encodings of one letter are two ids (R5). Empty in a list that repeats ids.
     private var ids: [[UInt8]: UInt64] = [:]
     /// The keys of the held items, in order. In a list that repeats ids, their content hashes.
-    private var keys: [UInt64] = []
+    private(set) var keys: [UInt64] = []
     /// The content hashes of the held items, in order.
     private var contents: [UInt64] = []
     private var answers = 0
@@ -52,18 +55,21 @@ struct EphemeralPages: Equatable {
     /// refresh.
     private var pushed = 0
 
+    /// - Parameter requested: the number of items that each request asks for. `nil` means that it is not known. Defaults to
+    ///   nil.
     init(
         behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000, overlap: Int = 0,
-        tolerated: ToleratedMismatches = ToleratedMismatches()
+        requested: Int? = nil, tolerated: ToleratedMismatches = ToleratedMismatches()
     ) {
         self.start = start
         self.access = access
         self.loopGuard = loopGuard
         self.emptyPageLimit = emptyPageLimit
         self.overlap = overlap
+        self.requested = requested
         self.tolerated = tolerated
         position = start
-        if case .grid(let size) = access { fullPage = size }
+        if case .grid(let size) = access { fullPage = max(1, min(size, requested ?? size)) }
     }
 
     /// The most answers without new items that one call for the next page receives.
@@ -89,7 +95,7 @@ struct EphemeralPages: Equatable {
             if page.content.isEmpty { page.next = nil }
             if page.next != nil, page.hasMore != false {
                 return .failed(
-                    FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
+                    FetchFailure(.loop, "the next page that the origin names is the same page", isRetryable: false))
             }
         }
         let mismatch = EphemeralMismatch(place: end, content: page.content.fingerprint, total: page.total)
@@ -108,7 +114,7 @@ struct EphemeralPages: Equatable {
     /// Adds the refusal of the requested position. The list ends before it, unless the total counts the position (R24).
     mutating func refused(_ answer: PageAnswer) -> Step {
         let mismatch = EphemeralMismatch(place: end, content: 0, total: .unknown)
-        let isCounted = position < total.exactCount ?? 0
+        let isCounted = counted(from: position) < total.exactCount ?? 0
         // The list may have lost items since its total arrived, or those that were requested again.
         if isRepeating || isCounted && start == 0, !tolerated.contains(mismatch) { return .moved(mismatch) }
         if isCounted { return .failed(.refused(position, by: answer)) }
@@ -116,9 +122,9 @@ struct EphemeralPages: Equatable {
         return .newItems(PageContent())
     }
 
-    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not identify
-    /// the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item may have
-    /// been edited between two answers.
+    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not
+    /// identify the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item
+    /// may have been edited between two answers.
     private func repeatsIDs(_ content: PageContent, isConfirmed: Bool) -> Bool {
         var own: [[UInt8]: UInt64] = [:]
         for (index, identity) in content.identities.enumerated() {
@@ -129,19 +135,19 @@ struct EphemeralPages: Equatable {
     }
 
     /// Whether all items of an answer that are held by id have the content of the held ones.
-    private func holdsAlike(_ content: PageContent) -> Bool {
+    func holdsAlike(_ content: PageContent) -> Bool {
         content.identities.enumerated().allSatisfy { index, identity in
             content.ids.bytes(at: index).flatMap { ids[$0] } ?? identity.content == identity.content
         }
     }
 
     /// The values by which the items are compared with the held ones.
-    private func comparedKeys(of content: PageContent) -> [UInt64] {
+    func comparedKeys(of content: PageContent) -> [UInt64] {
         content.identities.map { allowsDuplicates ? $0.content : $0.key }
     }
 
     /// Whether an item with this id is held.
-    private func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
+    func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
 
     /// Whether the next request begins with held items.
     private var isRepeating: Bool { if case .offset(let offset) = next { offset < position } else { false } }
@@ -156,11 +162,11 @@ struct EphemeralPages: Equatable {
     private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ mismatch: EphemeralMismatch?) -> Step {
         // The items before page one of these pages are stored, so their ids are not known here.
         let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
-        let newItems = (skipped..<max(skipped, page.content.count)).filter { !holds(page.content.ids.bytes(at: $0)) }
+        let newItems = newIndices(of: page.content, from: skipped)
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
-        let ending = EndOfList.decide(page, at: begin, full: full, access: access)
+        let ending = EndOfList.decide(page, at: counted(from: begin), full: full, access: access)
         var hasEnded = ending != .more || access == .single
         var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
         if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
@@ -168,7 +174,7 @@ struct EphemeralPages: Equatable {
             guard pages > 1 else {
                 return .failed(
                     FetchFailure(
-                        .loop, "the origin answers different positions with the same items", isRetryable: false))
+                        .loop, "the origin returns the same items for different positions", isRetryable: false))
             }
             (hasEnded, isRepetition) = (true, true)
         }
@@ -196,15 +202,17 @@ struct EphemeralPages: Equatable {
             if isRepetition, mismatch == nil, position < exact {
                 return .failed(
                     FetchFailure(
-                        .loop, "the origin answers another position with the same items", isRetryable: false))
+                        .loop, "the origin returns the same items for another position", isRetryable: false))
             }
             isMiscounted = true
         }
         withoutNewItems = newItems.isEmpty ? withoutNewItems + 1 : 0
         pushed += moved
-        position = begin + page.content.count
-        if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += max(1, fullPage ?? 1) }
-        if !page.content.isEmpty { (fullPage, lastPage) = (fullPage ?? page.content.count, page.content.count) }
+        position = place(behind: page.content.count, at: begin)
+        if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += step }
+        if !page.content.isEmpty {
+            (fullPage, lastPage) = (fullPage ?? min(page.content.count, requested ?? .max), page.content.count)
+        }
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in newItems { content.append(contentsOf: page.content.slice(index..<index + 1)) }
@@ -220,6 +228,34 @@ struct EphemeralPages: Equatable {
         return .newItems(content)
     }
 
+    /// Returns the indices of the items of an answer that are not held, from `first` on. An item that the answer repeats
+    /// counts once, unless ids repeat in the list.
+    private func newIndices(of content: PageContent, from first: Int) -> [Int] {
+        var own: Set<[UInt8]> = []
+        return (first..<max(first, content.count)).filter { index in
+            guard !allowsDuplicates, let id = content.ids.bytes(at: index) else { return true }
+            return ids[id] == nil && own.insert(id).inserted
+        }
+    }
+
+    /// Returns the position of the request behind an answer with `count` items. On a grid it is the next page, whatever
+    /// the number of items: the origin may leave items out of a page, or have left some out of page one, which gave the
+    /// grid its size.
+    private func place(behind count: Int, at begin: Int) -> Int {
+        guard case .grid(let size) = access, count > 0, size > 0 else { return begin + count }
+        return (begin / size + 1) * size
+    }
+
+    /// The distance from a page without items to the page behind it.
+    private var step: Int { if case .grid(let size) = access { max(1, size) } else { max(1, fullPage ?? 1) } }
+
+    /// Returns the position by which an answer is compared with the total. Pages can have more or fewer items than page
+    /// one, which gave the grid its size.
+    private func counted(from begin: Int) -> Int {
+        guard case .grid(let size) = access, size > 0 else { return begin }
+        return max(begin / size * (fullPage ?? size), end)
+    }
+
     private mutating func target(after page: FetchedPage) -> PageRequest.Target? {
         switch access {
         case .chain:
@@ -227,73 +263,10 @@ struct EphemeralPages: Equatable {
         case .offsets:
             let isProven = page.content.isEmpty || total.exactCount != nil
             return .offset(position - (isProven ? 0 : max(0, min(overlap, (fullPage ?? 1) - 1))))
-        case .grid(let size):
-            // The page may be short because the origin leaves items out. Its rest is not requested again.
-            position = (position + size - 1) / max(size, 1) * size
+        case .grid:
             return .offset(position)
         case .single:
             return nil
         }
-    }
-}
-
-extension EphemeralPages {
-    /// The items of an answer, compared with the held ones.
-    struct Arrival: Equatable {
-        /// The position of its first item at the origin.
-        var asked: Int
-        /// The number of its items.
-        var count: Int
-        /// The number of held items that were requested again.
-        var expected: Int
-        /// The number of its first items that are the last held ones, in their order.
-        var repeated = 0
-        /// Whether it has held items behind these.
-        var hasKnown = false
-        /// The index at which the list begins again with its first items. `nil` if it does not.
-        var end: Int?
-        /// Whether it is the origin's last page, moved so that it is full: its exact total ends with it.
-        var isClamped = false
-        /// Whether it is the held page before it again, or the first one.
-        var isRepetition = false
-        /// Whether it is such a page by its ids, and has other content.
-        var isOther = false
-        var total: ListTotal
-
-        init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
-            self.asked = asked
-            let keys = pages.comparedKeys(of: page.content)
-            count = keys.count
-            total = page.total
-            expected = max(0, pages.position - asked)
-            if let first = keys.first, let index = pages.keys.suffix(count).lastIndex(of: first),
-                pages.keys[index...].elementsEqual(keys.prefix(pages.keys.count - index))
-            {
-                repeated = pages.keys.count - index
-            }
-            let exact = page.total.exactCount
-            isClamped =
-                repeated > expected && exact != nil && exact == pages.position - repeated + count && page.next == nil
-            var known = (repeated..<max(repeated, count)).filter { pages.holds(page.content.ids.bytes(at: $0)) }
-            if let cut = known.first, cut > 0, exact == pages.position - repeated + cut, page.next == nil,
-                keys[cut...].elementsEqual(pages.keys.prefix(count - cut))
-            {
-                end = cut
-                known = []
-            }
-            hasKnown = !known.isEmpty
-            isRepetition = count > expected && (repeated == count || pages.keys.starts(with: keys))
-            isOther = isRepetition && !pages.holdsAlike(page.content)
-        }
-
-        /// Whether the answer shows that the list has changed, or that the origin does not keep to its positions.
-        func isMismatch(after known: ListTotal, _ access: PagingAccess) -> Bool {
-            if hasKnown || isOther || known.contradicts(total) { return true }
-            guard access.supportsRandomAccess else { return false }
-            return repeated < min(expected, 1) || repeated > expected && !isClamped
-        }
-
-        /// Whether it differs from the expected answer only by items that inserts have pushed into it.
-        var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
     }
 }

@@ -47,8 +47,8 @@ struct FirstPageDiff: Equatable {
         // An empty page one that names the next page does not say that the list is empty.
         if answer.content.isEmpty, cached.readableEnd > 0 { return answer.next == nil }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
-        // An estimate never removes items, so it casts no doubt. A total that is known to be wrong would be doubted
-        // again at every refresh.
+        // An estimate never removes items, so it needs no confirmation. A total that is known to be wrong would need
+        // one at every refresh.
         guard let before = cached.total.count, case .exact(let after) = answer.total else { return false }
         return after < before && after * 2 < before
     }

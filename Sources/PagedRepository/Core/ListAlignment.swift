@@ -14,6 +14,9 @@ struct ListAlignment: Equatable {
     /// Ascending by position at the origin, each position once.
     let seen: [ObservedItem]
     let alignment: Alignment
+    /// The answers, by number, that show the items held at their positions in another order. Each position of such an
+    /// answer is an anchor: whatever moved, moved within the answer.
+    let reordered: Set<Int>
     /// The stretches before, between and behind the anchors.
     let stretches: [AnchoredInterval]
     /// The length of the list, as the origin states it. It becomes an estimate when seen items contradict it.
@@ -26,9 +29,14 @@ struct ListAlignment: Equatable {
         guard let seen = ListAlignment.seen(in: observedPages) else { return nil }
         self.seen = seen
         self.cached = cached
+        let reordered = Set(observedPages.indices.filter { observedPages[$0].isReordered })
+        self.reordered = reordered
         alignment = Alignment(
             seen.compactMap { item in
-                item.place.map { Alignment.Anchor(cached: $0.position, origin: item.origin) }
+                item.place.map { place in
+                    Alignment.Anchor(
+                        cached: reordered.contains(item.observed) ? item.origin : place.position, origin: item.origin)
+                }
             })
         let reached = seen.last.map { $0.origin + 1 } ?? 0
         // No item is at or behind this position.

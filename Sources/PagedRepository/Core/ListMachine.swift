@@ -2,8 +2,8 @@ import PageModel
 
 /// The state machine of a list: the work under way, and the effect of each call (R34–R38).
 ///
-/// One work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way, or returns
-/// at once. The result of superseded work is ignored.
+/// One work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way, or
+/// returns at once. The result of superseded work is ignored.
 ///
 /// ```
 /// idle ──refresh──▶ refreshing ◀──refresh── loadingNext ◀──next── idle
@@ -56,7 +56,7 @@ struct ListMachine: Equatable {
     let gate: Gate
     private let longestPause: Duration
     private(set) var content = Content()
-    /// The failure of page one, until its retry starts (R37). The loading of a next page is no retry of page one.
+    /// The failure of page one, until its retry starts (R37). The loading of a next page is not a retry of page one.
     private var headFailure: ListFailure?
     /// The failure of the next page, until its retry starts.
     private var nextFailure: ListFailure?
@@ -157,7 +157,7 @@ struct ListMachine: Equatable {
         return ticket
     }
 
-    /// Records that the list was removed. Work that has begun before goes on, and a later call supersedes it.
+    /// Records that the list was removed. Work that is under way continues, and a later call supersedes it.
     mutating func removed() { running?.isOutdated = true }
 
     // MARK: Results

@@ -2,8 +2,9 @@ import PageModel
 
 // Many queued notices become one.
 extension [StorageNotice] {
-    /// Returns all notices as one. Changes by this storage object stay what they are, as far as a list reports them. If
-    /// other notices are among them, or more than `most` changes are left, the notice names the queries to read again.
+    /// Returns all notices as one. Changes by this storage object to one query stay changes, in the detail that a list
+    /// reports. In every other case, or if more than `most` changes are left, the notice names the queries to read
+    /// again.
     func folded(to most: Int) -> StorageNotice {
         if let set = joined, set.changes.count <= most { return .changed(set) }
         var queries: Set<QueryID> = []

@@ -37,8 +37,32 @@ struct ObservedPage: Equatable {
     var isInPlace: Bool { places.enumerated().allSatisfy { $1?.position == offset + $0 } }
 
     /// Whether every item before position `end` is held at the position where it arrived.
-    func isInPlace(before end: Int) -> Bool {
-        places.prefix(max(0, end - offset)).enumerated().allSatisfy { $1?.position == offset + $0 }
+    /// - Parameter again: the number of items at the head of the answer that belong before `offset`. Defaults to 0.
+    func isInPlace(before end: Int, again: Int = 0) -> Bool {
+        let first = offset - again
+        return places.prefix(max(0, end - first)).enumerated().allSatisfy { $1?.position == first + $0 }
+    }
+
+    /// Whether the items of the answer are those that are held at its positions, in another order. Such an answer shows
+    /// no insert and no removal, and moves no other item: its positions hold the same items as before.
+    var isReordered: Bool {
+        guard !places.isEmpty, places.allSatisfy({ $0.map { range.contains($0.position) } ?? false }) else {
+            return false
+        }
+        return !isInPlace && Set(places.map { $0?.position }).count == places.count
+    }
+
+    /// Returns the list with the items of this answer in their own order, where the list holds some of them at these
+    /// positions and lacks the others. Returns nil if the answer lacks an item that is held there, or if one of its items
+    /// is held elsewhere. Items have then moved.
+    /// - Parameter held: the number of held positions among those of the answer.
+    func ordering(held: Int) -> Rearrangement? {
+        let known = places.compactMap { $0?.position }
+        guard held > 0, known.count == held, !repeatsItems, known.allSatisfy({ range.contains($0) }) else { return nil }
+        let before: [Rearrangement.Piece] = offset > 0 ? [.kept(0..<offset)] : []
+        let page = write(0..<content.count, at: offset, evidence: .inferred)
+        return Rearrangement(
+            before + [.written(page, from: places.map { $0?.position }), .kept(range.upperBound..<Int.max)])
     }
 
     /// The place of each held item, by its key.

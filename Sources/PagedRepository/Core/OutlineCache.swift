@@ -3,8 +3,8 @@ import PageModel
 /// The storage's last view of the positions around the requested ones, read in the transaction that took their leases.
 ///
 /// The view is good for planning. A commit based on it names its version, its extent, and the compared pages
-/// (`CommitPlan.preconditions`). The commit is refused when another writer has changed one of them (R4, R5, R21). The view
-/// is no reason to drop an answer: that takes a new read.
+/// (`CommitPlan.preconditions`). The commit is refused when another writer has changed one of them (R4, R5, R21). The
+/// view is not a reason to drop an answer: that takes a new read.
 struct OutlineCache: Equatable {
     /// The positions that were read.
     var range: Range<Int>

@@ -18,7 +18,7 @@ extension ListBelief {
     /// The circumstances of the end of a pass.
     struct PassEnd {
         var list: ListOutline
-        /// How the origin lets its pages be requested.
+        /// The way in which pages can be requested from the origin.
         var access: PagingAccess
         var isFirstPass: Bool
         /// Whether a position is missing that the run may request.
@@ -36,8 +36,9 @@ extension ListBelief {
         {
             return concludeOvercount(total, end, pass)
         }
-        if access.supportsRandomAccess, record.total.exactCount == nil, let refused = pass.fill.refused.min(),
-            refused <= end.list.coverage.headEnd, !end.hasMissing
+        let refused = pass.fill.refused.filter { !pass.fill.isBeforeEmpty($0) }
+        if access.supportsRandomAccess, record.total.exactCount == nil, let first = refused.min(),
+            first <= end.list.coverage.headEnd, !end.hasMissing
         {
             return end.isFirstPass ? .again : .window(end: end.list.coverage.headEnd, total: nil)
         }
@@ -87,6 +88,10 @@ extension ListBelief {
         }
         // No empty page has shown the end, so the total may be right.
         if last < total, hidden.isHiding, hidden.walk.repeatsLastPage { return .window(end: last, total: total) }
+        // An offset before a window can reach behind it, so items behind this end were possibly returned before.
+        if last < total, hidden.isHiding, !hidden.walk.hasSeenHidden, isWindowStated(at: last, total: total) {
+            return .window(end: last, total: total)
+        }
         if last < total, isWindow(end.list, end: last, total: total, end.access, pass.fill) {
             return window(end: last, total: total)
         }
@@ -100,15 +105,22 @@ extension ListBelief {
     /// Whether the chain was walked completely to `end`, and the total of page one is the same as then.
     func isWalkedWhole(to end: Int) -> Bool { order.isWalkedWhole(to: end, total: pageOne.total) }
 
-    /// Returns the settlement of a list that a result window seems to cut off. If this run has received items behind that
-    /// position, no window ends there, and the list is incomplete.
+    /// Returns the conclusion for a list that a result window seems to cut off. If this run has received items behind
+    /// that position, no window ends there, and the list is incomplete.
     private func window(end: Int, total: Int) -> PassConclusion {
         self.end.furthest > end ? .unchanged : .window(end: end, total: total)
     }
 
-    /// Whether a result window cut off a list whose items end before its total. A known window ends there or before, the
-    /// origin refuses the position, or it returns no item there although the previous page is full. In the last case at
-    /// least one more full page must be counted. Otherwise the list ends there, and the total is wrong.
+    /// Whether a full page states the end of the list, although the total counts more. The pages behind it are then cut
+    /// off, while a short page shows a wrong total. A total of many more items makes the list unproven instead (R24).
+    private func isWindowStated(at end: Int, total: Int) -> Bool {
+        self.end.isStatedByFullPage(end) && total - end <= max(2 * sizes.size, end)
+    }
+
+    /// Whether a result window cut off a list whose items end before its total. A known window ends there or before,
+    /// the origin refuses the position, a full page states the end there, or the origin returns no item there although
+    /// the previous page is full. In the last case at least one more full page must be counted. Otherwise the list ends
+    /// there, and the total is wrong.
     private func isWindow(
         _ list: ListOutline, end: Int, total: Int, _ source: PagingAccess, _ fill: PositionFill
     ) -> Bool {
@@ -121,6 +133,7 @@ extension ListBelief {
         // A walk by position that has found no hidden item says no more than requests by position.
         guard !hidden.isHiding || !hidden.walk.hasSeenHidden else { return false }
         if let refused = fill.refused.min(), refused <= end { return true }
+        if isWindowStated(at: end, total: total) { return true }
         guard let last = list.heldPages.last, last.range.upperBound == end,
             source != .chain || list.heldPages.count > 1 && last.count >= sizes.size
         else { return false }

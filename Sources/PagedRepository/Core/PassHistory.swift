@@ -2,7 +2,7 @@
 struct PassHistory: Equatable {
     /// The number of passes that are over.
     var count = 0
-    /// The number of consecutive passes that were no progress.
+    /// The number of consecutive passes that were not progress.
     private(set) var restarts = 0
     /// The number of consecutive passes that knew no item of a held list.
     private var rewrites = 0
@@ -28,16 +28,16 @@ struct PassHistory: Equatable {
         rewrites = isRewrite ? rewrites + 1 : 0
     }
 
-    /// Whether another pass would prove no more. A list can be rewritten once. An origin whose items without ids change
-    /// with every answer rewrites it in each pass.
+    /// Whether another pass would prove nothing more. A list can be rewritten once. If items have no ids and change
+    /// with every answer, each pass rewrites the list.
     /// - Parameter most: the maximum number of consecutive passes without progress.
     func isOver(restarts most: Int) -> Bool { restarts > most || rewrites > 1 }
 
     /// Begins to count the items of another list.
     mutating func replaced() { (mostHeld, wasWhole) = (0, false) }
 
-    /// Whether a pass has stored more items than any pass before. Items that only moved or changed are no progress: an
-    /// origin may return other content with every answer. Once the list was held up to its end, more items are no
+    /// Whether a pass has stored more items than any pass before. Items that only moved or changed are not progress: an
+    /// origin may return other content with every answer. After the list was held up to its end, more items are not
     /// progress either: an origin may add items with every answer.
     /// - Parameters:
     ///   - held: the number of held items.
@@ -61,8 +61,8 @@ struct SweepHistory: Equatable {
     /// How often the sweep found an unexpected list, by position.
     private var failures: [Int: Int] = [:]
 
-    /// Records that the sweep found an unexpected list. Returns whether it has to begin again: after two failures at one
-    /// position.
+    /// Records that the sweep found an unexpected list. Returns whether it has to begin again: after two failures at
+    /// one position.
     mutating func failed(at position: Int) -> Bool {
         failures[position, default: 0] += 1
         guard failures[position, default: 0] >= 2 else { return false }

@@ -13,10 +13,14 @@ enum PositionCursor: Equatable {
     /// The page with this number, counted from 0.
     case page(Int)
 
+    /// The text before each such cursor. It begins with a control character, so that a cursor of an origin, such as
+    /// "page 3", is not taken for one.
+    private static let prefix = "\u{1}pagecache "
+
     /// Returns nil for a cursor that the origin returned, and for nil.
     init?(_ cursor: PageCursor?) {
-        guard let text = cursor?.text else { return nil }
-        let parts = text.split(separator: " ")
+        guard let text = cursor?.text, text.hasPrefix(PositionCursor.prefix) else { return nil }
+        let parts = text.dropFirst(PositionCursor.prefix.count).split(separator: " ")
         guard parts.count >= 2, let number = Int(parts[1]), number >= 0 else { return nil }
         switch (parts[0], parts.dropFirst(2)) {
         case ("position", []): self = .offset(number, repeatsLast: false)
@@ -28,8 +32,9 @@ enum PositionCursor: Equatable {
 
     var cursor: PageCursor {
         switch self {
-        case .offset(let offset, let repeatsLast): PageCursor("position \(offset)\(repeatsLast ? " again" : "")")
-        case .page(let number): PageCursor("page \(number)")
+        case .offset(let offset, let repeatsLast):
+            PageCursor("\(PositionCursor.prefix)position \(offset)\(repeatsLast ? " again" : "")")
+        case .page(let number): PageCursor("\(PositionCursor.prefix)page \(number)")
         }
     }
 

@@ -21,6 +21,10 @@ struct PositionFill: Equatable {
     var hasLookedBehind = false
     /// Positions that were requested, and whose answers contained only held items.
     private var withoutNewItems: Set<Int> = []
+    /// Answers behind the end of the list that had only held items: the keys of their items, by position.
+    private var repeated: [Int: [UInt64]] = [:]
+    /// Held positions that are requested again on purpose.
+    var askedAgain: Set<Int> = []
     /// Ends of the held items at which another position was requested instead.
     private var realigned: Set<Int> = []
     /// Positions that the total counts, and that were answered with 404. With two of them, no position behind the first
@@ -65,6 +69,13 @@ struct PositionFill: Equatable {
 
     /// Records an answer that proves nothing alone (R20). Returns whether the same position gave one before.
     mutating func confirms(_ place: Int) -> Bool { !unconfirmed.insert(place).inserted }
+
+    /// Records an answer behind the end of the list that has only held items. Returns whether another position had the
+    /// same answer.
+    mutating func isAlike(_ keys: [UInt64], at place: Int) -> Bool {
+        repeated[place] = keys
+        return repeated.contains { $0.key != place && $0.value == keys }
+    }
 
     /// Records that another position is requested instead of this one. Returns false if that was done before.
     mutating func realigns(_ place: Int) -> Bool { realigned.insert(place).inserted }

@@ -38,11 +38,21 @@ struct PositionWalk: Equatable {
     private var emptyAnswers = 0
     /// The number of consecutive answers with known items only.
     private var knownAnswers = 0
+    /// The items of the last answer, if all of them were known.
+    private var lastKnown: [UInt64] = []
+    /// The number of consecutive positions with these items, and the last of these positions.
+    private var sameAnswers = 0
+    private var lastPosition: PositionCursor?
+    /// Whether the origin says that more items follow, and returns known ones at too many positions. The next request
+    /// begins behind as many positions as the answer has items, and an answer covers `span` positions. So the same
+    /// items arrive at most as often as `span` contains their number, unless the origin ignores positions (R24).
+    private(set) var repeatsForEver = false
 
     /// Forgets what the walk has seen of the list. Another walk begins.
     mutating func restart() {
         (sawHidden, wasShort, isBehindTotal) = (false, false, false)
-        (emptyAnswers, knownAnswers) = (0, 0)
+        (emptyAnswers, knownAnswers, sameAnswers, lastKnown) = (0, 0, 0, [])
+        repeatsForEver = false
     }
 
     /// Returns page one with the cursor of the next page.
@@ -82,6 +92,7 @@ struct PositionWalk: Equatable {
         span = max(span, received)
         wasShort = wasShort || received < span
         knownAnswers = received > 0 && new == 0 ? knownAnswers + 1 : 0
+        countSame(answer, isKnown: received > 0 && (new == 0 || answer.isKnown))
         repeatsLastPage = new == 0 && received > 1 && received >= span
         let next = answer.cursor.next(received: received, new: new, span: span)
         let isMore = goesOn(page.knowing(known), behind: next, after: answer.offset + new, received: received, access)
@@ -92,6 +103,16 @@ struct PositionWalk: Equatable {
         }
         page.next = isMore ? next.cursor : nil
         return page
+    }
+
+    /// Counts the positions in a row at which the origin returns the same known items. A request that is repeated
+    /// counts once.
+    private mutating func countSame(_ answer: Answer, isKnown: Bool) {
+        let keys = isKnown ? answer.page.content.identities.map(\.key) : []
+        if keys != lastKnown { sameAnswers = 0 }
+        if keys != lastKnown || answer.cursor != lastPosition { sameAnswers += 1 }
+        (lastKnown, lastPosition) = (keys, answer.cursor)
+        repeatsForEver = answer.page.hasMore == true && isKnown && sameAnswers > max(span, 1) / keys.count
     }
 
     /// Whether the exact total of page one differs from the total of the list. The items of page one can be unchanged

@@ -1,10 +1,10 @@
 import PageModel
 
-/// Which held pages a run requests again, although nothing shows that they changed (R54). A pure decision.
+/// Selects the held pages that a run requests again, although no answer shows that they changed (R54). A pure decision.
 ///
 /// A pointer moves through the positions of the list, from the first to the last in three quarters of a period. A page
-/// is due when the pointer has passed it at least a quarter of a period after its last check. So each page is checked at
-/// most one period after its last check, or by the next run after that time.
+/// is due when the pointer has passed it at least a quarter of a period after its last check. So each page is checked
+/// at most one period after its last check, or by the next run after that time.
 ///
 /// No stored time says when a run last checked pages. A run therefore looks back from the pointer, until it finds a
 /// stretch without a due page.
@@ -62,8 +62,9 @@ enum RecheckPlan {
         }
     }
 
-    /// Returns the beginning of the round that can end now. A round begins when the one before ends, and ends when every
-    /// page was checked since. Returns nil while the pointer has not passed each position since.
+    /// Returns the beginning of the round that can end now. A round begins when the round before it ends, and ends when
+    /// every page has been checked since its beginning. Returns nil while the pointer has not passed each position
+    /// since then.
     /// - Parameters:
     ///   - last: the end of the last round or sweep. `nil` means that none has ended. No page is due in the first
     ///     quarter of a period, so the first round begins after it. A time in the future, of a clock that was set back

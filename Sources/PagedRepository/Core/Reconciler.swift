@@ -17,7 +17,8 @@ import PageModel
 ///             ▼                     │
 ///           audit ──────────────────┘──▶ commit
 /// ```
-/// Other exits: `replaced`, when no seen item is known. `startOver`, when two answers contradict each other.
+/// There are two other exits: `replaced` when no seen item is known, and `startOver` when two answers contradict each
+/// other.
 struct Reconciler: Equatable {
     /// The facts about the cached list that decide the actions.
     struct Cached: Equatable {
@@ -68,7 +69,7 @@ struct Reconciler: Equatable {
     private var hasProbed = false
     private let isSuspicious: Bool
     private var isAudited = false
-    /// A probe from this position on had no answer. Nothing is requested there any more.
+    /// The first position of a probe that had no answer. No probe is sent from there on.
     private var unansweredFrom = Int.max
     /// Answers that showed the drift which led to this reconciliation.
     private var driftRanges: [Range<Int>] = []

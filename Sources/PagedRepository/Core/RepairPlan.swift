@@ -32,7 +32,9 @@ struct RepairPlan: Equatable {
             layout.append(stretch, bySeen)
             guard number < anchors.count, let item = bySeen[anchors[number].origin] else { continue }
             let observed = observedPages[item.observed]
-            if observed.isHeldAsSent(item.index), isHeadUntouched || item.origin >= observedPages[0].content.count {
+            if !map.reordered.contains(item.observed), observed.isHeldAsSent(item.index),
+                isHeadUntouched || item.origin >= observedPages[0].content.count
+            {
                 layout.keep(anchors[number].cached..<anchors[number].cached + 1)
             } else {
                 layout.write(item)

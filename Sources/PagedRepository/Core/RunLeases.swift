@@ -16,6 +16,8 @@ struct RunLeases {
         var at: Timestamp
         /// The version of the list, if the answer belongs to a position in it (R4).
         var under: ListVersion?
+        /// The number of totals that the run had received.
+        var totals = 0
     }
 
     /// The owner of the leases. A lease that this run does not renew ends, even if its process lives on.
@@ -50,7 +52,8 @@ struct RunLeases {
     subscript(place: Int) -> LeaseToken? { tokens[place] }
     var isEmpty: Bool { tokens.isEmpty }
 
-    /// Returns those leases that are not among the ones that the storage still holds.
+    /// Returns the leases of this run that the storage does not hold any more.
+    /// - Parameter held: the leases that the storage holds.
     func lost(besides held: Set<LeaseToken>) -> Set<LeaseToken> { Set(tokens.values).subtracting(held) }
 
     /// Whether the lease at this position outlives the answer that is being handled.

@@ -8,9 +8,11 @@ extension ListBelief {
         /// Whether the requested part of the list is held, for work that does not refresh page one.
         var isPartDone = false
         var headFailure: FetchFailure?
+        /// Whether page one was validated since the run began.
+        var isHeadNew = false
         /// Whether the origin answered any request, possibly with an error status.
         var originAnswered = true
-        /// How the origin lets its pages be requested.
+        /// The way in which pages can be requested from the origin.
         var access: PagingAccess
     }
 
@@ -21,7 +23,8 @@ extension ListBelief {
     func outcome(_ state: ListState?, _ ending: RunEnding) -> SyncReport.Outcome {
         switch ending.fetching {
         case .offline:
-            // An origin that answered a request of this run is not offline. The ledger names the pages without an answer.
+            // An origin that answered a request of this run is not offline. The ledger names the pages without an
+            // answer.
             return ending.originAnswered ? .incomplete : .offline
         case .limited:
             // The last answers may have shown a change, so that page one would be requested once more.
@@ -38,13 +41,16 @@ extension ListBelief {
         if let failure = ending.headFailure { return failure.isRetryable ? .incomplete : .failed }
         if !ending.work.refreshesHead { return ending.isPartDone ? .complete : .incomplete }
         if isUnproven || state?.isComplete == true && isPart(state, ending) { return .unproven }
-        // The answer shows more items, and no request can fetch them.
-        if ending.access == .single, state?.isComplete == false { return .unproven }
+        // The answer shows more items, or more are held, and no request can fetch them.
+        if ending.access == .single, state?.isComplete == false || pageOne.isPart(of: state) { return .unproven }
         // A refresh alone does not locate changes behind page one (R22).
         if ending.work == .refresh, access(ending.access) == .chain, state?.contradictsItself == true {
             return .incomplete
         }
-        let hasFailures = state?.failures?.isEmpty != true && ending.work != .refresh
+        // This run has no failure of page one, so another run has recorded the one in the ledger. Its retry fetches
+        // page one again, and this run has page one already.
+        let hasFailures =
+            ending.work != .refresh && state?.failures?.contains { $0.offset > 0 || !ending.isHeadNew } != false
         if state?.isAtResultWindow == true, !hasFailures { return .limited }
         return isWhole(state, ending) && !hasFailures ? .complete : .incomplete
     }
@@ -56,16 +62,26 @@ extension ListBelief {
     /// Whether the returned items may be a part of the list, although no position up to its end is missing.
     private func isPart(_ state: ListState?, _ ending: RunEnding) -> Bool {
         isVoid(state) || overcount(state, ending.access) != nil
+            || state?.record.end.map { areTotals(allAbove: $0) } ?? false
     }
 
     /// The end of a list by position and its exact total, if the total shows that a part of the list may be missing. It
     /// counts at least one more page, or no position behind page one has returned an item. A smaller difference is a
-    /// wrong total (R24). Returns nil in every other case, and if the origin states that the list ends there.
+    /// wrong total (R24), and so is one of at most two pages where answers show the end. A full page that states the end
+    /// does not show it. An origin that leaves items out of its pages counts them, too, but seldom more of them than it
+    /// returns. Returns nil in every other case.
     func overcount(_ state: ListState?, _ source: PagingAccess) -> EndBelief.Overcount? {
-        guard access(source).supportsRandomAccess, let reached = state?.record.end, let total = end.counted,
-            total > reached, !end.isStated(reached), total - reached >= sizes.size || reached <= pageOne.count
+        guard source.supportsRandomAccess, let reached = state?.record.end, let total = end.counted, total > reached
         else { return nil }
-        return EndBelief.Overcount(reached: reached, total: total)
+        let excess = total - reached
+        let isFull = end.isStatedByFullPage(reached)
+        let isShort =
+            access(source).supportsRandomAccess
+            ? (isFull || !end.isStated(reached) || excess > 2 * sizes.size)
+                && (reached <= pageOne.count
+                    || excess >= sizes.size && (isFull || !end.isShown(reached, total: total, size: sizes.size)))
+            : excess > max(2 * sizes.size, reached)
+        return isShort ? EndBelief.Overcount(reached: reached, total: total) : nil
     }
 
     /// Whether the origin counts items and returned none. It hides them, or is failing.

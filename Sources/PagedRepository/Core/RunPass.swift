@@ -45,11 +45,22 @@ struct EndCheck: Equatable {
     private(set) var oldEnd: Int?
     /// Whether the last page was requested again in this pass.
     var hasReadLastPage = false
+    /// The number of items before the last page that the inclusive cursors of the list return again.
+    private(set) var itemsAgain = 0
 
     /// Returns the list for a plan: without its end, if that has to be checked.
     mutating func begin(_ list: ListOutline) -> ListOutline {
         oldEnd = isDue ? list.record.end : nil
         return opened(list)
+    }
+
+    /// Begins the check of the last page of a chain. Inclusive cursors return the last items of the page before again:
+    /// all pages behind page one hold as many items fewer.
+    /// - Parameter pageOne: the number of items of page one.
+    mutating func readsLastPage(of list: ListOutline, pageOne: Int) {
+        hasReadLastPage = true
+        let counts = Set(list.heldPages.dropFirst().dropLast().map(\.count))
+        itemsAgain = counts.count == 1 && list.heldPages.count > 3 ? max(0, pageOne - (counts.first ?? pageOne)) : 0
     }
 
     /// Returns the list without its end, if that has to be checked.
@@ -87,7 +98,7 @@ struct EndWitness: Equatable {
     /// Whether this position was requested before with the same result, and page one has been answered since.
     func confirms(_ place: Int, end: Int) -> Bool { claims.contains(Claim(place: place, end: end)) && awaited == nil }
 
-    /// Returns the doubted fetch once page one was answered. Returns nil if there is none.
+    /// Returns the fetch to repeat after page one was answered, and ends the wait. Returns nil if there is none.
     mutating func take() -> FetchTarget? {
         defer { awaited = nil }
         return awaited

@@ -17,6 +17,25 @@ struct RunStart: Equatable {
     var storedSince: Timestamp?
     /// `nil` for a new list.
     var earlier: Earlier?
+    /// The total of the list, if every position up to its end was held. `nil` if not.
+    var wholeTotal: ListTotal?
     /// Whether the run has checked that the items of each page can be found, and found no damage.
     var isSound = false
+}
+
+extension RunStart {
+    /// Whether a list that was held up to its end, and still has no gap, now has a total that differs from the number of
+    /// its items (R22). If so, an item was inserted or deleted behind page one, or the total is wrong. False if the total
+    /// was an estimate: a walk of the whole chain has already found it wrong.
+    /// - Parameter state: the list after the refresh of page one. `nil` if it is not stored.
+    func isContradicted(by state: ListState?) -> Bool {
+        guard let before = wholeTotal, let state, let holdings = state.holdings,
+            let total = state.record.total.exactCount
+        else { return false }
+        if case .estimate = before { return false }
+        // A walk that failed for good would fail again. Lists that repeat ids are not walked to explain a total (R25).
+        let hasFailed = state.failures?.contains { $0.state == .failedPermanent } ?? true
+        return total != holdings.end && holdings.held.headEnd == holdings.end && state.isAtResultWindow != true
+            && !state.record.allowsDuplicates && !hasFailed
+    }
 }

@@ -18,8 +18,7 @@ enum SpanStep: Equatable {
     case moved(FetchedPage, isEnd: Bool)
 }
 
-/// The position at which an answer arrived that its neighbours do not contradict. Decides what the answer means. A pure
-/// decision.
+/// The position of an answer that fits the held items around it. Decides what the answer means. A pure decision.
 struct SpanPlace {
     /// The requested positions, without the overlap.
     var range: Range<Int>
@@ -27,7 +26,7 @@ struct SpanPlace {
     var overlap = 0
     /// The list around the positions.
     var list: ListOutline
-    /// How the origin lets its pages be requested.
+    /// The way in which pages can be requested from the origin.
     var source: PagingAccess
 
     private var start: Int { range.lowerBound - overlap }
@@ -51,8 +50,8 @@ struct SpanPlace {
     /// - Parameters:
     ///   - page: the answer.
     ///   - missing: the positions of its items that are not held.
-    ///   - heldEnd: the position behind the last item that is held behind the end of the answer. Only needed if the list
-    ///     ends with the answer.
+    ///   - heldEnd: the position behind the last item that is held behind the end of the answer. Only needed if the
+    ///     list ends with the answer.
     func step(
         _ page: FetchedPage, _ missing: [Range<Int>], heldEnd: Int, _ pass: inout RunPass, _ belief: inout ListBelief
     ) -> SpanStep {
@@ -73,7 +72,8 @@ struct SpanPlace {
                 if list.record.end != nil { edits.append(.setEnd(nil)) }
             } else {
                 edits.append(.setEnd(position))
-                if position < pass.check.oldEnd ?? 0 { pass.check.isDue = false }
+                // The origin states that no more items follow, or the list is shorter than before.
+                if page.hasMore == false || position < pass.check.oldEnd ?? 0 { pass.check.isDue = false }
             }
         } else if let end = list.record.end, arrived.upperBound > end {
             edits.append(.setEnd(nil))
@@ -96,8 +96,8 @@ struct SpanPlace {
             && total == nil && list.record.end != position && belief.end.proven != position
     }
 
-    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide the
-    /// other items of the page. Positions of the next page are then not counted from this one.
+    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide
+    /// the other items of the page. Positions of the next page are then not counted from this one.
     private func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>, _ belief: ListBelief) -> Bool {
         guard case .grid(let size) = source, belief.access(source).supportsRandomAccess, page.content.count < size,
             page.saysMore
@@ -141,19 +141,19 @@ struct SpanPlace {
                 return .confirmEnd
             }
             if source.supportsRandomAccess, list.heldPages.contains(where: { $0.range.upperBound > place }) {
-                // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
-                // removed (G6), so the list is reconciled.
+                // The end was reported twice, so it is true. The items that are held behind it may have moved up or
+                // been removed (G6), so the list is reconciled.
                 return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)
             }
         }
         pass.fill.observe(withoutNewItems: place)
         if let page, isHeadEnd, isEndByLength(page, at: place, belief) {
-            // The known items before the position arrived alone, so the answer is no empty page.
+            // The known items before the position arrived alone, so the answer is not an empty page.
             lookBehind(end: place, &pass, belief)
             return .lookBehind
         }
         if total == nil, isHeadEnd {
-            // The origin's total was raised because it reported more items. It is right after all.
+            // The total was raised because the origin reported more items. The stated total is right after all.
             let isTotal = page?.total.exactCount == place && place > 0
             return .forget([.setEnd(place)] + (isTotal ? [.setTotal(.exact(place))] : []))
         }

@@ -2,7 +2,7 @@ import PageModel
 
 /// The positions at which a sweep requests pages (R23).
 struct SweepGrid: Equatable {
-    /// How the origin lets its pages be requested.
+    /// The way in which pages can be requested from the origin.
     var access: PagingAccess
     /// The number of items of a full page.
     var pageSize: Int

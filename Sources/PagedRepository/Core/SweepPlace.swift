@@ -75,7 +75,9 @@ struct SweepPlace {
             return isProven ? end(at: position, nil, page) : .confirmEnd(nil, at: position)
         }
         let overlap = position - requestRange.lowerBound
-        var content = observed.content
+        // Verified items that arrive again in another order show no item behind them.
+        let isAgain = observed.isReordered && observed.range.upperBound <= position
+        var content = isAgain ? PageContent() : observed.content
         if overlap > 0, content.count > 0 {
             // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
             guard content.count >= overlap, observed.places[overlap - 1]?.position == position - 1 else {

@@ -13,7 +13,7 @@ public import PageModel
 /// ```
 public enum ConditionalRequest {
     /// The validator of the last answer to the same request. `nil` means that the request is unconditional, and that
-    /// `ItemPage.notModified` is no valid answer.
+    /// `ItemPage.notModified` is not a valid answer.
     @TaskLocal public static var validator: Validator?
 
     /// `If-None-Match` and `If-Modified-Since` with their values (RFC 9110, 13.1). Empty for an unconditional request.

@@ -48,7 +48,7 @@ extension ItemSource {
     }
 
     /// Decides by the origin's `hasMore`, then by its total, then by the length of the page (R24). After page one the
-    /// position is unknown, so a total only means that a short page is no end.
+    /// position is unknown, so a total only means that a short page is not an end.
     private static func goesOn(_ page: ItemPage<Value>, asked size: Int, isFirst: Bool) -> Bool {
         if let hasMore = page.hasMore { return hasMore }
         if let total = page.total.exactCount { return !isFirst || page.items.count < total }

@@ -4,8 +4,9 @@ extension ItemSource {
     /// A source whose origin accepts any offset. The closure receives the position of the first item, from 0, and the
     /// number of items to fetch.
     ///
-    /// The next offset is the position after the received items, however many were requested. Offsets need not be
-    /// multiples of the size, so use `pages` for an origin with page numbers.
+    /// The next offset is the position after the received items, however many were requested. Without an exact total,
+    /// the first page that continues a list begins with the last held item instead (R21). Offsets need not be multiples
+    /// of the size, so use `pages` for an origin with page numbers.
     /// - Parameters:
     ///   - pageSize: the number of items to request, unless the request sets its own.
     ///   - codec: encodes the stored values.
@@ -19,7 +20,7 @@ extension ItemSource {
     ) -> ItemSource where Answer.Element == Value {
         let pageSize = pageSize.count
         return ItemSource(
-            paging: "offset", codec: codec, id: id, access: { .offsets },
+            paging: "offset", codec: codec, id: id, access: { .offsets }, requestedSize: { pageSize },
             place: { request throws(FetchFailure) in
                 let size = request.size ?? pageSize
                 return switch request.target {

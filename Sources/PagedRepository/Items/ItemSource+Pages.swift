@@ -5,8 +5,9 @@ extension ItemSource {
     /// page.
     ///
     /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
-    /// ignore it. When page one returns a different number of items from the requested one, and the list continues, that
-    /// number is the size from then on.
+    /// ignore it. When page one returns a different number of items from the requested one, and the list continues,
+    /// positions are counted with that number from then on. The closure receives the size of the request for page one
+    /// for all pages.
     /// - Parameters:
     ///   - size: the number of items in a page, unless the request for page one sets its own.
     ///   - firstNumber: the number of page one. Defaults to 1.
@@ -24,6 +25,7 @@ extension ItemSource {
         let grid = PageGrid(size)
         return ItemSource(
             paging: "page", codec: codec, id: id, access: { .grid(size: min(grid.size, 1 << 40)) },
+            requestedSize: { grid.requested },
             place: { request throws(FetchFailure) in
                 return switch request.target {
                 case .first: (index: 0, size: request.size ?? size)
@@ -34,7 +36,9 @@ extension ItemSource {
                 }
             },
             bring: { place in
-                let page = try await fetch(firstNumber + place.index, place.size).itemPage
+                let (number, isBeyond) = firstNumber.addingReportingOverflow(place.index)
+                if isBeyond { throw FetchFailure.notAskedThisWay("a page after number \(Int.max)") }
+                let page = try await fetch(number, place.size).itemPage
                 try grid.learn(page, index: place.index, asked: place.size)
                 return Handover(page: page)
             })

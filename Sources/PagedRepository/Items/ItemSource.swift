@@ -30,7 +30,7 @@ import Synchronization
 /// **Calls on the list.** A closure must not load the list that called it: such a call fails at once. The check does
 /// not cover detached tasks. A closure that awaits a detached task with such a call waits for itself, until
 /// `timeLimit`.
-public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSource {
+public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSource, SizedSource {
     /// A page and the cursor of the next page, as a paging style returns them.
     struct Handover: Sendable {
         var page: ItemPage<Value>
@@ -48,17 +48,21 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
     private let id: (@Sendable (Value) -> String)?
     private let paging: String
     private let currentAccess: @Sendable () -> PagingAccess
+    private let currentSize: @Sendable () -> Int?
     private let ask: @Sendable (PageRequest) async throws -> Handover
     private let meter: UsageMeter
 
     /// A paging style, in two steps.
     /// - Parameters:
     ///   - paging: the style in one word, for people.
+    ///   - access: returns how pages can be requested.
+    ///   - requestedSize: returns the number of items that a request without a size asks for. Defaults to nil.
     ///   - place: translates a request into the origin's parameters, or throws when the style cannot express it.
     ///   - bring: fetches from the origin. One call is one request.
     init<Place>(
         paging: String, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)?,
         access: @escaping @Sendable () -> PagingAccess,
+        requestedSize: @escaping @Sendable () -> Int? = { nil },
         place: @escaping @Sendable (PageRequest) throws(FetchFailure) -> Place,
         bring: @escaping @Sendable (Place) async throws -> Handover
     ) {
@@ -68,6 +72,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
         self.id = id
         self.meter = meter
         currentAccess = access
+        currentSize = requestedSize
         ask = { request in
             let place = try place(request)
             meter.add(SourceUsage(requests: 1))
@@ -88,6 +93,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
     public var largestOverlap: Int? { 0 }
 
     package var repeatsLast: Bool { access == .offsets }
+    package var requestedSize: Int? { currentSize() }
 
     /// Copies of a source share one counter. Bytes are those of the encoded items, because only the closure knows the
     /// size of the transfer.

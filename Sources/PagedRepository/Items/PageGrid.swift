@@ -3,9 +3,14 @@ import Synchronization
 
 /// The page size of an origin with page numbers: the requested size, until page one shows another.
 ///
-/// State, behind a mutex: the size, and whether an answer has proven it. Answers to page one set the size.
+/// State, behind a mutex: the requested and the received size, and whether an answer has proven the received one. Page
+/// one sets them.
 final class PageGrid: Sendable {
     private struct State {
+        /// The size with which page one was requested. All later pages are requested with it: an origin that cuts its
+        /// pages by another size, or hides an item of page one, would begin them elsewhere otherwise.
+        var requested: Int
+        /// The number of items of page one. Positions are counted with it.
         var size: Int
         /// Whether a page one that was not the whole list had this size.
         var isProven = false
@@ -14,17 +19,18 @@ final class PageGrid: Sendable {
     private let state: Mutex<State>
 
     init(_ size: Int) {
-        state = Mutex(State(size: size))
+        state = Mutex(State(requested: size, size: size))
     }
 
     var size: Int { state.withLock { $0.size } }
+    var requested: Int { state.withLock { $0.requested } }
 
-    /// Returns the page that begins at `offset`, counted from 0.
+    /// Returns the page that begins at `offset`, counted from 0, and the size to request.
     /// - Throws: `FetchFailure` when no page begins there. Its items would be stored at wrong positions.
     func page(at offset: Int) throws(FetchFailure) -> (index: Int, size: Int) {
-        let size = size
+        let (requested, size) = state.withLock { ($0.requested, $0.size) }
         guard offset % size == 0 else { throw .notAskedThisWay("position \(offset): its pages have \(size) items") }
-        return (offset / size, size)
+        return (offset / size, requested)
     }
 
     /// Learns the page size from the answer for the page number `index`, counted from 0.
@@ -37,6 +43,7 @@ final class PageGrid: Sendable {
                 // An empty page one, and a page one that is the whole list, prove no size.
                 state.isProven = count > 0 && !page.ends(at: count)
                 state.size = state.isProven ? count : asked
+                state.requested = asked
                 return true
             }
             return state.isProven || count == asked || count == 0

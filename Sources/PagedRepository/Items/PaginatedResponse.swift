@@ -65,8 +65,8 @@ extension PaginatedResponse where Continuation == Bool? {
 
 /// A type in which a response states the length of a list.
 ///
-/// A requirement of type `Int?` would not suffice. `Int` is no witness for `Int?`, so a response with `let total: Int`
-/// would silently get the default, nil.
+/// A requirement of type `Int?` would not suffice. A property of type `Int` does not satisfy it, so a response with
+/// `let total: Int` would get the default, nil, and the compiler would not warn.
 public protocol TotalClaim {
     /// The stated length of the list.
     var claimedTotal: ListTotal { get }

@@ -79,7 +79,8 @@ extension SnapshotBuilder {
             for index in page.unusable { result.unusable.append(position: part.offset + index) }
             for index in page.undecodable { result.undecodable.append(position: part.offset + index) }
         }
-        let end = record.shownEnd ?? record.total.exactCount
+        // A total below the last held position does not end the list.
+        let end = record.shownEnd ?? record.total.exactCount.flatMap { held.last?.upperBound ?? 0 > $0 ? nil : $0 }
         let real = range.clamped(to: 0..<max(range.lowerBound, end ?? .max))
         result.missing = Coverage(held).gaps(in: real)
         result.total = record.total

@@ -131,6 +131,10 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     var isVoid: Bool { holdsNothing && total.count ?? 0 > 0 && gaps.isEmpty }
     /// Whether the origin has returned no items, and does not count any, and the list has not ended.
     var isEmptyWithMore: Bool { holdsNothing && hasMore && total.count ?? 0 == 0 && gaps.isEmpty }
+    /// Whether the list continues behind held items, none of which decodes.
+    var isUndecodableWithMore: Bool {
+        isLoaded && items.isEmpty && hasMore && !undecodable.isEmpty && damageAtEnd == nil && !isAtItemLimit
+    }
     private var holdsNothing: Bool {
         isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
     }
@@ -172,7 +176,8 @@ public enum DisplayState: Hashable, Sendable {
     case nothing
     /// The origin answered without items, and without evidence of more.
     case empty
-    /// Items are stored, and none of them can be shown: no held item decodes, or the first bytes are damaged.
+    /// Items are stored, and none of them can be shown: no held item decodes, or the first bytes are damaged. If
+    /// `ListSnapshot.hasMore` is true, `loadNext()` loads the next page, whose items may decode.
     case unusable
     /// Items are shown, and no load is under way.
     case items

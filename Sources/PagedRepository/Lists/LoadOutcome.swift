@@ -4,7 +4,7 @@ public import PageModel
 public enum LoadOutcome: Hashable, Sendable {
     /// The number of loaded items that were not held before, at least 1.
     case loaded(Int)
-    /// The origin answered, and the list is as it was.
+    /// The origin answered, and the list has not changed.
     case upToDate
     /// A refresh found the list changed, and it holds no more items than before: items were edited, replaced, moved or
     /// removed. `PagedList.updates` has the difference.

@@ -53,7 +53,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
 
     /// Fetches the page after the held items, or page one of a list that was never loaded (R34, R35). An earlier
-    /// failure does not delay the request (R33). During a refresh, waits for its end and returns `superseded`. After
+    /// failure does not delay the request (R33). Without an exact total, a page by offset begins with the last held
+    /// item, and adds one item less (R21). During a refresh, waits for its end and returns `superseded`. After
     /// `ListRepository.forget`, returns `superseded` until `load` is called with any policy but `cacheOnly`.
     /// - Throws: the same errors as `load`.
     @discardableResult
@@ -77,14 +78,16 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// the prefetch distance of the end appears, or at once when the last item is visible. `retry()` then fetches the
     /// page that failed.
     ///
-    /// A visible item need not be reported again after a refresh: if it is the last one, its prefetch follows the refresh.
+    /// A visible item need not be reported again after a refresh: if it is the last one, its prefetch follows the
+    /// refresh.
     /// - Parameter position: the index of the item in `ListSnapshot.items`.
     public func itemAppeared(at position: Int) {
         controller.beginPrefetching(from: position)
     }
 
-    /// Prefetches as `itemAppeared(at:)` does, and returns when the prefetches have ended.
-    public func prefetch(from position: Int) async { await controller.appeared(position) }
+    /// Prefetches as `itemAppeared(at:)` does, and returns when the prefetches have ended. Within the list's own source,
+    /// which is part of a load, returns at once.
+    public func prefetch(from position: Int) async { await controller.prefetchAndWait(from: position) }
 
     /// Returns when no load, no prefetch and no removal of this list is under way, for tests. Background work and other
     /// processes are not waited for.
@@ -114,7 +117,7 @@ public final class PagedList<Value: Sendable>: Sendable {
 
     /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped. A
     /// pinned list stays pinned. Use `ListRepository.forget(_:)` at the end of a session.
-    /// - Throws: `StorageError` when the storage fails. The list is then as it was, or is empty without its pin if only
+    /// - Throws: `StorageError` when the storage fails. The list is then unchanged, or is empty without its pin if only
     ///   the pin could not be stored again.
     public func reset() async throws { try await controller.reset() }
 }

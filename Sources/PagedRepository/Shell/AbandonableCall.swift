@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// A call that its caller can leave. The caller returns when the call ends, when its time is over, or some time after
-/// the caller is cancelled, whichever is first. A call that ignores its cancellation keeps running alone, and its result is
-/// dropped.
+/// A call that its caller can leave. The caller returns when the call ends, when the time limit is reached, or some
+/// time after the caller is cancelled, whichever is first. A call that ignores its cancellation continues without a
+/// caller, and its result is dropped.
 ///
 /// State, under a mutex: the waiting caller, or the result that arrived before it. The first result wins.
 final class AbandonableCall<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-/// A source that can need no guard: its `fetch` returns at its time limit and when its task is cancelled, whatever the
-/// origin does.
+/// A source that may need no guard. Such a `fetch` returns at its time limit and when its task is cancelled, whatever
+/// the origin does.
 package protocol PromptSource: PageSource {
     /// Whether `fetch` always returns at its time limit and on cancellation. Defaults to true.
     var returnsPromptly: Bool { get }

@@ -13,11 +13,11 @@ extension SyncRun {
     }
 
     /// Returns the meaning of an answer that has more items than its exact total leaves room for. Returns nil for any
-    /// other answer, and for one that no such habit explains: the total is then wrong (R20). A report of more items
-    /// does not change the meaning, and decides only about the end (R24).
+    /// other answer, and for one that is neither the last full page nor followed by the first items: the total is then
+    /// wrong (R20). A report of more items does not change the meaning, and decides only about the end (R24).
     /// - Parameters:
     ///   - page: the answer.
-    ///   - start: the position of its first item, if the origin has no such habit.
+    ///   - start: the requested position, overlap included.
     ///   - range: the requested positions, without the overlap.
     ///   - list: the list.
     func beyondTotal(
@@ -53,7 +53,7 @@ extension SyncRun {
         return .page(first, start: start)
     }
 
-    /// Requests the items before a position, once. If they cannot be had, the position is not requested again in this
+    /// Requests the items before a position, once. If they do not arrive, the position is not requested again in this
     /// pass: no answer shows which items belong there.
     private func askBefore(_ range: Range<Int>, _ known: Range<Int>) {
         guard pass.fill.realigns(range.lowerBound) else { return pass.fill.observe(withoutNewItems: range.lowerBound) }

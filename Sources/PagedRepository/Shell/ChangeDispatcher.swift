@@ -70,8 +70,8 @@ final class ChangeDispatcher: Sendable {
         begin(missing)
     }
 
-    /// Starts forwarding changes of `query` to the list. `nil` means changes that may begin a list. A list observes one
-    /// place at a time, so this ends its earlier observation.
+    /// Starts forwarding changes of `query` to the list. `nil` means changes that may begin a list. A list has one
+    /// observation at a time, so this ends the earlier one.
     func observe(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }

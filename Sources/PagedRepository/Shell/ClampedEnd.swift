@@ -4,34 +4,44 @@ extension SyncRun {
     /// Handles an answer that is the last held page again, or the first one, at a position behind it (R24).
     /// - Returns: whether it was such an answer.
     func isRepeatedPage(
-        _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
-        if try await isClamped(page, places, of: range, query) { return true }
+        if try await isClamped(page, places, at: start, of: range, query) { return true }
         return try await isCutOff(page, places, of: range, query)
     }
 
     /// Handles an answer behind the end of the list that is the last page again, or the first one, at an origin whose
     /// total does not count more (R24). The list ends there, or is a loop when the answer reports more items.
     ///
-    /// Page one has stayed as it was, so no insert has moved the items there. An answer that is page one proves nothing
-    /// while no other page is held: the origin may ignore the position.
+    /// Inserts behind page one move the last items behind the held end, too. Requested at the positions where they are
+    /// held, such items arrive there only if no insert has moved them. An answer that is page one proves nothing while no other page is held: the origin may ignore
+    /// the position.
     /// - Returns: whether it was such an answer.
     private func isClamped(
-        _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
+        _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> Bool {
         let (end, count) = (range.lowerBound, page.content.count)
         guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
             let list = try await listBefore(end, query), list.coverage.headEnd == end,
-            list.record.total.exactCount == nil,
+            list.record.total.exactCount == nil, !belief.areTotals(allAbove: end),
             [end - count, 0].contains(where: { page.isHeld(from: $0, places) }),
-            try await areHeldAlike(page.content, places, query)
+            try await areHeldAlike(page.content, places, query), !isPushed(page, places, at: start, end: end)
         else { return false }
+        let isAlikeElsewhere = pass.fill.isAlike(page.content.identities.map(\.key), at: start)
         guard pass.witness.confirms(end, end: end) else {
             requestWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
-        // An insert of exactly one page has moved the last page here. Its own position then has other items.
-        if page.hasMore == true, places[page.content.identities[0].key]?.position != 0, pass.fill.realigns(end) {
+        // Inserts have possibly moved the last items here. Their own position then has other items. The same answer for
+        // two positions shows that no item was moved, and so does the last page, if a check of the end has read it.
+        var mayBeMoved = page.hasMore == true
+        switch source.access {
+        case .grid(let size): if count >= size, !pass.check.hasReadLastPage { mayBeMoved = true }
+        case .offsets: if !isAlikeElsewhere { mayBeMoved = true }
+        case .chain, .single: break
+        }
+        if mayBeMoved, places[page.content.identities[0].key]?.position != 0, pass.fill.realigns(end) {
+            pass.fill.askedAgain.insert(end - count)
             queue.add([.range(end - count..<end + 1, overlap: 0)])
             return true
         }
@@ -44,8 +54,18 @@ extension SyncRun {
         return true
     }
 
-    /// Handles an answer that is the last held page again, at a position behind it that an exact total counts. Page one,
-    /// fetched once more, shows that the list has not changed. The origin then returns nothing more (R24).
+    /// Whether inserts have moved the known items of an answer to its position. The request began with a held item. The
+    /// items are fewer than a page and do not begin on a multiple of its size, so they are not the origin's last page.
+    private func isPushed(_ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, end: Int) -> Bool {
+        let size = max(1, belief.sizes.size)
+        guard start < end, page.content.count < size,
+            let first = places[page.content.identities[0].key]?.position
+        else { return false }
+        return !first.isMultiple(of: size)
+    }
+
+    /// Handles an answer that is the last held page again, at a position behind it that an exact total counts. Page
+    /// one, fetched once more, shows that the list has not changed. The origin then returns nothing more (R24).
     /// - Returns: whether it was such an answer.
     private func isCutOff(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
@@ -76,8 +96,8 @@ extension SyncRun {
         return list
     }
 
-    /// Returns the answer of an origin without a total that goes behind the end of its list, in the form in which it can
-    /// be stored (R24). Returns nil for every other answer.
+    /// Returns the part of an answer that can be stored, if an origin without a total returned known items for
+    /// positions behind the end of its list (R24). Returns nil for every other answer.
     ///
     /// - An answer may hold the last full page instead of the requested position: known items to the last held
     ///   one, and then new ones. An insert looks the same. The position of the first known item is therefore requested
@@ -131,7 +151,7 @@ extension SyncRun {
         }
     }
 
-    /// An answer of an origin that goes behind the end of its list.
+    /// An answer with known items for positions behind the end of the list.
     enum BehindEnd {
         /// The items before the position are in flight. The answer is dropped, and the position is requested again
         /// later.

@@ -15,8 +15,8 @@ extension SyncRun {
         announce(end.offset..<end.position, newItems: end.isChanged ? end.position - end.offset : 0)
     }
 
-    /// Handles the end of a walk in disorder. It makes the list unproven if it is the third in this run, or if the list
-    /// already had no proven end (R24).
+    /// Handles the end of a walk in disorder. The list is unproven if this walk is the third one of the run, or if the
+    /// list already had no proven end (R24).
     func endInDisorder(_ end: ChainEnd, _ list: ListOutline) async throws(StorageError) {
         guard try await commit(end.edits + [.setEnd(nil)], [answered(end)], list) else { return }
         if end.isWithPage { counts.pagesFetched += 1 }
@@ -32,7 +32,7 @@ extension SyncRun {
 
     /// Begins a walk with page one, as it was received in this pass.
     func walkBegins(behind page: FetchedPage, isChanged: Bool) {
-        // A page one that arrives unchanged, to confirm a doubted position, does not interrupt the walk.
+        // A page one that arrives unchanged, to confirm an end, does not interrupt the walk.
         if isChanged || pass.walk.unbrokenTo == nil { pass.walk.begin(behind: page.content.count) }
         belief.order.begins(isChanged: isChanged, end: end(of: page).map { _ in page.content.count }, total: page.total)
     }

@@ -29,7 +29,7 @@ extension SyncRun {
             guard belief.drift.contradicted() else { return try await replace(with: page) }
             return askAgain()
         }
-        // Page one with the same items in the same places says no more than before if this run has received it already.
+        // If this run has already received page one with the same items in the same places, it shows nothing new.
         let isMoved = belief.pageOne.isMoved(page)
         // Without a proven end, no order was found in the list. Known items then do not show which items follow.
         if list.hasNoProvenEnd { pass.walk.mode = .whole }
@@ -37,7 +37,7 @@ extension SyncRun {
         if options.work == .refresh { return try await noteStaleTail() }
         // No exact total shows whether the list still ends where it did (R24).
         if end == nil, page.total.exactCount == nil, walk.hasMet { pass.check.isDue = true }
-        guard isMoved, let query, let next = page.next, end == nil,
+        guard isMoved, !(pass.mustRestart && pass.walk.mode == .whole), let query, let next = page.next, end == nil,
             try await walksOn(walk, at: page.content.count, query)
         else { return }
         pass.walk.follow(pageOne: page.content.count)
@@ -93,6 +93,7 @@ extension SyncRun {
             belief.end.observe(refusalOf: refused, total: list.record.total)
             return place.step(withoutItems: nil, &pass, &belief)
         }
+        let isFull = page.content.count >= belief.sizes.size
         if belief.hidden.isHiding, let position {
             guard let rest = try await newItems(of: page, behind: position, at: place.offset, list) else {
                 // The list moved during the walk.
@@ -101,6 +102,10 @@ extension SyncRun {
                 return .walkAgain
             }
             page = rest
+            if belief.hidden.walk.repeatsForEver, !list.record.allowsDuplicates {
+                return phase.recheck == nil
+                    ? .loop("the origin answers different positions with the same items") : .restart
+            }
         }
         page = place.readable(page, &pass.walk)
         guard !page.content.isEmpty else { return place.step(withoutItems: page, &pass, &belief) }
@@ -112,6 +117,7 @@ extension SyncRun {
                 page, at: place.offset, query, isEnd: false, asked: nil, cursor: place.cursor)
         }
         page.content = observed.content
+        if isFull, page.hasMore == false { belief.end.observe(endByFullPage: place.offset + page.content.count) }
         return place.step(observed, page, &pass, &belief)
     }
 
@@ -134,7 +140,7 @@ extension SyncRun {
         case .loopOnItself(let end):
             let ledger = leases.succeeded(end.offset)
             guard try await commit(end.edits + [.setEnd(nil)], [ledger], list) else { return }
-            try await originLoops("the origin's next page is the same page again", at: end.position)
+            try await originLoops("the next page that the origin names is the same page", at: end.position)
         case .loop(let message):
             if pass.walk.emptyAnswers > 0, emptyPageLimit(of: place.cursor) < options.emptyPageLimit {
                 return try await endUnproven(.withoutItems(pages: pass.walk.emptyAnswers), at: offset, list)
@@ -146,7 +152,10 @@ extension SyncRun {
             warn("the origin repeats item ids; repeated items are kept")
             let ledger = leases.deleted(offset)
             if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
-        case .walkAgain: walkAllAgain()
+        case .walkAgain:
+            // The stored position of a sweep belongs to an earlier state of the list, if it fails twice (R31).
+            if phase.isChainSweep, passes.sweep.failed(at: offset) { _ = try await commit([.setSweep(nil)], [], list) }
+            walkAllAgain()
         case .restart: pass.mustRestart = true
         }
     }

@@ -26,7 +26,7 @@ extension SyncRun {
         guard case .success(.page(var page)) = completion.result, let total = page.total.exactCount else {
             return completion
         }
-        guard belief.observe(total: total) else { return completion }
+        guard belief.observe(total: total, askedBehind: completion.requestState.totals) else { return completion }
         warn("the origin's total goes up and down, and counts as an estimate")
         page.total = .estimate(total)
         var completion = completion
@@ -34,11 +34,23 @@ extension SyncRun {
         return completion
     }
 
+    /// Stores the exact total of the list as an estimate, once the origin's totals alternate. A position that such a total
+    /// does not count may have an item, so an end at the total is unknown again.
+    private func doubtStoredTotal() async throws(StorageError) {
+        guard access.supportsRandomAccess, let query, let list = try await storage.excerpt(of: query, 0..<0),
+            case .exact(let total) = list.record.total
+        else { return }
+        let end: [ListEdit] = list.record.end == total ? [.setEnd(nil)] : []
+        _ = try await apply([.setTotal(.estimate(total))] + end, to: list)
+    }
+
     /// - Parameter completions: the results, in order of arrival.
     func handle(_ completions: [FetchCompletion]) async throws(StorageError) {
         // The order of answers that arrived together is unknown. Sorted by position, each page begins where the one
         // before it ends.
+        let wereSteady = !belief.areTotalsUnsteady
         var rest = completions.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
+        if wereSteady, belief.areTotalsUnsteady { try await doubtStoredTotal() }
         while let first = rest.first {
             let together = try await storeTogether(rest)
             if together == 0 { try await handle(first) }

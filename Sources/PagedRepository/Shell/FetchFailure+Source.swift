@@ -50,8 +50,8 @@ extension DecodingError {
             text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? key.stringValue : ".\(key.stringValue)")
         }
         return text.isEmpty
-            ? "the answer does not decode to what is expected"
-            : "the answer does not decode to what is expected: \(text.prefix(200)) \(reason)"
+            ? "the answer does not decode to the expected type"
+            : "the answer does not decode to the expected type: \(text.prefix(200)) \(reason)"
     }
 }
 
@@ -71,7 +71,11 @@ extension FetchFailure {
             isRetryable: true)
     }
 
-    /// The failure of a load behind items whose bytes are damaged in the store, and were fetched again before.
+    /// The failure of a load whose page budget left no request for a missing page.
+    static let pageBudgetReached = FetchFailure(
+        .limitExceeded, "the load ends with the last page that SyncOptions.maxPages allows", isRetryable: false)
+
+    /// The failure of a load behind items whose bytes are damaged in the store. The items were fetched again before.
     static func damaged(at position: Int) -> FetchFailure {
         FetchFailure(
             .storage, "the stored items from position \(position) on are damaged, and the list ends there",

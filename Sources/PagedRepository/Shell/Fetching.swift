@@ -161,6 +161,7 @@ extension SyncRun {
         _ targets: [FetchTarget], _ requestState: RunLeases.RequestState, in group: inout TaskGroup<Event>,
         _ completions: Mailbox<FetchCompletion>
     ) async throws(StorageError) {
+        let asked = RunLeases.RequestState(at: requestState.at, under: requestState.under, totals: belief.totals.count)
         for target in targets {
             let request = try await request(for: target)
             let (source, meters) = (source, telemetry.meters)
@@ -172,7 +173,7 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
-                completions.put(FetchCompletion(target: target, requestState: requestState, result: result))
+                completions.put(FetchCompletion(target: target, requestState: asked, result: result))
                 return .completed
             }
         }

@@ -23,7 +23,10 @@ extension SyncRun {
                 isWhole: end(of: page) != nil, isSure: true)
             // Later answers are compared with these items, if the page is stored as received.
             belief.recent.keep(page.content.identities)
-            if let detectedPaging = page.detectedPaging { detectedPaging.warnings.forEach(warn) }
+            if let detectedPaging = page.detectedPaging {
+                belief.pageOne.detectedPaging = detectedPaging
+                detectedPaging.warnings.forEach(warn)
+            }
             try await classify(page)
         }
     }
@@ -80,8 +83,16 @@ extension SyncRun {
     }
 
     private func classify(_ page: FetchedPage) async throws(StorageError) {
+        var before = belief.pageOne.received
         belief.pageOne.received = page.content.identities.map(\.key)
         if belief.order.isWalkAgainNeeded(after: belief.pageOne.received) { pass.walk.mode = .whole }
+        // An end of a chain is in doubt. A page one without any held item is another list, and shows no removal.
+        if pass.witness.isAwaited, access == .chain, phase.recheck == nil, let query,
+            try await !storage.locate(Set(belief.pageOne.received), in: query).isEmpty,
+            belief.order.isWalkAgainNeeded(from: before, to: belief.pageOne.received)
+        {
+            pass.walkAgain()
+        }
         if try await isUnchangedWithoutReading(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
@@ -103,6 +114,10 @@ extension SyncRun {
             if !list.record.allowsDuplicates, belief.pageOne.repeats(page.repeatedKeys) { return askAgain() }
             belief.drift.isShrinkConfirmed = shrinkConfirmation(page, list) == .isOver
             let cached = try await cached(for: &page, list)
+            if before.isEmpty { before = cached.headIdentities.map(\.key) }
+            // The pages of the evidence were cut at other positions, and the order within them shows no move.
+            if belief.pageOrder.observe(belief.pageOne.received, after: before) { belief.drift.forgetEvidence() }
+            before = belief.pageOne.received
             switch FirstPageDiff.decide(
                 page, end: end(of: page), cached: cached, isConfirmed: belief.drift.isShrinkConfirmed)
             {
@@ -166,7 +181,7 @@ extension SyncRun {
             edits = [.splice(all, write(page))]
         }
         edits.append(.markContiguous(all))
-        // A different count is no change if the known total is an estimate. The newest count is the best estimate.
+        // A different count is not a change if the known total is an estimate. The newest count is the best estimate.
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
             // The end is checked when the origin counts fewer items than before.
@@ -201,8 +216,8 @@ extension SyncRun {
             edits.insert(.setAllowsDuplicates(true), at: 0)
         }
         let end = end(of: page)
-        // Two answers have shown that page one is the whole list. With older items behind it, each later answer would be
-        // doubted again (R20).
+        // Two answers have shown that page one is the whole list. With older items behind it, each later answer would
+        // need a confirmation again (R20).
         if end != nil, belief.drift.isShrinkConfirmed { edits.append(.dropOlderGenerations) }
         return try await commitHead(
             edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end)], page, list)
@@ -228,7 +243,7 @@ extension SyncRun {
         _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn precondition: PagePrecondition? = nil
     ) async throws(StorageError) -> Bool {
         var edits = edits
-        if let detectedPaging = page.detectedPaging {
+        if let detectedPaging = belief.pageOne.detectedPaging {
             edits.append(.describe(paging: detectedPaging.paging, source: detectedPaging.source))
         }
         var plan = CommitPlan(
@@ -240,6 +255,7 @@ extension SyncRun {
             plan.expectedLength = list.record.extent
         }
         guard case .committed = try await apply(plan) else { return false }
+        belief.pageOne.detectedPaging = nil
         return true
     }
 }

@@ -1,8 +1,8 @@
 import PageModel
 
 /// Origins that leave items out of their pages, for example because the caller may not see them (R53). A short page in
-/// the middle of such a list is no end, and the positions behind it do not count the items before them. So the pages
-/// are requested one after the other, and their items are stored without holes: see `PositionWalk`.
+/// the middle of such a list is not an end, and a position behind it is larger than the number of items before it. So
+/// the pages are requested one after the other, and their items are stored without holes: see `PositionWalk`.
 extension SyncRun {
     /// How the pages of this list are requested.
     var access: PagingAccess { belief.access(source.access) }
@@ -60,8 +60,8 @@ extension SyncRun {
         pass.mustRestart = false
     }
 
-    /// Handles an answer that is short in the middle. The first one may be a fault, so the request is repeated. The same
-    /// answer again shows that the origin hides items.
+    /// Handles an answer that is short in the middle. The first one may be a fault, so the request is repeated. The
+    /// same answer again shows that the origin hides items.
     func lookAgain(at page: FetchedPage, from start: Int, _ target: FetchTarget) {
         if belief.hidden.isRepeated(short: page.content.identities, at: start) {
             walkByPosition()
@@ -122,8 +122,8 @@ extension SyncRun {
     func nothingBehind(_ look: PositionFill.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
         pass.fill.observe(withoutNewItems: start)
         guard let end = look.end, list.record.end != end else { return }
-        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty. An
-        // earlier run may have begun this check, and may have removed the end from the record.
+        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty.
+        // An earlier run may have begun this check, and may have removed the end from the record.
         let rest = list.coverage.headEnd - end
         let isLastPage = list.coverage.headEnd == belief.end.heldEnd && belief.end.furthest <= end
         guard rest == 0 || rest > 0 && rest < belief.sizes.size && isLastPage else { return }

@@ -2,7 +2,7 @@ import Logging
 import PageModel
 
 /// The leases of a run (R30, R31). They are taken before a request or with a commit, and renewed while the origin is
-/// slow. Pages under other owners' leases are left to them.
+/// slow. The run skips pages under leases of other owners.
 extension SyncRun {
     /// Applies a plan. If the plan contains ledger edits, they end the lease of the page that has just arrived.
     /// - Parameters:
@@ -109,7 +109,7 @@ extension SyncRun {
     }
 
     /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner
-    /// stores them. Returns nil when held positions are no reason to skip the target.
+    /// stores them. Returns nil when held positions are not a reason to skip the target.
     private func nearbyOutline(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // A walk through held pages, and a check of one, request them again on purpose.
         if case .cursor = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
@@ -130,6 +130,7 @@ extension SyncRun {
             }
         if pass.check.isDue, let end = list.record.end, range.upperBound > end { return false }
         // The last page is requested again on purpose.
+        if pass.fill.askedAgain.contains(range.lowerBound) { return false }
         if pass.check.hasReadLastPage, range.upperBound == pass.check.oldEnd { return false }
         // Positions behind the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max

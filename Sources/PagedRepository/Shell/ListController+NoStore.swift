@@ -7,7 +7,7 @@ extension ListController {
     func showUnstored(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0, unstored?.confirm(page, at: context.clock.now()) == true {
-            // Page one is as it was, so the pages behind it stay.
+            // Page one has not changed, so the pages behind it stay.
             try? await rebuild()
             return
         }
@@ -28,7 +28,8 @@ extension ListController {
         let options = context.options.sync
         return EphemeralPages(
             behind: start, access: source.access, loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit,
-            overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0, tolerated: tolerated)
+            overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0,
+            requested: source.sizeOfRequest(options.pageSize), tolerated: tolerated)
     }
 
     /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
@@ -88,8 +89,8 @@ extension ListController {
         }
     }
 
-    /// Returns the origin's answer. Returns nil when the work is outdated: no item is appended after the list has become
-    /// another one (R35).
+    /// Returns the origin's answer. Returns nil when the work is outdated: no item is appended after the list has
+    /// become another one (R35).
     private func answer(to target: PageRequest.Target, _ ticket: Int) async throws -> PageAnswer? {
         let before = unstored?.pages.next
         do {
@@ -112,9 +113,9 @@ extension ListController {
         return end - content.count..<end
     }
 
-    /// Reads the unstored pages again from page one, because an answer did not fit them: the list has changed between two
-    /// requests. The shown items stay until the new pages are complete. An answer that a second walk receives again is a
-    /// habit of the origin. The third walk accepts inserts, because the list may grow with every request.
+    /// Reads the unstored pages again from page one, because an answer did not fit them: the list has changed between
+    /// two requests. The shown items stay until the new pages are complete. An answer that a second walk receives again
+    /// shows no change. The third walk accepts inserts, because the list may grow with every request.
     /// - Throws: `ListFailure` when the list keeps changing.
     private func rereadUnstored(after mismatch: EphemeralMismatch, _ ticket: Int) async throws {
         guard let pages = unstored?.pages, pages.start == 0 else {

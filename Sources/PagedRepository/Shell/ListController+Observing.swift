@@ -67,7 +67,8 @@ extension ListController: WatchedList {
         // The observation begins before the read. A commit during the read is reported afterwards.
         observe()
         // The next listener tries again.
-        do { try await rebuild() } catch { stopObserving() }
+        do { try await rebuild() } catch { return stopObserving() }
+        showRecordedFailure(isNew: false)
     }
 
     private func handleChanges(_ changes: [ChangeSet.Change], _ isElsewhere: Bool) async {
@@ -75,7 +76,7 @@ extension ListController: WatchedList {
         let isOwn = machine.work != nil
         if isOwn { hasChangedMeanwhile = true }
         if !isOwn || isElsewhere { try? await updateSnapshot() }
-        if !isOwn, isElsewhere || changes.contains(where: \.isOfLedger) { showFailureElsewhere() }
+        if !isOwn, isElsewhere || changes.contains(where: \.isOfLedger) { showRecordedFailure(isReported: true) }
         if isElsewhere { events.send(.changedElsewhere) }
         for change in changes {
             switch change {
@@ -86,13 +87,22 @@ extension ListController: WatchedList {
         }
     }
 
-    /// Shows a failure that background work or another process has recorded for this list.
-    private func showFailureElsewhere() {
+    /// Shows a failure that background work or another process has recorded for this list. The failure of each attempt is
+    /// shown once, and not after this list has begun its retry (R37).
+    /// - Parameters:
+    ///   - isReported: whether a notice has reported it. Otherwise only a failure of page one is shown, because that of
+    ///     the next page may be the silent failure of a prefetch (X13). Defaults to false.
+    ///   - isNew: whether it is an event, because the list was observed when it was recorded. Defaults to true.
+    func showRecordedFailure(isReported: Bool = false, isNew: Bool = true) {
+        guard hasListeners, machine.work == nil, !removals.areUnderWay, let recordedFailure,
+            recordedFailure.attempt != knownAttempt, isReported || recordedFailure.attempt.kind != .next
+        else { return }
+        knownAttempt = recordedFailure.attempt
         let shown = machine.shownFailure
-        machine.failedElsewhere(recordedFailure)
+        machine.failedElsewhere(recordedFailure.failure)
         guard machine.shownFailure != shown else { return }
         publish(current)
-        if let failure = machine.shownFailure { events.send(.failed(failure)) }
+        if isNew, let failure = machine.shownFailure { events.send(.failed(failure)) }
     }
 
     /// Handles a purge by another caller. A removal through this object sends its own event; see `removals`.
@@ -104,6 +114,21 @@ extension ListController: WatchedList {
         // Another writer may have stored the list again since the purge.
         if machine.work == nil { try? await rebuild() }
     }
+}
+
+/// A failure of page one, or of the next page, that the ledger holds.
+struct RecordedFailure {
+    /// The attempt that failed. The failure itself does not identify the attempt, because each read computes the time
+    /// of the retry anew.
+    struct Attempt: Equatable {
+        var kind: ListFailure.Kind
+        /// The number of the attempt since the last success.
+        var number: Int
+        var firstFailureAt: Timestamp?
+    }
+
+    var failure: ListFailure
+    var attempt: Attempt
 }
 
 extension ChangeSet.Change {

@@ -40,7 +40,7 @@ extension ListController {
             if now.isVoid, let counted = now.total.count {
                 return .failure(ListFailure(before.isLoaded ? .refresh : .first, .withoutItems(counted: counted)))
             }
-            let isChanged = report.reconciliation.isChange || hasReplacedUnstored
+            let isChanged = report.reconciliation.isChange || report.keptChanging || hasReplacedUnstored
             return .success(outcome(from: before, to: now) ?? (isChanged && before.isLoaded ? .changed : .upToDate))
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isStored
@@ -68,8 +68,10 @@ extension ListController {
             // A cancelled call reports no failure, also none of an earlier run. A call that still waits receives a
             // failure instead of an empty result.
             guard !Task.isCancelled else { return .success(.superseded) }
-            guard let entry = report.failures.decisive, let failure = entry.failure else {
+            guard let entry = report.failures.decisive(within: report.duration), let failure = entry.failure else {
                 guard report.state != nil else { return .success(.superseded) }
+                // The program's own limit is no contradiction of the origin.
+                if report.limit == .pages { return .failure(ListFailure(.next, .pageBudgetReached)) }
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
                 let why =
                     report.state?.isAtResultWindow == true
@@ -126,13 +128,16 @@ extension ListController {
 }
 
 extension [LedgerEntry] {
-    /// The failure that a call reports. The latest attempt decides, because other pages may have failed earlier. Pages
-    /// are requested side by side, so the first position that failed alike stands for the others.
-    var decisive: LedgerEntry? {
-        let latest = self.max { ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0) }
+    /// Returns the failure that a call reports. The latest attempt decides, because other pages may have failed earlier.
+    /// Pages are requested side by side, so the first position that failed alike during the run stands for the others.
+    /// - Parameter duration: the duration of the run.
+    func decisive(within duration: Duration) -> LedgerEntry? {
+        func attempt(_ entry: LedgerEntry) -> Timestamp { entry.lastAttemptAt ?? Timestamp(milliseconds: 0) }
+        guard let latest = self.max(by: { attempt($0) < attempt($1) }) else { return nil }
         return filter { entry in
-            entry.failure?.failureClass == latest?.failure?.failureClass
-                && entry.failure?.httpStatus == latest?.failure?.httpStatus
+            entry.failure?.failureClass == latest.failure?.failureClass
+                && entry.failure?.httpStatus == latest.failure?.httpStatus
+                && attempt(latest) - attempt(entry) <= Swift.max(duration, .zero)
         }.min { $0.offset < $1.offset }
     }
 }

@@ -2,8 +2,8 @@ import PageModel
 
 // Items whose bytes are damaged or do not decode are fetched again (R7).
 extension ListController {
-    /// Returns the held items that do not decode, and that no load has fetched again. Each of them is fetched again only
-    /// once, because an origin may always send such bytes. Pages in memory are fetched again with page one.
+    /// Returns the held items that do not decode, and that no load has fetched again. Each of them is fetched again
+    /// only once, because an origin may always send such bytes. Pages in memory are fetched again with page one.
     /// - Parameter before: the snapshot before the work. Items that the work has just fetched are left out.
     func openItems(since before: ListSnapshot<Value>) -> [UndecodableItem] {
         let open = Set(before.undecodableItems.map(\.identity)).subtracting(refetched)
@@ -26,8 +26,8 @@ extension ListController {
         return ranges
     }
 
-    /// Fetches unusable items again, after the origin has answered for page one. Items that do not decode are sound, and
-    /// stay held meanwhile (R14). Positions between them that are missing are not fetched.
+    /// Fetches unusable items again, after the origin has answered for page one. Items that do not decode are sound,
+    /// and stay held meanwhile (R14). Positions between them that are missing are not fetched.
     /// - Parameters:
     ///   - before: the snapshot before the work.
     ///   - work: the report of the work, which has fetched page one.
@@ -50,7 +50,7 @@ extension ListController {
                 jitter: context.jitter, logger: context.logger
             ).run()
             try await updateSnapshot()
-            // Failures of earlier runs are no failure of a cancelled load.
+            // Failures of earlier runs are not a failure of a cancelled load.
             try Task.checkCancellation()
             guard let failure = report.headFailure ?? report.failures.first?.failure else {
                 refetched.formUnion(again.map(\.identity))

@@ -75,6 +75,7 @@ extension ListController {
     func rebuild(announcing range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
+        let wasObserving = observation != .inactive
         var seen = try await read(query ?? context.queries.element(key))
         if seen == nil {
             // The list is not known yet. Or another repository or process has purged it, and it may have been stored
@@ -101,8 +102,10 @@ extension ListController {
         // a change to the storage.
         // The snapshot of a forgotten list has none, because the next `load` shows whether the list has more.
         if unstored == nil, !isForgotten { setBasis(seen?.basis) }
+        let beginsObserving = observe()
+        if !wasObserving { showRecordedFailure(isNew: false) }
         // A listener that arrived during the read has missed the notices of that time, so the list is read again.
-        guard observe(), publishedFreshness() == nil else { return }
+        guard beginsObserving, publishedFreshness() == nil else { return }
         // The published snapshot remains if this read fails. The next listener tries again.
         do { try await rebuild() } catch { stopObserving() }
     }
@@ -112,7 +115,7 @@ extension ListController {
         var snapshot: ListSnapshot<Value>
         var pages: ShownPages<Value>
         var basis: SnapshotBasis?
-        var failure: ListFailure?
+        var failure: RecordedFailure?
     }
 
     /// Reads the list. Returns nil when no such query exists, or when the record is not this list.
@@ -132,13 +135,16 @@ extension ListController {
     }
 
     /// Returns the recorded failure that concerns the shown items: that of page one, or of the next page.
-    private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> ListFailure? {
+    private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> RecordedFailure? {
         let snapshot = built.snapshot
         guard let entry = built.failures.first(where: { [0, snapshot.headEnd].contains($0.offset) }),
             let failure = entry.failure
         else { return nil }
         let kind: ListFailure.Kind = !snapshot.isLoaded ? .first : entry.offset == 0 ? .refresh : .next
-        return ListFailure(kind, failure, nextAttemptAt: entry.nextAttemptAt.map { now + ($0 - built.readAt) })
+        return RecordedFailure(
+            failure: ListFailure(kind, failure, nextAttemptAt: entry.nextAttemptAt.map { now + ($0 - built.readAt) }),
+            attempt: RecordedFailure.Attempt(
+                kind: kind, number: entry.attempts, firstFailureAt: entry.firstFailureAt))
     }
 
     /// Publishes an empty snapshot, because the list was removed. Reads in progress are discarded.
@@ -148,6 +154,8 @@ extension ListController {
         shownPages = [:]
         unstored = nil
         reportedUndecodable = []
+        (recordedFailure, knownAttempt) = (nil, nil)
+        machine.failedElsewhere(nil)
         setBasis(nil)
         builds.begun += 1
         builds.published = builds.begun

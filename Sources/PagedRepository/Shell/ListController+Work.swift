@@ -37,6 +37,8 @@ extension ListController {
             return .superseded
         case .start(let work, let ticket, let superseded):
             if let superseded { drop(superseded) }
+            // A recorded failure is not shown any more once its retry has begun.
+            if work != .next || recordedFailure?.attempt.kind == .next { knownAttempt = recordedFailure?.attempt }
             publish(current)
             tasks[ticket] = Task(executorPreference: context.executor) { await self.run(work, ticket) }
             return try await outcome(of: ticket)
@@ -56,18 +58,20 @@ extension ListController {
             let undecodable = work == .next ? [] : openItems(since: before)
             var report = try await sync(work.syncWork, ticket, again: undecodable.ranges)
             var ended = work
+            if report.isTailContradicted, machine.isRunning(ticket) { report = try await walk(after: report, ticket) }
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before, report) }
             if work == .all, report.headFailure == nil { _ = try await fetchUnstoredPages(toTheEnd: true, ticket) }
-            if work == .refresh, report.headFailure == nil, current.isEmptyWithMore, machine.isRunning(ticket) {
-                // A screen without rows could not ask for the next page.
+            if work == .refresh, report.headFailure == nil, lacksRows(since: before), machine.isRunning(ticket) {
                 ended = .next
-                if try await !fetchUnstoredPages(toTheEnd: false, ticket) { report = try await sync(.next, ticket) }
+                if let next = try await loadRows(ticket, since: before) { report = next }
             }
             finish(ticket, ending(of: ended, report, before))
         } catch {
             finish(ticket, .failure(error))
         }
         if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
+        // The notice of a failure that another writer has recorded meanwhile has passed.
+        showRecordedFailure()
     }
 
     /// Runs a part of the work, and shows its result.
@@ -94,6 +98,53 @@ extension ListController {
         return report
     }
 
+    /// Whether the list shows no row after a refresh, although it continues. Page one then has no items, or it was loaded
+    /// for the first time and none of its items decodes.
+    private func lacksRows(since before: ListSnapshot<Value>) -> Bool {
+        current.isEmptyWithMore || !before.isLoaded && current.isUndecodableWithMore && stop == nil
+    }
+
+    /// Loads further pages until one adds a row, five at most. In a screen without rows, no item appears that requests
+    /// the next page.
+    /// - Returns: the report of the last load. Returns nil if all these pages are in memory only.
+    /// - Throws: `ListFailure` when a page cannot be fetched.
+    private func loadRows(_ ticket: Int, since before: ListSnapshot<Value>) async throws -> SyncReport? {
+        var report: SyncReport?
+        for _ in 0..<EphemeralPages.mostEmptyAnswers where machine.isRunning(ticket) {
+            let page = current
+            if try await !fetchUnstoredPages(toTheEnd: false, ticket) {
+                let next = try await sync(.next, ticket)
+                if case .failure(let error) = ending(of: .next, next, page) { throw error }
+                report = next
+            }
+            guard current.headEnd > page.headEnd, lacksRows(since: before) else { break }
+        }
+        return report
+    }
+
+    /// Walks a chain after a refresh whose total shows a change behind page one (R22). A total that the walk does not
+    /// explain is an estimate from then on, so that no later refresh walks the chain for it.
+    /// - Throws: `ListFailure` when a page cannot be fetched.
+    private func walk(after refresh: SyncReport, _ ticket: Int) async throws -> SyncReport {
+        var report = try await sync(.everything, ticket)
+        // Failures of earlier runs are not a failure of a cancelled load.
+        try Task.checkCancellation()
+        if report.outcome != .complete, report.headFailure == nil,
+            let entry = report.failures.decisive(within: report.duration), let failure = entry.failure
+        {
+            throw ListFailure(
+                .refresh, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause)
+        }
+        if report.outcome == .unproven, let record = report.state?.record, let total = record.total.exactCount {
+            // The answers of the walk contradict each other, and so would those of the next one.
+            _ = try await context.storage.commit(
+                CommitPlan(query: record.id, version: record.version, edits: [.setTotal(.estimate(total))]))
+            try await updateSnapshot()
+        }
+        if !report.reconciliation.isChange { report.reconciliation = refresh.reconciliation }
+        return report
+    }
+
     /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
     /// work needs a run.
     private func runUnstored(_ ticket: Int) async -> Bool {
@@ -111,6 +162,8 @@ extension ListController {
             finish(ticket, .failure(error))
         }
         if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
+        // The notice of a failure that another writer has recorded meanwhile has passed.
+        showRecordedFailure()
         return true
     }
 
@@ -152,14 +205,14 @@ extension ListController {
         }
         publish(current)
         // A failed prefetch is not reported before another item close to the end appears.
-        if let failure, machine.failure != nil { events.send(.failed(failure)) }
+        if let failure, machine.failure == failure { events.send(.failed(failure)) }
         waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
         if mayPrefetch { prefetchAfterLoad() }
         resumeSettledCallers()
     }
 
-    /// Whether cancelled work has no result for callers that have joined it since. A part of the list is no result of a
-    /// load of the whole list.
+    /// Whether cancelled work has no result for callers that have joined it since. A part of the list is not a result
+    /// of a load of the whole list.
     private func isWithoutResult(_ result: Result<LoadOutcome, any Error>, of work: ListMachine.Work?) -> Bool {
         switch result {
         case .success(.superseded): true

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Carries out the decisions of a `ListMachine`, for all holders of the same list.
 ///
-/// The actor owns the machine, the tasks of current work with their waiting callers, and the observed place in the
+/// The actor owns the machine, the tasks of current work with their waiting callers, and the observation of the
 /// storage. The published values are in the broadcasts, and their basis is under a mutex. Any thread may read them, and
 /// only the actor writes them. A task keeps the controller alive while it runs.
 actor ListController<Value: Sendable> {
@@ -45,7 +45,9 @@ actor ListController<Value: Sendable> {
     /// Whether the work under way has replaced unstored pages by a changed page one.
     var hasReplacedUnstored = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
-    var recordedFailure: ListFailure?
+    var recordedFailure: RecordedFailure?
+    /// The recorded failure that was shown last, or whose retry this list has begun.
+    var knownAttempt: RecordedFailure.Attempt?
     /// The undecodable positions that an event has reported last.
     var reportedUndecodable: [Range<Int>] = []
     /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
@@ -88,9 +90,9 @@ actor ListController<Value: Sendable> {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
         if policy != .cacheOnly { removals.loaded() }
         do { try await updateSnapshot() } catch { throw storageFailed(error) }
-        machine.storageWasRead()
+        storageWasRead()
         context.reads.countRead(Metric.Cached(current.freshness))
-        // The snapshot of a forgotten list has no further items, which is no end of the list.
+        // The snapshot of a forgotten list has no further items, which is not an end of the list.
         if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
             return try await refreshKnown()
@@ -171,7 +173,9 @@ actor ListController<Value: Sendable> {
             }
             prefetch.began()
             let outcome = try? await perform(answer)
-            if case .finished = answer, shown == nil, let failure = machine.failure { events.send(.failed(failure)) }
+            if case .finished = answer, let failure = machine.failure, failure != shown {
+                events.send(.failed(failure))
+            }
             switch outcome {
             case .loaded: continue
             case .undecodable: prefetch.addedNothing()
@@ -182,6 +186,12 @@ actor ListController<Value: Sendable> {
 
     /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once.
     var isLastItemVisible: Bool { prefetch.isAtTheEnd(of: current.extent) }
+
+    /// Prefetches, and returns when the prefetches have ended. The list's own source would wait for itself, so it does not
+    /// wait.
+    func prefetchAndWait(from position: Int) async {
+        if call.isUnderWay { beginPrefetching(from: position) } else { await appeared(position) }
+    }
 
     nonisolated func beginPrefetching(from position: Int?) {
         prefetches.withLock { $0 += 1 }
@@ -203,8 +213,8 @@ actor ListController<Value: Sendable> {
         resumeSettledCallers()
     }
 
-    /// Returns when no load, no prefetch and no removal is under way. Returns at once within the list's own source, which
-    /// is part of a load.
+    /// Returns when no load, no prefetch and no removal is under way. Returns at once within the list's own source,
+    /// which is part of a load.
     func settled() async {
         if call.isUnderWay { return }
         while machine.work != nil || removals.areUnderWay || prefetches.withLock({ $0 > 0 }) {
@@ -222,8 +232,12 @@ actor ListController<Value: Sendable> {
     private func knowContent() async throws(StorageError) {
         guard !machine.content.isLoaded else { return }
         try await rebuild()
+        storageWasRead()
+    }
+
+    /// Records that the storage has been read. The failure of an earlier read is no longer shown (R37).
+    private func storageWasRead() {
         machine.storageWasRead()
-        // The failure of an earlier read is no longer shown (R37).
         if current.failure != machine.shownFailure { publish(current) }
     }
 }

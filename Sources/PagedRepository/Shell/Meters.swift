@@ -46,7 +46,7 @@ enum Meters {
             case .failure(let error) where error is CancellationError || Task.isCancelled:
                 requests.increment(.cancelled)
             case .failure(let error):
-                // An error that is no `FetchFailure` counts as a transport failure; see `PageSource`.
+                // An error of another type than `FetchFailure` counts as a transport failure, see `PageSource`.
                 requests.increment(Metric.Request((error as? FetchFailure)?.failureClass ?? .transport))
                 fetches.record(.failed, duration)
             }

@@ -23,7 +23,7 @@ extension SyncRun {
             // An answer that is longer than a page of the grid shows that page one lacks items. The size of the grid is
             // then wrong, and requests by position would skip items.
             if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
-            if !isCut, belief.isShort(page, at: start, source.access) {
+            if !isCut, belief.isShort(page, at: start, known: range.lowerBound, source.access) {
                 return lookAgain(at: page, from: start, .range(range, overlap: overlap))
             }
         }
@@ -51,6 +51,9 @@ extension SyncRun {
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
         guard try await agrees(identities, arrived, missing, list) else {
+            if belief.pageOrder.isArbitrary, looks < 8, try await takesOrder(of: page, at: start, missing, list) {
+                return try await spanArrived(answer, range, overlap: overlap, isCut: isCut, looks: looks + 1)
+            }
             return try await disagrees(page, at: start, of: range, query)
         }
         if try await isEndlessRepetition(page.content, arrived, missing, list) {
@@ -169,7 +172,7 @@ extension SyncRun {
         _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
-        if try await isRepeatedPage(page, places, of: range, query) { return }
+        if try await isRepeatedPage(page, places, at: offset, of: range, query) { return }
         switch try await behindEnd(page, places, at: offset, of: range, query) {
         case .undecided: return
         case .elsewhere(let target): return queue.add([target])
@@ -210,7 +213,7 @@ extension SyncRun {
     func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
         guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
         queue.clear()
-        try await originLoops("the origin answers different positions with the same items", offset, list)
+        try await originLoops("the origin returns the same items for different positions", offset, list)
         // Positions behind it would return the same items.
         pass.fill.observe(emptyFrom: offset)
     }

@@ -41,7 +41,7 @@ extension SyncRun {
             }
             let arrivals = belief.repeats.observe(identities, at: start, places)
             let isKnownWhole = identities.allSatisfy { places[$0.key] != nil }
-            if isKnownWhole, try await isRepeatedPage(page, places, of: range, query) { return .notStored }
+            if isKnownWhole, try await isRepeatedPage(page, places, at: start, of: range, query) { return .notStored }
             let isAlike = try await areHeldAlike(page.content, places, query)
             switch belief.collide(
                 arrivals, isKnownWhole: isKnownWhole, isAlike: isAlike, shifts: shifts, source.access)
@@ -72,6 +72,29 @@ extension SyncRun {
             pass.mustRestart = true
             return .notStored
         }
+    }
+
+    /// Stores an answer in its own order, where the list holds some of its items at these positions and lacks the others
+    /// (R5). Returns false when items have moved, or when another process has changed the list.
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - start: the position of its first item.
+    ///   - missing: the positions of its items that are not held.
+    ///   - list: the list around these positions.
+    func takesOrder(
+        of page: FetchedPage, at start: Int, _ missing: [Range<Int>], _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        let observed = try await observed(page, at: start, list.record.id, isEnd: false, asked: start..<start)
+        let new = missing.reduce(0) { $0 + $1.count }
+        guard !list.record.allowsDuplicates, let ordered = observed.ordering(held: observed.content.count - new),
+            case .committed(let version) = try await apply(
+                [.rearrange(ordered), .markContiguous(observed.range)], to: list)
+        else { return false }
+        // The answer itself has moved the items, so it still belongs to the list (R4).
+        leases.requestState.under = version
+        if new > 0 { belief.end.observe(itemsBefore: observed.range.upperBound) }
+        announce(observed.range, newItems: new)
+        return true
     }
 }
 

@@ -37,6 +37,21 @@ extension SyncRun {
         }
     }
 
+    /// Whether the next page is stored and the list continues, as the list's state alone shows. The run then ends
+    /// without another read of the pages. A list that has become complete is read, so that the run removes its remains.
+    func hasLoadedNextPage() async throws(StorageError) -> Bool {
+        guard options.work == .next, !options.checksStoredBytes, !options.reportsOutline, start.isSound,
+            start.earlier != nil, passes.count == 0, !pass.mustRestart, pass.newItems > 0, !pass.check.isDue,
+            !pass.witness.isAwaited, failures.abandoned.isEmpty, let query,
+            let state = try await storage.state(of: key), state.record.id == query, state.record.resultWindow == nil,
+            let holdings = state.holdings, state.failures != nil, state.isComplete == false,
+            holdings.held.headEnd > part.goal, holdings.pages < options.pagesPerQuery
+        else { return false }
+        part.isDone = true
+        readExtent = .settled(state)
+        return true
+    }
+
     /// Whether a chain that is held up to `end` needs no further page.
     func isEnough(_ end: Int) -> Bool {
         switch options.work {

@@ -117,8 +117,13 @@ extension SyncRun {
         }
         edits += [.setTotal(repair.total), .setEnd(endAfter(repair, work))]
         if try await commitHead(edits, page, work.list) {
-            // An active list contradicts itself now and then. The count starts over after a successful commit.
+            // The next reconciliation may start over twice again (R18).
             belief.drift.repaired()
+            if repair.isChange, repair.markedStale.isEmpty,
+                let now = try await storage.excerpt(of: work.list.record.id, 0..<Int.max)
+            {
+                belief.end.repaired(to: now.heldEnd)
+            }
             return try await firstPageCommitted(page, repair.finding, work.list, isChanged: repair.isChange)
         }
         // Another writer has changed the list, or an item is at an impossible position. Page one is fetched again (R4).
@@ -139,7 +144,7 @@ extension SyncRun {
         work.open -= 1
         switch answer {
         case .page(let page):
-            // A short answer is no proof of the end here, because the items behind it would be dropped (R20).
+            // A short answer is not proof of the end here, because the items behind it would be dropped (R20).
             let isEnd =
                 EndOfList.decide(
                     page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
@@ -202,7 +207,7 @@ extension SyncRun {
     /// Handles a failed probe or sweep request whose retry the run does not wait for: the next attempt does not fit
     /// into the wait budget, the origin is unavailable, or the run was stopped. A request for page one that a change
     /// requires is handled alike, if a pause that the origin requested delays it.
-    /// - Returns: whether the run goes on, because the reconciliation does without its probes.
+    /// - Returns: whether the run continues: the reconciliation then leaves out the failed probes.
     func abandonProbeOrSweep(_ ending: FetchQueue.Ending) async throws(StorageError) -> Bool {
         guard let open = queue.failedProbeOrSweep else {
             guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return false }
@@ -242,9 +247,14 @@ extension SyncRun {
 
     /// Whether a failure may concern the position of a probe alone, so that a later refresh would fail for it again.
     /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause. It has
-    /// never returned an item at this position: the failure of a held position is one of its page (R14).
+    /// never returned an item at this position: the failure of a held position is one of its page (R14). The exception is
+    /// the last held item, if the status is 422: an insert may have moved it behind a result window (R24).
     private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure, _ list: ListOutline) -> Bool {
-        guard target.offset >= list.heldEnd, !failure.isTransport, failure.retryAfter == nil,
+        var isBehindHeld = target.offset >= list.heldEnd
+        if case .probe(let range) = target, failure.httpStatus == 422, range.contains(list.heldEnd - 1) {
+            isBehindHeld = true
+        }
+        guard isBehindHeld, !failure.isTransport, failure.retryAfter == nil,
             failure.failureClass != .throttled,
             failure.httpStatus != 401
         else { return false }

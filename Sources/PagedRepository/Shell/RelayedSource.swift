@@ -1,7 +1,7 @@
 package import PageModel
 
 /// A source in front of another one. The properties that it does not define itself are those of the other source.
-package protocol RelayedSource: PromptSource, RepeatingSource {
+package protocol RelayedSource: PromptSource, RepeatingSource, SizedSource {
     var source: any PageSource { get }
 }
 
@@ -10,6 +10,7 @@ extension RelayedSource {
     package var usage: SourceUsage { source.usage }
     package var largestOverlap: Int? { source.largestOverlap }
     package var repeatsLast: Bool { source.mayRepeatLast }
+    package var requestedSize: Int? { source.sizeOfRequest(nil) }
     package var probeSize: Int? { source.probeSize }
     package var timeLimit: Duration? { source.timeLimit }
     package var returnsPromptly: Bool { source.isPrompt }
@@ -29,5 +30,24 @@ extension PageSource {
     var mayRepeatLast: Bool {
         if access != .offsets { return false }
         return (self as? any RepeatingSource)?.repeatsLast ?? (largestOverlap ?? .max > 0)
+    }
+}
+
+/// A source that states how many items its requests ask for. Page one can have more.
+package protocol SizedSource: PageSource {
+    /// The number of items that a request without a size asks for. `nil` means that the source does not know it.
+    var requestedSize: Int? { get }
+}
+
+extension PageSource {
+    /// The number of items that a request asks for. Returns nil if it is not known.
+    /// - Parameter size: the size in the request. `nil` leaves it to the source.
+    func sizeOfRequest(_ size: Int?) -> Int? { size ?? (self as? any SizedSource)?.requestedSize }
+
+    /// The number of items of a full page of an origin with page numbers. Page one, by which positions are counted, can
+    /// have more. Returns nil for any other origin.
+    var fullPageOfGrid: Int? {
+        guard case .grid(let size) = access else { return nil }
+        return min(size, sizeOfRequest(nil) ?? size)
     }
 }

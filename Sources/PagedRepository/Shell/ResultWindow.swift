@@ -3,7 +3,7 @@ import PageModel
 /// Origins with a total larger than the number of items that they return: a result window (R24).
 extension SyncRun {
     /// Whether the origin permanently refuses two positions, or the last one, with no held item behind them. Such
-    /// refusals are no failures of single pages. Page one and the first refused position, fetched once more, show
+    /// refusals are not failures of single pages. Page one and the first refused position, fetched once more, show
     /// whether a result window ends there.
     func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
         if case .sweep(let range) = target, failure.refusesPlace,
@@ -17,7 +17,7 @@ extension SyncRun {
             let list = try await storage.outline(of: query)
         else { return false }
         if let look = pass.fill.looks[range.lowerBound] {
-            // Behind a supposed end, a refusal is no failure. It shows that nothing can be fetched there.
+            // Behind a supposed end, a refusal is not a failure. It shows that nothing can be fetched there.
             queue.completed(target)
             belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
             if failure.httpStatus == 422, let end = look.end, list.coverage.headEnd == end {
@@ -34,17 +34,39 @@ extension SyncRun {
         }
         pass.fill.observe(refusalOf: range.lowerBound)
         // A single refused page is a failure of its own, and the pages behind it are fetched.
-        let isLast = failure.httpStatus == 422 && range.upperBound >= total
-        guard pass.fill.refused.count > 1 || isLast || range.lowerBound == belief.end.suspected,
-            let first = pass.fill.refused.min()
-        else { return false }
+        let lastHeld = list.heldPages.last?.offset ?? 0
+        let refused = pass.fill.refused.filter { $0 > lastHeld }
+        let isLast = failure.httpStatus == 422 && (range.upperBound >= total || isBehindStoredWindow(range, list))
+        guard refused.count > 1 || isLast || range.lowerBound == belief.end.suspected, let first = refused.min() else {
+            // Without a total, no plan contains the page behind this one. It is refused, too, if a window ends here.
+            if failure.httpStatus == 422, list.record.total.exactCount == nil, options.work.refreshesHead {
+                queue.add([pageBehind(range)])
+            }
+            return false
+        }
         queue.completed(target)
         pass.fill.observe(emptyFrom: first)
         queue.clear(from: first)
-        failures.abandoned.subtract(pass.fill.refused)
-        let edits = pass.fill.refused.sorted().map { leases.deleted($0) }
+        failures.abandoned.subtract(refused)
+        let edits = refused.sorted().map { leases.deleted($0) }
         try await record(edits, for: query)
         return true
+    }
+
+    /// Whether a list without a total has a stored result window that ends before this page. The run that stored it has
+    /// requested the page behind it.
+    private func isBehindStoredWindow(_ range: Range<Int>, _ list: ListOutline) -> Bool {
+        list.record.total.exactCount == nil && options.work.refreshesHead
+            && list.record.resultWindow ?? .max <= range.lowerBound
+    }
+
+    /// Returns the request for the first whole page behind these positions. It begins at a multiple of the page size,
+    /// because some origins refuse every other position.
+    private func pageBehind(_ range: Range<Int>) -> FetchTarget {
+        var size = belief.sizes.size
+        if case .grid(let grid) = source.access { size = grid }
+        let start = (range.upperBound + size - 1) / size * size
+        return .range(start..<start + size, overlap: 0)
     }
 
     /// Stores the window. The list is `limited` from now on, and positions behind the window are not requested.
@@ -53,9 +75,9 @@ extension SyncRun {
         return try await finish([.setResultWindow(end)], list)
     }
 
-    /// Drops a stored window that held items disprove: the origin has returned items behind it in this run, or the items
-    /// reach the exact total. Items that an insert has moved behind the window do not disprove it. A chain is walked to
-    /// its end in any case.
+    /// Drops a stored window that held items disprove: the origin has returned items behind it in this run, or the
+    /// items reach the exact total. Items that an insert has moved behind the window do not disprove it. A chain is
+    /// walked to its end in any case.
     /// - Returns: whether the window was dropped.
     func dropsDisprovedWindow(_ list: ListOutline) async throws(StorageError) -> Bool {
         guard list.holdsItemsBehindResultWindow, let window = list.record.resultWindow,
@@ -65,7 +87,7 @@ extension SyncRun {
         return try await commit([.setResultWindow(nil)], [], list)
     }
 
-    /// Says in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
+    /// Warns in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
     func warnOfWindow(_ end: Int, _ total: Int?) {
         warn(FetchFailure.cutOff(at: end, total).message)
     }
@@ -98,13 +120,14 @@ extension ListOutline {
 extension SyncRun {
     /// Returns the failure that a refusal stands for. Returns nil if the refusal says something about the list.
     ///
-    /// A held position that an exact total counts was returned before, so the origin is failing. It is also failing when
-    /// it does not find (404) a counted position that is not held, until it has answered so for an hour.
+    /// A held position that an exact total counts was returned before, so the origin is failing. It is also failing
+    /// when it does not find (404) a counted position that is not held, until it has answered so for an hour.
     func failure(in answer: PageAnswer, to target: FetchTarget) async throws(StorageError) -> FetchFailure? {
         let place = target.offset
         guard answer.refusesPosition, source.access.supportsRandomAccess, place > 0, let query,
             let list = try await storage.excerpt(of: query, place..<place + 1),
-            case .exact(let stored) = list.record.total, place < belief.pageOne.total.exactCount ?? stored
+            case .exact(let stored) = list.record.total,
+            place < reconciliation?.page.total.exactCount ?? belief.pageOne.total.exactCount ?? stored
         else { return nil }
         // A request that reaches behind the result window is refused as a whole.
         if case .sweep(let range) = target, let window = list.record.resultWindow, window <= range.upperBound {
@@ -141,7 +164,7 @@ extension SyncRun {
         return .range(range, overlap: range.lowerBound - start)
     }
 
-    /// Whether a request by position begins at no multiple of the page size.
+    /// Whether a request by position begins between two multiples of the page size.
     func isBetweenPages(_ target: FetchTarget) -> Bool {
         guard case .range(let range, let overlap) = target else { return false }
         var size = belief.sizes.size

@@ -35,7 +35,7 @@ extension SyncRun {
                     guard !pass.mustRestart, let now = try await storage.outline(of: query) else { break }
                     return try await partlyDone(now, ending)
                 }
-                // The doubted position is not requested again before page one is answered.
+                // The position of an end in doubt is not requested again before page one is answered.
                 var targets: [FetchTarget] = pass.witness.isAwaited ? [.firstPage] : []
                 if targets.isEmpty, options.work.refreshesHead || pass.walk.mode == .whole {
                     targets = traverseAgain(of: list)
@@ -57,8 +57,9 @@ extension SyncRun {
                 ending = try await drive()
                 if pass.walk.isThorough, !pass.mustRestart { pass.walk.mode = nil }
                 if ending != .drained || failures.head != nil { return ending }
-                // The origin repeats itself, so another pass would prove no more.
+                // The origin repeats itself, so another pass would prove nothing more.
                 if belief.isUnproven { return ending }
+                if try await hasLoadedNextPage() { return ending }
                 if leases.isHeldElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await concludePass() {
@@ -127,15 +128,25 @@ extension SyncRun {
         guard access == .chain, !list.isComplete, failures.abandoned.isEmpty,
             let target = LoadPlan.tailWithoutCursor(of: list), pass.walk.reopens()
         else { return [] }
+        // Without a total, only an item at another position shows a change before the last page (R24).
+        if pass.check.oldEnd != nil, pass.walk.mode == .untilExplained {
+            pass.check.readsLastPage(of: list, pageOne: belief.pageOne.count)
+            pass.walk.mode = .checkingEnd
+        }
         return [target]
     }
 
-    /// Returns the fetch for the last page of a list that ended there before, if the page is full on its grid, or has a
-    /// cursor. The next page is empty, and shows no deletion before it (R24).
+    /// Returns the fetch for the last page of a list that ended there before, if the page is full and the next one does
+    /// not overlap with it, or if it has a cursor. The next page is empty, and shows no deletion before it (R24).
     private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
+        let page =
+            switch access {
+            case .grid(let size): size
+            case .offsets: overlap == 0 || belief.sizes.size == 1 ? belief.sizes.size : nil as Int?
+            case .chain, .single: nil as Int?
+            }
         // Later passes of a run have read the page themselves.
-        if case .grid(let size) = access, let end = pass.check.oldEnd, end > size, end % size == 0,
-            !pass.check.hasReadLastPage,
+        if let size = page, let end = pass.check.oldEnd, end > size, end % size == 0, !pass.check.hasReadLastPage,
             list.coverage.headEnd == end, passes.count == 0
         {
             pass.check.hasReadLastPage = true
@@ -144,16 +155,18 @@ extension SyncRun {
         guard access == .chain, pass.check.oldEnd != nil, !pass.check.hasReadLastPage, pass.walk.mode == nil,
             let target = LoadPlan.lastPage(of: list, pageOne: (belief.pageOne.count, belief.pageOne.next))
         else { return [] }
-        pass.check.hasReadLastPage = true
+        pass.check.readsLastPage(of: list, pageOne: belief.pageOne.count)
         pass.walk.mode = .checkingEnd
         return [target]
     }
+
+    /// The number of known items to request again with a page.
+    private var overlap: Int { min(options.overlap, source.largestOverlap ?? .max) }
 
     /// Returns the fetches for missing positions, without those that the ledger suppresses (R33), and without those
     /// that earlier answers have shown to be useless.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let suppressed = suppressedPlaces(of: list)
-        let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(
             for: list, access: access, size: belief.sizes.size, overlap: overlap, isCheck: pass.check.oldEnd != nil,
             again: itemsAgain(of: list)

@@ -71,8 +71,14 @@ extension SyncRun {
     /// Returns the report of a list whose pages were not read.
     private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
         let held = state.holdings?.pages ?? 0
-        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= start.storedSince ?? start.at } ?? false
-        return report(outcome(ending, state), nil, state, kept: isHeadNew ? held - 1 : held)
+        if options.work == .next {
+            return report(outcome(ending, state), nil, state, kept: max(0, held - counts.pagesFetched))
+        }
+        return report(outcome(ending, state), nil, state, kept: isHeadNew(state) ? held - 1 : held)
+    }
+
+    private func isHeadNew(_ state: ListState?) -> Bool {
+        state?.pageOne.map { $0.summary.validatedAt >= start.storedSince ?? start.at } ?? false
     }
 
     private func report(
@@ -99,6 +105,9 @@ extension SyncRun {
         }
         report.pageOneCount = belief.pageOne.received.count
         report.originAnswered = counts.originAnswered
+        if options.work == .refresh, source.access == .chain, failures.head == nil {
+            report.isTailContradicted = start.isContradicted(by: state)
+        }
         report.keptChanging = passes.keptChanging
         report.unverified = failures.unverified
         return report
@@ -109,6 +118,6 @@ extension SyncRun {
             state,
             ListBelief.RunEnding(
                 fetching: ending, work: options.work, isPartDone: part.isDone, headFailure: failures.head,
-                originAnswered: counts.originAnswered, access: source.access))
+                isHeadNew: isHeadNew(state), originAnswered: counts.originAnswered, access: source.access))
     }
 }

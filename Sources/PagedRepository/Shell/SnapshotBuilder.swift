@@ -187,7 +187,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.end = record.shownEnd ?? snapshot.total.exactCount
         snapshot.hasMore =
             record.validatedAt == nil || snapshot.itemsBegin > 0 || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
-        if snapshot.isVoid {
+        // A next page that was not requested yet may follow a reached total (R24).
+        if snapshot.isVoid || list.isOpenChain && snapshot.itemsEnd >= (snapshot.end ?? .max) {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         } else if snapshot.end == 0 {
             // Once the origin has confirmed that the list is empty, items of earlier generations are not shown.

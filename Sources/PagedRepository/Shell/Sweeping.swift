@@ -25,13 +25,15 @@ extension SyncRun {
             break
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
+        // Where the order within a page says nothing, a page that was verified in part is verified again.
+        let position = belief.pageOrder.isArbitrary ? grid.aligned(begun.position) : begun.position
         phase = .sweeping(
             PositionSweep(
-                position: max(begun.position, grid.aligned(belief.pageOne.count)), version: list.record.version))
+                position: max(position, grid.aligned(belief.pageOne.count)), version: list.record.version))
         defer { phase = .loading }
         let suppressed = suppressedPlaces(of: list)
         while !phase.sweep.isDone, !pass.mustRestart {
-            // The doubted position is not requested again before page one is answered.
+            // The position of an end in doubt is not requested again before page one is answered.
             let requestRanges = grid.requestRanges(
                 from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount
             ).prefix { !suppressed.contains(placeInSweep(of: $0)) }
@@ -50,7 +52,8 @@ extension SyncRun {
     /// The positions at which pages are requested.
     private var grid: SweepGrid {
         SweepGrid(
-            access: source.access, pageSize: belief.sizes.size, isSizeSure: belief.sizes.full(source.access) != nil)
+            access: belief.placing(source.access), pageSize: belief.sizes.size,
+            isSizeSure: belief.sizes.full(source.access) != nil)
     }
 
     /// The request that verifies the next positions.

@@ -31,15 +31,15 @@ extension SyncRun {
     /// claims a wrong end also fails for page one. So page one is requested first, and then the same position once
     /// more.
     func requestWitness(for target: FetchTarget, end: Int) {
-        // Page one is already in flight. A second request for it would be refused because of this run's own lease. This
-        // position has its turn later.
+        // If page one is already in flight, a second request for it would be refused because of this run's own lease.
+        // This position is then requested later.
         guard pass.witness.ask(for: target, end: end) else { return }
         queue.clear()
         askAgain()
     }
 
-    /// Requests the doubted position again after page one has arrived unchanged. If page one has changed, the pass
-    /// restarts.
+    /// Requests the position of an end in doubt again after page one has arrived unchanged. If page one has changed,
+    /// the pass restarts.
     func witnessArrived(isSame: Bool) {
         guard let target = pass.witness.take() else { return }
         if isSame { queue.add([target]) } else { pass.mustRestart = true }

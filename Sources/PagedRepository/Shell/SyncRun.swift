@@ -71,6 +71,7 @@ final class SyncRun {
             start.earlier = record.validatedAt.map {
                 RunStart.Earlier(registered: record.createdAt, confirmed: $0, audited: record.lastAuditAt)
             }
+            start.wholeTotal = state.isComplete == true ? record.total : nil
             if canBeginWithoutPages(state) {
                 begin(with: state)
                 return try await ended(try await passes())

@@ -11,13 +11,13 @@ extension SyncRun {
         case before(UnreadList)
         /// The last commit of the run confirmed page one from the list's state alone.
         case confirmed
-        /// No position is missing. The report needs no read of the pages.
+        /// No position is missing, or the next page is stored. The report needs no read of the pages.
         case settled(ListState)
 
         /// The facts about the list without its pages, until page one is answered.
         var unread: UnreadList? { if case .before(let unread) = self { unread } else { nil } }
 
-        /// Whether no position is missing, as the list's state alone shows.
+        /// Whether the work is done, as the list's state alone shows.
         var isSettled: Bool { if case .settled = self { true } else { false } }
 
         /// Whether the last commit of the run confirmed page one from the list's state alone.
@@ -185,7 +185,7 @@ extension SyncRun {
     /// Returns the current state of the list. Returns nil when the report requires a read of the pages.
     func stateToReport() async throws(StorageError) -> ListState? {
         guard readExtent.isConfirmed, !options.checksStoredBytes, !options.reportsOutline, failures.head == nil,
-            options.work == .refresh || options.work == .everything
+            options.work == .refresh || options.work == .everything || options.work == .next
         else { return nil }
         if case .settled(let state) = readExtent { return state }
         guard let state = try await storage.state(of: key), state.record.id == query, state.holdings != nil,

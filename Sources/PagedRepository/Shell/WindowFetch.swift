@@ -155,8 +155,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// Returns the end of the list as the last of these pages shows it (R24). Returns nil when it shows none.
     private func end(of served: [ServedPages.Served]) -> Int? {
         guard let last = served.max(by: { $0.offset < $1.offset }) else { return nil }
-        var full: Int?
-        if case .grid(let size) = source.access, last.offset > 0 { full = size }
+        let full = last.offset > 0 ? source.fullPageOfGrid : nil
         let ending = EndOfList.decide(last.page, at: last.offset, full: full, access: source.access)
         if case .end(let end) = ending { return end }
         return nil
@@ -175,8 +174,8 @@ struct WindowFetch<Value: Sendable>: Sendable {
         return position < range.upperBound ? position : nil
     }
 
-    /// Returns the positions that need no further request after an answer. A short page of an origin with page numbers
-    /// leaves items out, and has no other ones.
+    /// Returns the positions that need no further request after an answer. For an origin with page numbers, these are
+    /// all positions of the page, because a short page has no further items.
     private func requested(_ page: ServedPages.Served) -> Range<Int> {
         guard case .grid(let size) = source.access else { return page.range }
         return page.offset..<max(page.range.upperBound, start(of: page.offset) + max(size, 1))

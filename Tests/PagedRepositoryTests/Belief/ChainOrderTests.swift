@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Order of a chain")
 struct ChainOrderTests {
-    @Test("Three walks in disorder show that the list has no order; an earlier run may have made them")
+    @Test(
+        "Three walks in disorder show that the list has no order; after an earlier run without a proven end, one does")
     func disorder() {
         var order = ChainOrder()
         let walks = (0..<3).map { _ in order.disordered(hadNoProvenEnd: false) }
@@ -28,7 +29,9 @@ struct ChainOrderTests {
         #expect(order.isWalkedWhole(to: 10, total: .unknown))
     }
 
-    @Test("The same items at the heads of two walks are repeated by the list, unless the cursor is inclusive (R25)")
+    @Test(
+        "Known items at the heads of answers in two walks come from an inclusive cursor, unless the total counts them (R25)"
+    )
     func pushes() {
         var walk = ChainWalk()
         walk.begin(behind: 10)
@@ -46,7 +49,7 @@ struct ChainOrderTests {
         #expect(order.areItemsRepeated(walk, total: 30, end: 28), "the total counts the repeated items")
     }
 
-    @Test("Page one that loses an item during a walk repeats the walk, and one with inserts does not")
+    @Test("A walk is repeated if page one has lost an item since, and not if page one has only inserts")
     func confirmation() {
         var order = ChainOrder()
         order.awaitConfirmation(of: [1, 2, 3])
@@ -54,6 +57,12 @@ struct ChainOrderTests {
         #expect(order.isWalkAgainNeeded(after: [9, 1, 2]) == false, "an insert pushes the last item off")
         #expect(order.isWalkAgainNeeded(after: [1, 3, 4]) == true)
         #expect(order.isWalkAgainNeeded(after: [4, 5, 6]) == true)
+        #expect(order.isWalkAgainNeeded(from: [1, 2, 3], to: [2, 3, 4]) == false, "two walks are made again at most")
+        var doubted = ChainOrder()
+        #expect(doubted.isWalkAgainNeeded(from: [1, 2, 3], to: [9, 1, 2]) == false)
+        #expect(doubted.isWalkAgainNeeded(from: [1, 2, 3], to: [1, 2, 3]) == false)
+        #expect(doubted.isWalkAgainNeeded(from: [], to: [1, 2, 3]) == false)
+        #expect(doubted.isWalkAgainNeeded(from: [1, 2, 3], to: [3, 4, 5]) == true)
         #expect(!order.mayConfirm)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a run believes about a list")
 struct ListBeliefTests {
-    @Test("A moved list is suspected, and keeps the answers that may show where it moved (R21)")
+    @Test("A list that has moved is suspected, and the run keeps the answers that may show where it moved (R21)")
     func drift() {
         var drift = DriftBelief()
         #expect(drift.isNone)
@@ -23,7 +23,7 @@ struct ListBeliefTests {
         #expect(drift.isNone)
     }
 
-    @Test("More items are progress until the list was held up to its end, and then again in another list")
+    @Test("More items are progress until the list has been held up to its end, and again after the list is replaced")
     func progress() {
         var history = PassHistory()
         let loading = [(10, false), (10, false), (20, true), (30, true), (40, true)].map {
@@ -35,7 +35,7 @@ struct ListBeliefTests {
         #expect(isProgress)
     }
 
-    @Test("A list may be rewritten once in a run; a second pass that knows no held item is the last one")
+    @Test("Two passes in a row that know no held item end a run, and two passes apart do not")
     func rewrites() {
         var history = PassHistory()
         history.ended(isProgress: true, isRewrite: true)
@@ -98,7 +98,7 @@ struct ListBeliefTests {
         #expect(SyncOptions().loopGuard == 20 && SyncOptions().emptyPageLimit == 1_000)
     }
 
-    @Test("A sweep begins again after two failures at one position, and the count then begins anew (R31)")
+    @Test("A sweep begins again after two failures at one position, and the count then starts at 0 (R31)")
     func sweepFailures() {
         var sweep = SweepHistory()
         let results = [20, 30, 20, 20, 30, 30].map { sweep.failed(at: $0) }
@@ -131,7 +131,7 @@ struct ListBeliefTests {
         #expect(belief.hidden.isRepeated(short: named(10..<18).identities, at: 10) == false)
     }
 
-    @Test("A short answer with other members is the same answer, and the fourth of other items proves hidden ones, too")
+    @Test("A second short answer with the same ids proves hidden items, and so does a fourth with other ids (R53)")
     func shortAlike() {
         var belief = ListBelief()
         func items(_ names: [String], at time: Int) -> [ItemIdentity] {

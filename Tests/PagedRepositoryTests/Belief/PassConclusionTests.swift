@@ -19,13 +19,13 @@ struct PassConclusionTests {
 
     private var (belief, pass) = (ListBelief(), RunPass())
 
-    @Test("A list with a gap stays as it is")
+    @Test("The end of a pass changes nothing in a list with a gap")
     func gap() {
         var (belief, pass) = (belief, pass)
         #expect(conclude(held([0..<20], total: .exact(30)), belief: &belief, pass: &pass) == .unchanged)
     }
 
-    @Test("A list that its total proves is whole")
+    @Test("A list with as many items as its exact total is whole and confirmed")
     func whole() {
         var (belief, pass) = (belief, pass)
         let list = held([0..<30], total: .exact(30))
@@ -90,8 +90,10 @@ struct PassConclusionTests {
     @Test("Without a total, a refusal behind the items shows the window in the second pass")
     func refusal() {
         var (belief, pass) = (belief, pass)
-        pass.fill.observe(refusalOf: 20)
         let list = held([0..<20])
+        pass.fill.observe(refusalOf: 20)
+        #expect(conclude(list, belief: &belief, pass: &pass) == .unchanged, "a single refusal is that of a page")
+        pass.fill.observe(emptyFrom: 20)
         #expect(conclude(list, isFirstPass: true, belief: &belief, pass: &pass) == .again)
         #expect(conclude(list, belief: &belief, pass: &pass) == .window(end: 20, total: nil))
     }

@@ -73,7 +73,7 @@ struct SpanPlaceTests {
         #expect(reached == [.markContiguous(20..<30), .setTotal(.estimate(31))])
     }
 
-    @Test("Nothing at a position that the total counts is believed the second time (R20)")
+    @Test("An empty answer at a position that the total counts is believed the second time (R20)")
     func empty() {
         var fill = Fill(held([0..<20], total: .exact(40)))
         #expect(fill.receiveNothing() == .again)
@@ -85,7 +85,9 @@ struct SpanPlaceTests {
         #expect(hiding.receiveNothing() == .walkByPosition, "items behind the position were returned (R53)")
     }
 
-    @Test("Without a total, nothing behind the held items is the end, and nothing before them is doubted (R20, R24)")
+    @Test(
+        "Without a total, an empty answer behind the held items is the end; one before them is confirmed (R20, R24)"
+    )
     func emptyEnd() {
         var fill = Fill(held([0..<20]))
         #expect(fill.receiveNothing() == .forget([.setEnd(20)]))

@@ -30,7 +30,7 @@ struct SweepPlaceTests {
         #expect(SweepGrid(access: .offsets, pageSize: 1).requestRange(3) == 3..<4)
     }
 
-    @Test("A page as it is held is verified, and the sweep continues behind it")
+    @Test("A page that equals the held one is verified, and the sweep continues behind it")
     func same() {
         let list = held([0..<40], total: .exact(40))
         guard case .store(let swept) = step(answer(20..<30, total: .exact(40)), of: list, known: 0..<40) else {
@@ -41,7 +41,7 @@ struct SweepPlaceTests {
         #expect(swept.edits.first == .markContiguous(20..<30))
     }
 
-    @Test("An overlap that is not where it was shows that the list has moved (R21)")
+    @Test("An overlapping item at another position shows that the list has moved (R21)")
     func moved() {
         let list = held([0..<40], total: .exact(40))
         let page = answer(20..<30, total: .exact(40))
@@ -51,6 +51,14 @@ struct SweepPlaceTests {
             return
         }
         #expect(observed != nil)
+    }
+
+    @Test("The last page in another order shows no item behind it, so the sweep ends there (R23)")
+    func reordered() {
+        let list = held([0..<48], total: .exact(48), end: 48)
+        let page = FetchedPage(content: named(names(40..<48).reversed()), total: .exact(48))
+        let ending: [ListEdit] = [.truncate(at: 48), .setEnd(48), .setSweep(nil), .audited]
+        #expect(step(page, of: list, known: 0..<48, at: 48) == .end(nil, edits: ending, isWindow: false))
     }
 
     @Test("Held items behind an end are removed only if the total counts no more, or a second answer agrees (R20)")
@@ -86,7 +94,7 @@ struct SweepPlaceTests {
         #expect(step(answer(10..<20), of: uncounted, known: 0..<20) == .confirmEnd(nil, at: 20))
     }
 
-    @Test("A checked page without items has moved, and one with items is no end (R54)")
+    @Test("A page that a recheck finds empty has moved, and a page with items does not end the list (R54)")
     func recheck() {
         let list = held([0..<40], total: .exact(40))
         #expect(step(answer(0..<0), of: list, known: 0..<40) { $0.isRecheck = true } == .moved(nil))
@@ -107,7 +115,7 @@ struct SweepPlaceTests {
         }
         #expect(!swept.isSame && swept.edits.first == .markStale(20..<30))
         guard case .confirmEnd(let last, let end) = place.step(unaligned: answer(20..<25)) else {
-            Issue.record("a short page is no end while items are held behind it")
+            Issue.record("a short page is not an end while items are held behind it")
             return
         }
         #expect(last?.range == 20..<25 && end == 25)

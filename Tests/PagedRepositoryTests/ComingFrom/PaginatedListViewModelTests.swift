@@ -101,7 +101,7 @@ struct ScrollingPaginatedListViewModelTests {
         #expect(list.current.items.map(\.number) == Array(0..<48) && list.current.isAtEnd)
     }
 
-    @Test("After a restart scrolling goes on with the stored cursor")
+    @Test("After a restart scrolling continues with the stored cursor")
     func restart() async throws {
         let pages = Pages()
         try await bench.list(pages.source).load()

@@ -30,7 +30,9 @@ struct ScrollingPagingListTests {
         await running.value
     }
 
-    @Test("Loading, error and empty states of the screen, and of the next page while scrolling (C8, C12, C18, X11)")
+    @Test(
+        "The display state tells loading, failure and emptiness of a list from those of its next page (C8, C12, C18, X11)"
+    )
     func states() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -106,7 +108,7 @@ struct ScrollingPagingListTests {
         #expect(list.current.items.count == 48)
     }
 
-    @Test("Retry asks for the request that failed: page one, the scrolled page, the refresh (C11, X1)")
+    @Test("Retry repeats the request that failed: page one, the scrolled page, the refresh (C11, X1)")
     func retries() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -140,7 +142,7 @@ struct ScrollingPagingListTests {
         #expect((origin.requests.count > count) == (automatic == .perLedger))
     }
 
-    @Test("Every way of paging is scrolled to its end (C4)", arguments: 0..<5)
+    @Test("A list of every paging style is scrolled to its end (C4)", arguments: 0..<5)
     func styles(_ style: Int) async throws {
         @Sendable func rows(_ start: Int) -> [Row] { Row.list(min(start, 48)..<min(start + 10, 48)) }
         let source: ItemSource<Row> =
@@ -164,7 +166,7 @@ struct ScrollingPagingListTests {
         #expect(list.current.items.map(\.number) == Array(0..<48) && list.current.isAtEnd)
     }
 
-    @Test("A page that arrives after the list was replaced does not land in the new list (X3, X4)")
+    @Test("A page that arrives after the list was replaced adds nothing to the new list (X3, X4)")
     func late() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)

@@ -76,7 +76,7 @@ struct ScrollingStaplerTests {
         #expect(list.current.items.map(\.number) == Array(100..<148) && list.current.isAtEnd)
     }
 
-    @Test("Every snapshot of a scrolled list is whole (X9)")
+    @Test("Every snapshot of a scrolled list has the first items of the list, in order (X9)")
     func whole() async throws {
         let list = bench.list(StagedOrigin(200))
         let log = SnapshotLog(list)

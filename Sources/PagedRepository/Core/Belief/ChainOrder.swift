@@ -66,8 +66,8 @@ struct ChainOrder: Equatable {
         walk.hasChanged || !walk.pushes.isEmpty && !walk.pushes.hasKeys(of: lastPushes)
     }
 
-    /// Counts a walk to the end in which items arrived again in disorder. If an earlier run has left the list without a
-    /// proven end, that run has made its walks.
+    /// Counts a walk to the end in which items arrived again in disorder. Three such walks are enough, or one if an
+    /// earlier run has left the list without a proven end.
     /// - Returns: whether the list counts as one without an order.
     mutating func disordered(hadNoProvenEnd: Bool) -> Bool {
         let most = ChainOrder.mostDisorderedWalks
@@ -93,7 +93,7 @@ struct ChainOrder: Equatable {
         return pushes.hasOthers && pushes == lastPushes || !pushes.isInclusive || total == walk.received
     }
 
-    /// Whether two walks received the same items again at the same positions (R25).
+    /// Whether this walk has so far received the same items again, at the same positions, as the last walk (R25).
     /// - Parameter count: the least number of items. A list without an order repeats single positions by chance.
     func hasRepeatedAlike(_ walk: ChainWalk, atLeast count: Int) -> Bool {
         walk.repeats.count >= count && walk.repeats == lastRepeats.filter { $0.received < walk.received }
@@ -106,7 +106,7 @@ struct ChainOrder: Equatable {
 
     /// Whether page one is requested to confirm a walk that has just ended.
     var awaitsConfirmation: Bool { !walkedFrom.isEmpty }
-    /// Whether a walk without totals may be confirmed by page one.
+    /// Whether this run may walk again because page one has lost an item. At most two walks are repeated for this.
     var mayConfirm: Bool { walksAgain < ChainOrder.mostWalksAgain }
 
     /// Asks for page one, which confirms a walk that began with these items. A deletion during the walk moves an item
@@ -119,7 +119,7 @@ struct ChainOrder: Equatable {
     /// - Returns: whether the list must be walked again: page one has lost an item since the walk began, or no insert
     ///   explains the items that arrived again.
     mutating func isWalkAgainNeeded(after keys: [UInt64]) -> Bool {
-        if hasLostItems(keys) {
+        if ChainOrder.hasLostItems(from: walkedFrom, to: keys) {
             walksAgain += 1
             return true
         }
@@ -128,11 +128,23 @@ struct ChainOrder: Equatable {
         return true
     }
 
+    /// Records page one, which was requested because an answer of the walk without items shows an end.
+    /// - Parameters:
+    ///   - before: the keys of the items of page one before the walk.
+    ///   - keys: the keys of its items now.
+    /// - Returns: whether the list must be walked again. The end moved before the walk came to it, and the walk has passed
+    ///   over the items that moved with it.
+    mutating func isWalkAgainNeeded(from before: [UInt64], to keys: [UInt64]) -> Bool {
+        guard mayConfirm, ChainOrder.hasLostItems(from: before, to: keys) else { return false }
+        walksAgain += 1
+        return true
+    }
+
     /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
     /// then deleted or moved, and the walk may have passed over another item.
-    private func hasLostItems(_ keys: [UInt64]) -> Bool {
-        guard let first = walkedFrom.first else { return false }
+    private static func hasLostItems(from before: [UInt64], to keys: [UInt64]) -> Bool {
+        guard let first = before.first else { return false }
         guard let start = keys.firstIndex(of: first) else { return true }
-        return !walkedFrom.starts(with: keys[start...])
+        return !before.starts(with: keys[start...])
     }
 }

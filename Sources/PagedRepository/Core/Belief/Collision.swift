@@ -17,11 +17,11 @@ extension ListBelief {
     /// Decides about an answer whose items other pages hold. If other pages hold all of them, or the collision is new,
     /// the list has moved.
     /// - Parameters:
-    ///   - arrivals: how often its items arrived at this position, with this answer.
-    ///   - isKnownWhole: whether the list holds all of its items.
+    ///   - arrivals: how often the items of the answer arrived at this position, this answer included.
+    ///   - isKnownWhole: whether other pages hold all items of the answer.
     ///   - isAlike: whether the held items have the same content.
     ///   - shifts: how far behind its place each displaced item arrived.
-    ///   - source: how the origin lets its pages be requested.
+    ///   - source: the way in which pages can be requested from the origin.
     mutating func collide(
         _ arrivals: RepeatBelief.Arrivals, isKnownWhole: Bool, isAlike: Bool, shifts: [Int], _ source: PagingAccess
     ) -> Collision {
@@ -38,7 +38,7 @@ extension ListBelief {
         // items must arrive twice (R25).
         let times = areOthers ? arrivals.alike : arrivals.count
         let isMove = isKnownWhole && !areOthers || times < 2
-        // Where pages lack items, positions do not count the items before them (R53).
+        // Hidden items move all items behind them to later positions of the origin (R53).
         if isMove || times > 3, mayBeShifted, isShiftedAgain(shifts, source) { return .walkByPosition }
         if isMove { return .moved }
         return times > 3 ? .repeatedIDs : .secondLook

@@ -19,9 +19,9 @@ struct DriftBelief: Equatable {
     private(set) var isSuspicious = false
     /// Answers that showed that the list had moved. They show the `Reconciler` where (R21).
     private(set) var evidence: [DriftEvidence] = []
-    /// How often answers of one reconciliation contradicted each other, in this run (R18).
+    /// The number of reconciliations in a row whose answers contradicted each other (R18).
     private(set) var contradictions = 0
-    /// How often other writers stored pages during a reconciliation.
+    /// How often a reconciliation of this run has looked again because other writers had stored pages.
     private var secondLooks = 0
     /// Whether page one leaves less than half of the list, and a second answer has confirmed it (R20).
     var isShrinkConfirmed = false
@@ -71,10 +71,11 @@ struct DriftBelief: Equatable {
         return contradictions <= DriftBelief.mostContradictions
     }
 
-    /// An active list contradicts itself now and then. The count starts over after a successful commit.
+    /// Starts the count of contradictions again after a successful commit: a list that changes often contradicts itself
+    /// now and then.
     mutating func repaired() { contradictions = 0 }
 
-    /// Whether a reconciliation may look once more at a list that other writers have changed.
+    /// Whether a reconciliation may look once more at a list that other writers have changed: twice in a run.
     var mayLookAgain: Bool { secondLooks < 2 }
 
     mutating func lookedAgain() { secondLooks += 1 }

@@ -24,7 +24,7 @@ struct HiddenBelief: Equatable {
     private var shortAnswers: [Int: ShortAnswer] = [:]
     /// The requests of short answers behind which nothing had arrived yet, by the position behind the answer.
     private var undecided: [Int: FetchTarget] = [:]
-    /// How often answers did not fit the held items, while page one stayed as it was.
+    /// How often answers did not fit the held items, while page one did not change.
     private(set) var misplaced = 0
 
     /// Restores from the stored page one whether the origin hides items.
@@ -32,7 +32,7 @@ struct HiddenBelief: Equatable {
         isHiding = pages.contains { $0.offset == 0 && PositionCursor($0.cursorOut) != nil }
     }
 
-    /// Page one has changed, so misplaced items have another reason.
+    /// Starts the count again because page one has changed, which explains misplaced items.
     mutating func forgetMisplaced() { misplaced = 0 }
 
     /// Records an answer to a request for a whole page that is shorter than a page, although the list continues behind
@@ -66,11 +66,12 @@ struct HiddenBelief: Equatable {
         sizes.longest > sizes.full(access) ?? .max || shortPlaces.count > 1
     }
 
-    /// Counts an answer whose items arrive at later positions than they are stored, while page one stayed as it was.
+    /// Counts an answer whose items arrive at later positions than they are stored, while page one did not change.
     ///
     /// Hidden items move all items of an answer by the same distance. A list that repeats single ids (R25) does not.
     /// - Parameter shifts: how far behind its stored place each known item of the answer arrived.
-    /// - Returns: whether there were enough such answers to show that the origin's positions count hidden items, too.
+    /// - Returns: whether there were enough such answers to show that the origin's positions count hidden items, too:
+    ///   three, or two if the lengths of pages are irregular.
     mutating func observe(shifts: [Int], isIrregular: Bool) -> Bool {
         guard let first = shifts.first, shifts.allSatisfy({ $0 > 0 }),
             isIrregular || shifts.count > 1 && shifts.allSatisfy({ $0 == first })
@@ -83,7 +84,7 @@ struct HiddenBelief: Equatable {
 extension ListBelief {
     /// How the pages of this list are requested.
     func access(_ source: PagingAccess) -> PagingAccess {
-        hidden.isHiding && source.supportsRandomAccess ? .chain : source
+        hidden.isHiding && source.supportsRandomAccess ? .chain : placing(source)
     }
 
     /// Whether an answer is shorter than a page although the list continues behind it: the origin says so, or has
@@ -91,15 +92,17 @@ extension ListBelief {
     /// - Parameters:
     ///   - page: the answer.
     ///   - start: the requested position.
-    ///   - source: how the origin lets its pages be requested.
-    func isShort(_ page: FetchedPage, at start: Int, _ source: PagingAccess) -> Bool {
+    ///   - known: the end of the items that were known when the answer was requested. One of them may have been removed
+    ///     since, so they do not prove items behind the answer. Defaults to 0.
+    ///   - source: the way in which pages can be requested from the origin.
+    func isShort(_ page: FetchedPage, at start: Int, known: Int = 0, _ source: PagingAccess) -> Bool {
         guard access(source).supportsRandomAccess, let whole = sizes.whole(source), page.content.count < whole else {
             return false
         }
         let after = start + page.content.count
         // A page behind which nothing is counted is the last one, whatever its links say.
         if let total = page.total.exactCount { return total > after && !end.isBehindKnown(after) }
-        return page.hasMore == true || end.furthest > after
+        return page.hasMore == true || end.furthest > max(after, known)
     }
 
     /// Records the length of an answer to a request for a whole page.
@@ -121,7 +124,8 @@ extension ListBelief {
         hidden.observe(short: page, at: target.offset, undecided: isUndecided ? target : nil)
     }
 
-    /// Counts an answer whose items arrive at later positions than they are stored; see `HiddenBelief.observe(shifts:)`.
+    /// Counts an answer whose items arrive at later positions than they are stored; see
+    /// `HiddenBelief.observe(shifts:)`.
     mutating func isShiftedAgain(_ shifts: [Int], _ source: PagingAccess) -> Bool {
         access(source).supportsRandomAccess
             && hidden.observe(shifts: shifts, isIrregular: hidden.isIrregular(sizes, source))

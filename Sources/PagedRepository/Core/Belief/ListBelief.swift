@@ -16,6 +16,8 @@ struct ListBelief: Equatable {
     var end = EndBelief()
     /// Whether the pages of a chain are parts of one list.
     var order = ChainOrder()
+    /// Whether the order of the items within a page says anything.
+    var pageOrder = PageOrder()
     /// Items that arrived at several positions.
     var repeats = RepeatBelief()
     /// Whether and how the list differs from the cached one.
@@ -29,18 +31,29 @@ struct ListBelief: Equatable {
     var isUnproven = false
 
     /// Records an exact total of an answer.
+    /// - Parameter before: the number of totals that had arrived when the request was sent.
     /// - Returns: whether the origin's totals alternate between values, so that they count as estimates (R25).
-    mutating func observe(total: Int) -> Bool {
-        totals.note(total)
+    mutating func observe(total: Int, askedBehind before: Int) -> Bool {
+        totals.note(total, askedBehind: before)
         return totals.areUnsteady
     }
+
+    /// Whether the origin's totals alternate between values.
+    var areTotalsUnsteady: Bool { totals.areUnsteady }
+
+    /// Whether the totals alternate, and the smallest of them counts items behind a position. The list does not end
+    /// there: replicas that answer in turn have pages of several lists (R24).
+    func areTotals(allAbove end: Int) -> Bool { totals.areUnsteady && totals.least ?? 0 > end }
 
     /// Records what an answer for page one, or for a page by position, states about the length of the list.
     mutating func observeStatement(of answer: PageAnswer, to target: FetchTarget) {
         guard case .page(let page) = answer else { return }
         switch target {
-        case .firstPage: end.observe(statementOf: page, at: nil)
-        case .range(let range, let overlap): end.observe(statementOf: page, at: range.lowerBound - overlap)
+        case .firstPage: end.observe(statementOf: page, at: nil, size: sizes.size)
+        case .range(let range, let overlap):
+            let start = range.lowerBound - overlap
+            end.observe(statementOf: page, at: start, size: sizes.size)
+            end.observe(itemsOf: page, in: start..<range.upperBound)
         case .cursor, .probe, .sweep: break
         }
     }
@@ -54,6 +67,9 @@ struct PageOneBelief: Equatable {
     var total = ListTotal.unknown
     /// The keys of its items in the last answer.
     var received: [UInt64] = []
+    /// The paging that came with an answer, until it is stored. An answer that has to be confirmed stores nothing, and
+    /// the source does not report the paging again.
+    var detectedPaging: DetectedPaging?
     /// Its items in the last answer that was stored, or that validated the stored page one.
     private(set) var stored: [ItemIdentity] = []
     /// Keys that it repeated in its last answer (R25).
@@ -63,12 +79,15 @@ struct PageOneBelief: Equatable {
     /// The number of such answers after which the next one counts, whatever it repeats.
     private static let mostOtherRepeats = 3
 
+    /// Whether the list is longer than the page, as far as its end is known.
+    func isPart(of state: ListState?) -> Bool { count > 0 && state?.record.end ?? 0 > count }
+
     /// Whether an answer has other items than the last settled one, or the same ones in another order. An item that was
     /// edited in its place moves no other item. Some members change with every answer, such as an age.
     func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != stored.map(\.key) }
 
     /// Whether an answer has no items, and names the same next page and total as the last settled answer, which had
-    /// none either. It says no more than that answer.
+    /// no items either. Such an answer shows nothing new.
     func isEmptyAgain(_ page: FetchedPage) -> Bool {
         page.content.isEmpty && stored.isEmpty && page.next != nil && page.next == next
             && !page.total.contradicts(total)

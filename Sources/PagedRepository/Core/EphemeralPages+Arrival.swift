@@ -1,0 +1,62 @@
+import PageModel
+
+extension EphemeralPages {
+    /// The items of an answer, compared with the held ones.
+    struct Arrival: Equatable {
+        /// The position of its first item at the origin.
+        var asked: Int
+        /// The number of its items.
+        var count: Int
+        /// The number of held items that were requested again.
+        var expected: Int
+        /// The number of its first items that are the last held ones, in their order.
+        var repeated = 0
+        /// Whether it has held items behind these.
+        var hasKnown = false
+        /// The index at which the list begins again with its first items. `nil` if it does not.
+        var end: Int?
+        /// Whether it is the origin's last page, moved so that it is full: its exact total ends with it.
+        var isClamped = false
+        /// Whether it is the held page before it again, or the first one.
+        var isRepetition = false
+        /// Whether it is such a page by its ids, and has other content.
+        var isOther = false
+        var total: ListTotal
+
+        init(_ page: FetchedPage, asked: Int, in pages: EphemeralPages) {
+            self.asked = asked
+            let keys = pages.comparedKeys(of: page.content)
+            count = keys.count
+            total = page.total
+            expected = max(0, pages.position - asked)
+            if let first = keys.first, let index = pages.keys.suffix(count).lastIndex(of: first),
+                pages.keys[index...].elementsEqual(keys.prefix(pages.keys.count - index))
+            {
+                repeated = pages.keys.count - index
+            }
+            let exact = page.total.exactCount
+            isClamped =
+                repeated > expected && exact != nil && exact == pages.position - repeated + count && page.next == nil
+            var known = (repeated..<max(repeated, count)).filter { pages.holds(page.content.ids.bytes(at: $0)) }
+            if let cut = known.first, cut > 0, exact == pages.position - repeated + cut, page.next == nil,
+                keys[cut...].elementsEqual(pages.keys.prefix(count - cut))
+            {
+                end = cut
+                known = []
+            }
+            hasKnown = !known.isEmpty
+            isRepetition = count > expected && (repeated == count || pages.keys.starts(with: keys))
+            isOther = isRepetition && !pages.holdsAlike(page.content)
+        }
+
+        /// Whether the answer shows that the list has changed, or that the positions of the origin are unreliable.
+        func isMismatch(after known: ListTotal, _ access: PagingAccess) -> Bool {
+            if hasKnown || isOther || known.contradicts(total) { return true }
+            guard access.supportsRandomAccess else { return false }
+            return repeated < min(expected, 1) || repeated > expected && !isClamped
+        }
+
+        /// Whether it differs from the expected answer only by items that inserts have pushed into it.
+        var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
+    }
+}
