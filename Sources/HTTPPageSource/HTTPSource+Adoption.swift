@@ -44,7 +44,8 @@ extension HTTPSource {
         description.reasons = (description.reasons ?? []) + [decision]
     }
 
-    /// The items of an answer. Returns nil when the origin does not return items.
+    /// The items at a URL. Returns nil when the request fails, or its answer has no readable items.
+    /// - Throws: `CancellationError` when the task is cancelled.
     private func items(at url: OriginURL, _ description: PagingProfile) async throws -> PageContent? {
         do {
             let response = try await send(url, [])

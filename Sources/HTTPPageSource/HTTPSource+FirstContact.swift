@@ -50,34 +50,46 @@ extension HTTPSource {
         var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
         if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body, configuration) }
         if !said.isEmpty { candidates = [] }
-        let kept = candidates.isEmpty ? nil : keptSearch(candidates, draft, contact)
+        var kept = candidates.isEmpty && said.isEmpty ? nil : keptSearch(candidates, draft, contact)
+        let wasWhole = kept?.isWhole == true
         let hasSameAtLargerSize =
-            candidates.isEmpty || kept != nil ? false : try await isWholeByLargerSize(draft, contact)
-        if !said.isEmpty {
-            try await proveSaid(said, &draft, size, &contact)
-            PagingChoice.complete(&draft)
-        } else if let kept {
+            candidates.isEmpty || kept != nil && !wasWhole
+            ? false : try await isWholeByLargerSize(&draft, contact, wasWhole: wasWhole)
+        // The list may have grown behind its page one, which was full then as well.
+        if wasWhole, !hasSameAtLargerSize, sizeParameterOfFullPage(draft, contact) != nil { kept = nil }
+        if let kept {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
+            draft.description.style = .none
             draft.description.reasons = contact.earlier?.reasons
             draft.description.searched = kept
             if kept.isWhole == true { draft.evidence.isTotalWeak = false }
+            draft.isProvenWhole = hasSameAtLargerSize
             PagingChoice.acceptPageOneOnly(&draft)
+        } else if !said.isEmpty {
+            try await proveSaid(said, &draft, size, &contact)
+            PagingChoice.complete(&draft)
         } else {
-            try await prove(candidates, &draft, &contact)
+            // Page one may change during the search. The next one then looks different.
             if !candidates.isEmpty { draft.look = look(candidates, contact) }
+            try await prove(candidates, &draft, &contact)
             try await decideLinkParameters(&draft, contact)
             PagingChoice.complete(&draft)
             // The size may be the origin's largest one, so positions were tried as well.
             if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
-                draft.isProvenWhole = true
+                try await repeatRefusals(&draft, contact)
+                draft.isProvenWhole = !draft.isInterrupted
                 draft.description.isProvisional = true
-                draft.explain("paging", "none", .proved, "a larger size returned the same items")
+            }
+            if draft.isProvenWhole, hasSameAtLargerSize {
+                draft.explain("paging", "none", .proved, "a larger size returned the same items, a smaller one fewer")
+                if draft.unexplained == nil { draft.description.searched = record(of: draft, contact, nil) }
             }
         }
         try await confirmItems(&draft, contact)
         try confirmFirstPage(draft)
-        try await confirmBeginning(draft, contact)
+        try await confirmBeginning(&draft, contact)
         try await sendHead(&draft, contact)
+        try await confirmTotal(&draft, contact)
         try confirmHeader(draft, contact)
         let openEnd = try await openEnd(&draft, size, contact)
         try rejectUnproven(draft, contact)
@@ -86,7 +98,7 @@ extension HTTPSource {
             draft.description.body = body.hasSecret ? nil : String(decoding: body.document.bytes, as: UTF8.self)
         }
         draft.description.encoding = BodyCharset.shown(by: contact.answer.response)
-        // The check of the credential is kept in every case.
+        // Every profile has the check of the credential.
         draft.description.credential = check
 
         var page = try reader(draft, contact).page()
@@ -108,22 +120,13 @@ extension HTTPSource {
             page.detectedPaging = DetectedPaging(
                 paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
         }
+        try await removeEndlessLink(&page, contact.answer, isFirst: true)
         return page
-    }
-
-    /// Whether page one of a known chain lacks the member that names the next page, although the answer shows more items:
-    /// the member has another name, or the total counts at least one more page. The origin is then examined again.
-    func hasLostNext(_ answer: Answer, _ known: PagingProfile) -> Bool {
-        guard known.style == .cursor || known.style == .nextURL, case .body(let pointer) = known.next,
-            answer.document.value(at: pointer) == nil, let evidence = try? describe(answer, nil).evidence,
-            evidence.count > 0, evidence.hasMore != false
-        else { return false }
-        return evidence.goesOn || evidence.total.count ?? 0 >= 2 * evidence.count
     }
 
     /// Describes page one. If it has no array, and an earlier page one had items, it is read with their place: some
     /// origins omit the member when the list has no items.
-    private func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {
+    func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {
         var configuration = self.configuration
         if configuration.items == nil, let items = earlier?.items, !items.tokens.isEmpty,
             answer.document.value(at: items) == nil,
@@ -150,22 +153,23 @@ extension HTTPSource {
     }
 
     /// A parameter that carries a secret of the caller is never used for a token (R45).
-    private func isAllowed(_ candidate: Candidate) -> Bool {
+    func isAllowed(_ candidate: Candidate) -> Bool {
         candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
     }
 
     /// The last search of an earlier first contact, if it is not repeated now. A search is repeated when page one has
-    /// another number of items or another total, and after trouble of the origin, in at most three runs. If it left the
-    /// list unproven, it is also repeated when page one looks different, and after a pause (`Searched.pause`).
+    /// another number of items or another total, and after a disturbance (`Searched.isDoubtful`), in at most three runs.
+    /// If it left the list unproven, it is also repeated when page one looks different, after a pause
+    /// (`Searched.pause`), and when the caller names parameters, because these are not candidates.
     private func keptSearch(
         _ candidates: [Candidate], _ draft: DetectionDraft, _ contact: FirstContact
     ) -> PagingProfile.Searched? {
-        guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isSettled,
-            !configuration.detectsAnew, searched.items == draft.evidence.count,
+        guard let searched = contact.earlier?.searched, searched.isSettled, !configuration.detectsAnew,
+            draft.description.style == .none || candidates.isEmpty, searched.items == draft.evidence.count,
             searched.total == draft.evidence.total.count
         else { return nil }
         if searched.isWhole == true { return searched }
-        guard let at = searched.at, searched.look == look(candidates, contact) else { return nil }
+        guard let at = searched.at, !candidates.isEmpty, searched.look == look(candidates, contact) else { return nil }
         let age = clock.now() - Timestamp(milliseconds: at)
         return age >= .zero && age < searched.pause ? searched : nil
     }

@@ -32,8 +32,8 @@ extension HTTPSource {
 
     /// Adds the settings with which a list was stored to a configuration that does not name them: the style, the places
     /// and the parameters, and the method and the body of a list that is requested with POST (R47). The body becomes
-    /// nil when it was not stored, because it contains a secret. With `detectsAnew` only the method and the body are
-    /// added. Changes nothing when the list has another URL, and when `source` contains no paging profile of
+    /// nil when it was not stored, because it contains a secret. With `detectsAnew`, and when the list has another URL,
+    /// only the method and the body are added. Changes nothing when `source` contains no paging profile of
     /// `HTTPSource`.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
         guard let known = PagingProfile(json: source) else { return }

@@ -23,9 +23,9 @@ extension HTTPSource {
         }
     }
 
-    /// Whether the caller wants no overlap, so that a multiple of the page size is tried as well: the origin refused the
-    /// last item of page one, returned nothing, or rounded the position down to page one. The caller names the
-    /// parameter, or it is the first one, and page one has no other way on.
+    /// Whether to try a multiple of the page size as well, because the caller wants no overlap (`overlap` is 0). The
+    /// origin refused the position of page one's last item, returned nothing, or returned page one. The caller names
+    /// the parameter or the style; otherwise only one parameter is tried, and only if page one names no next page.
     func mayWantMultiples(
         _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
@@ -37,7 +37,37 @@ extension HTTPSource {
                 || detail == ProbeFinding.pageOne.detail)
     }
 
-    /// The profile that the answers behind page one have changed, once. `nil` if they have not changed it.
+    /// Whether the list ends with page one, at an origin that accepts only multiples of the page size: it refused the
+    /// last item of page one, and returns nothing at the next multiple. Behind a page that is shorter than the size in
+    /// the URL, the next multiple is that size. The caller names the parameter or the style, and nothing in page one
+    /// shows that items follow. Records the page size then.
+    /// - Parameters:
+    ///   - aligned: the verdict on the position behind page one.
+    ///   - overlap: the detail of the probe for the last item of page one.
+    func endsAtMultiple(
+        _ aligned: ProbeVerdict, behind overlap: String, _ name: String, _ first: Int, _ draft: inout DetectionDraft,
+        _ contact: FirstContact
+    ) async throws -> Bool {
+        guard case .failed(let detail) = aligned, overlap.hasPrefix("answered"), showsNoMore(draft),
+            configuration.paging == .offset || configuration.offsetParameter == name
+        else { return false }
+        var url = contact.answer.url
+        let parameter =
+            configuration.limitParameter ?? draft.description.limitParameter ?? ParameterNames.size(in: url)
+        let count = contact.content.count
+        let size = max(parameter.flatMap { url.value(of: $0) }.flatMap { Int($0) } ?? count, count)
+        if detail != ProbeFinding.nothing.detail {
+            guard detail.hasPrefix("answered"), size > count, remainingRequests(contact) > 0 else { return false }
+            url.set(name, String(size + first))
+            let behind = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
+            guard case .failed(ProbeFinding.nothing.detail) = behind else { return false }
+        }
+        believeTotal(&draft)
+        draft.description.acceptMultiples(of: size)
+        return true
+    }
+
+    /// Returns the profile if an answer behind page one has changed it since the last call, or nil if none has.
     func takeChangedProfile() -> DetectedPaging? {
         state.withLock { state in
             guard state.isProfileNew, let description = state.description else { return nil }

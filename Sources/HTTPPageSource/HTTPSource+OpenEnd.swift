@@ -15,7 +15,9 @@ extension HTTPSource {
         let failed = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
         // A probe showed that no item follows page one. A total that equals its number of items then counts the list.
         if failed.contains(where: { $0.detail == ProbeFinding.lastItem.detail }) { draft.evidence.isTotalWeak = false }
-        if draft.evidence.isTotalLikely, draft.unexplained == nil { draft.evidence.isTotalWeak = false }
+        if draft.evidence.isTotalLikely || draft.hasTotalWithoutItems, draft.unexplained == nil {
+            draft.evidence.isTotalWeak = false
+        }
         var end: OpenEnd?
         if configuration.paging != .none {
             if draft.evidence.isTotalSupported, draft.unexplained == nil { draft.evidence.isTotalWeak = false }
@@ -27,6 +29,7 @@ extension HTTPSource {
                 end = OpenEnd.unreadable(detail)
             }
             if let warning = draft.description.searched?.warning { end = OpenEnd.found(warning) }
+            if end == nil, !draft.isInterrupted { try await repeatRefusals(&draft, contact) }
             if draft.isInterrupted, draft.evidence.count > 0, draft.evidence.hasMore != false {
                 end = end ?? OpenEnd.interrupted
             }
@@ -34,22 +37,24 @@ extension HTTPSource {
         if let end, !draft.isInterrupted { draft.warnings.append(end.reason) }
         guard draft.description.isProvisional == true, !draft.isInterrupted else { return end }
         if let kept = draft.description.searched, kept.isWhole != true || end == nil { return end }
+        draft.description.searched = record(of: draft, contact, end)
+        return end
+    }
+
+    /// The record of a search that has found no way to a next page. Without an open end, page one is the whole list.
+    func record(of draft: DetectionDraft, _ contact: FirstContact, _ end: OpenEnd?) -> PagingProfile.Searched {
+        let earlier = contact.earlier?.searched
         let isSame = earlier?.items == draft.evidence.count && earlier?.total == draft.evidence.total.count
-        // An origin that answers every unknown parameter with 404 does so again. A 404 beside other answers can be a
-        // fault.
-        let isMissing =
-            draft.hadMiss
-            && failed.contains {
-                $0.detail?.hasPrefix("answered 404") != true && $0.detail?.hasPrefix("not tried") != true
-            }
+        let isDoubtful =
+            draft.hadTrouble || !draft.misses.isEmpty || draft.changes > 0 || draft.unexplained != nil
         let look = end == nil ? nil : draft.look
-        draft.description.searched = PagingProfile.Searched(
+        return PagingProfile.Searched(
             items: draft.evidence.count, total: draft.evidence.total.count,
-            most: max(earlier?.most ?? 0, draft.evidence.count), runs: isSame ? min((earlier?.runs ?? 1) + 1, 4) : 1,
-            isWhole: end == nil ? true : nil, isDoubtful: draft.hadTrouble || isMissing ? true : nil, look: look,
+            most: max(earlier?.most ?? 0, draft.evidence.count),
+            runs: isSame ? min((earlier?.runs ?? 1) + 1, PagingProfile.Searched.mostCounted) : 1,
+            isWhole: end == nil ? true : nil, isDoubtful: isDoubtful ? true : nil, look: look,
             at: look == nil ? nil : clock.now().milliseconds,
             warning: look == nil ? nil : end.map { secretWords.hidden($0.reason) })
-        return end
     }
 
     /// The open end of a list whose style the caller named, when each parameter of that style returned page one again
@@ -83,28 +88,57 @@ extension HTTPSource {
         return Set(inURL + [size].compactMap(\.self) + draft.evidence.sizes)
     }
 
-    /// Returns whether a larger page has the same items, when page one is as long as the size in the URL. The list then
-    /// ends with page one, if no other position has other items. Sizes that origins use as a cap are not tested: the
-    /// same items would show nothing.
-    func isWholeByLargerSize(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
-        let count = draft.evidence.count, evidence = draft.evidence
+    /// The size parameter of the URL, where page one is as long as its value and shows nothing else about the end of the
+    /// list. `nil` for sizes that origins use as a cap: the same items for a larger size would show nothing.
+    func sizeParameterOfFullPage(_ draft: DetectionDraft, _ contact: FirstContact) -> String? {
+        let evidence = draft.evidence
         guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,
-            evidence.total == .unknown, !OpenEnd.usualSizes.contains(count), remainingRequests(contact) > 0,
+            evidence.total == .unknown, !OpenEnd.usualSizes.contains(evidence.count),
             let name = configuration.limitParameter ?? ParameterNames.size(in: contact.answer.url),
-            contact.answer.url.value(of: name) == "\(count)"
-        else { return false }
-        var url = contact.answer.url
-        url.set(name, "\(2 * count + 1)")
-        guard case .page(let answer) = try await sendProbe(url, contact),
-            let content = try? PageReader(
-                answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits
-            ).content()
-        else { return false }
-        return content.identities == contact.content.identities
+            contact.answer.url.value(of: name) == "\(evidence.count)"
+        else { return nil }
+        return name
     }
 
-    /// Refuses settings that contradict the stored paging profile, unless the answer confirms them. Nothing is stored
-    /// after a refusal (R47).
+    /// Returns whether a larger page has the same items, and a smaller one has the first of them: an origin that ignores
+    /// the size shows nothing. The list then ends with page one, if no other position has other items. A page of one
+    /// item proves nothing, because no smaller page can be requested. If an earlier search proved the size, no smaller
+    /// page is requested.
+    func isWholeByLargerSize(
+        _ draft: inout DetectionDraft, _ contact: FirstContact, wasWhole: Bool
+    ) async throws -> Bool {
+        guard let name = sizeParameterOfFullPage(draft, contact) else { return false }
+        let known = contact.content.identities.map(\.key)
+        guard known.count > 1, try await keys(name, size: 2 * known.count + 1, &draft, contact) == known else {
+            return false
+        }
+        if wasWhole { return true }
+        return try await keys(name, size: known.count - 1, &draft, contact) == Array(known.dropLast())
+    }
+
+    /// The keys of the items of page one for another size. `nil` without such an answer.
+    private func keys(
+        _ name: String, size: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
+    ) async throws -> [UInt64]? {
+        var url = contact.answer.url
+        url.set(name, "\(size)")
+        switch try await sendProbe(url, contact) {
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: url, isFirst: true, limits: configuration.limits)
+            return (try? reader.content())?.identities.map(\.key)
+        case .refused(_, let status):
+            draft.hadTrouble = draft.hadTrouble || status == 0 || status >= 500
+        case .silent:
+            draft.hadTrouble = true
+        case .spent:
+            break
+        }
+        return nil
+    }
+
+    /// Refuses settings that contradict the stored paging profile, unless page one confirms them.
+    /// - Throws: `FetchFailure` with class `rejected`. Nothing is stored then (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
         let lacksItems = contact.content.isEmpty && stored.style != .none

@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// Origins that say that their results are a part of the list.
+// Origins that say that their results are a part of the list.
 extension HTTPSource {
-    /// Remembers whether page one calls its list a part, or its total a lower bound.
+    /// Records whether page one calls itself a part of the list, and whether it calls its total a lower bound.
     func note(_ answer: Answer, _ description: PagingProfile) {
         state.withLock { state in
             state.isPart = PageReader.isPart(answer, description)
@@ -11,8 +11,9 @@ extension HTTPSource {
         }
     }
 
-    /// Refuses the end of a list that page one calls a part (R24). The items before it stay, and the list is
-    /// incomplete.
+    /// Refuses the end of a list if an answer called itself a part of it (R24). The items before it stay, and the list
+    /// is incomplete.
+    /// - Throws: `FetchFailure` with class `undecodable`.
     func rejectEndOfPart() throws(FetchFailure) {
         guard state.withLock({ $0.isPart }) else { return }
         let place = state.withLock { $0.description?.part?.description } ?? "its answer"

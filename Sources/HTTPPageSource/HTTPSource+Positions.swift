@@ -16,17 +16,30 @@ extension HTTPSource {
         url.set(name, String((count > 1 ? count - 1 : count) + first))
         var overlap = 0
         var second: Answer?
-        let verdict = try await compare(url, &draft, contact, answer: &second) { one, two in
-            overlap = ProbeFinding.overlap(one, two)
-            return ProbeFinding.offset(one, two)
+        func look(_ draft: inout DetectionDraft) async throws -> ProbeVerdict {
+            try await compare(url, &draft, contact, answer: &second) { one, two in
+                overlap = ProbeFinding.overlap(one, two)
+                return ProbeFinding.offset(one, two)
+            }
         }
-        // Page one has an item at this position. An answer without it is no end, and the parameter counts no positions,
-        // unless it counts multiples of the page size only.
+        var verdict = try await look(&draft)
+        if case .failed(ProbeFinding.nothing.detail) = verdict, mayBeFault(draft, contact), consumeRepeat() {
+            draft.hasRepeatedEmpty = true
+            verdict = try await look(&draft)
+        }
+        // Page one has an item at this position. An answer without it is not an end, and the parameter counts no
+        // positions, unless it counts multiples of the page size only.
         let isRefuted = if count > 1, case .failed(let detail) = verdict { isBehindEnd(detail) } else { false }
+        if isRefuted, count > 2, draft.evidence.isTotalLikely, !draft.sawOthers {
+            draft.sawOthers = try await returnsOthers(name, at: 1 + first, draft.description, contact)
+        }
         if case .failed(let detail) = verdict, mayNeedMultiples(name, detail, isRefuted, draft, contact) {
             draft.hasTriedMultiple = true
             url.set(name, String(count + first))
             let aligned = try await compare(url, &draft, contact) { ProbeFinding.following($0, $1) }
+            if try await endsAtMultiple(aligned, behind: detail, name, first, &draft, contact) {
+                return .proved(first: nil)
+            }
             if case .failed(let detail) = aligned, isBehindEnd(detail), isRefuted || !showsNoMore(draft) {
                 return .failed(isRefuted ? "\(detail), and \(ProbeFinding.refuted)" : detail)
             }
@@ -45,8 +58,8 @@ extension HTTPSource {
                 two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
             }
             guard case .failed(let detail) = later, isBehindEnd(detail) else { return later }
-            // Only a position does both: the last item alone, and nothing a page later. The list ends with page one. A
-            // total that both answers state counts the list.
+            // Only a parameter for a position returns the last item alone, and nothing a page later. The list ends with
+            // page one. A total that both answers state counts the list.
             if draft.probedTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
             return .proved(first: nil)
         }
@@ -62,8 +75,19 @@ extension HTTPSource {
         return first == 0 ? try await evaluateFirstPosition(name, &draft, contact) : verdict
     }
 
-    /// The verdict on an offset that was refused, by the answer to a multiple of the page size. Only a position refuses
-    /// the last item of page one, and returns the next page or none.
+    /// Whether an answer without items to an offset of page one may be a fault of the moment (R20). Page one is full, and
+    /// nothing else shows how the list continues. Only the first such answer of a first contact is a reason to repeat.
+    private func mayBeFault(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        let isFull =
+            evidence.looksFull || OpenEnd.usualSizes.contains(evidence.count)
+            || statedSizes(draft, nil, contact).contains(evidence.count)
+        return !draft.hasRepeatedEmpty && isFull && evidence.count > 1 && evidence.total == .unknown
+            && !draft.isChained
+    }
+
+    /// The verdict on an offset that was refused, by the answer to a multiple of the page size. At a multiple, a
+    /// parameter for a position returns the next page, or no items behind the end.
     private func followsMultiples(
         _ verdict: ProbeVerdict, _ count: Int, _ draft: inout DetectionDraft
     ) -> ProbeVerdict {
@@ -76,8 +100,8 @@ extension HTTPSource {
         return .proved(first: nil)
     }
 
-    /// Believes a total that may count page one, if the answer behind the end of the list repeats it.
-    private func believeTotal(_ draft: inout DetectionDraft) {
+    /// Uses a total that may count page one, if the answer behind the end of the list repeats it.
+    func believeTotal(_ draft: inout DetectionDraft) {
         if draft.emptyTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
     }
 
@@ -98,7 +122,7 @@ extension HTTPSource {
             case .interrupted(let detail): return .interrupted(detail)
             case .failed, .proved:
                 if again == url { continue }
-                // A list that changes with every request mostly counts from 0.
+                // For a list that changes with every request, 0 is assumed: most origins count from 0.
                 let isBusy = draft.renewals > 0 && !ParameterNames.countedFromOne.contains(name)
                 return isBusy ? .proved(first: 0) : .failed(ProbeFinding.changed)
             }
@@ -106,9 +130,9 @@ extension HTTPSource {
         return .proved(first: first)
     }
 
-    /// Whether the origin may have refused an offset because it is no multiple of the page size. The answer, the URL or
-    /// the caller names the parameter, or it is the first one that was refused although the total counts more items
-    /// and no next page is named.
+    /// Whether the origin may have refused an offset because it is not a multiple of the page size. The answer, the URL
+    /// or the caller names the parameter, or it is the first one that was refused although the total counts more items,
+    /// or may count the page, and no next page is named.
     private func mayNeedMultiples(
         _ name: String, _ detail: String, _ isRefuted: Bool, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
@@ -118,7 +142,8 @@ extension HTTPSource {
             || draft.evidence.next?.value(of: name) != nil
             || configuration.paging == .offset
             || contact.answer.document.envelope().contains { $0.name == name && $0.kind == .number }
-            || !draft.hasTriedMultiple && !draft.isChained && draft.evidence.exactTotal ?? 0 > contact.content.count
+            || !draft.hasTriedMultiple && !draft.isChained
+                && (draft.evidence.isTotalWeak || draft.evidence.exactTotal ?? 0 > contact.content.count)
         return isNamed && contact.content.count > 1 && remainingRequests(contact) > 0
             && (isRefuted || ["answered 400", "answered 422"].contains(detail))
     }
@@ -137,16 +162,20 @@ extension HTTPSource {
         if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
             let first = said == 0 ? 0 : 1
             switch try await look(first + 1, &draft) {
-            case .proved where endsWithSecond(draft, contact) && remainingRequests(contact) > 0:
+            case .proved:
+                let isLast = endsWithSecond(draft, contact) && remainingRequests(contact) > 0
+                if !isLast, try await differsFromPageBefore(answer, name, first + 2, &draft, contact) {
+                    return .proved(first: first)
+                }
+                guard remainingRequests(contact) > 0 else {
+                    return .failed("\(first + 2) returned the same items as \(first + 1)")
+                }
                 // An origin may return its last page for every later number. The number of page one returns page one.
                 switch try await look(first, &draft) {
                 case .failed(ProbeFinding.pageOne.detail): return .proved(first: first)
                 case .failed, .proved: return .failed("\(first) did not return page one")
                 case .interrupted(let detail): return .interrupted(detail)
                 }
-            case .proved:
-                return try await differsFromPageBefore(answer, name, first + 2, &draft, contact)
-                    ? .proved(first: first) : .failed("\(first + 2) returned the same items as \(first + 1)")
             case .failed(let detail):
                 guard isBehindEnd(detail), showsNoMore(draft) else { return .failed(detail) }
                 if contact.answer.url.value(of: name) != "\(first)" {
@@ -197,7 +226,7 @@ extension HTTPSource {
 
     /// Whether nothing in page one shows that items follow. An answer without items to the number of the next page then
     /// shows that the list ends, if the number of page one returns page one.
-    private func showsNoMore(_ draft: DetectionDraft) -> Bool {
+    func showsNoMore(_ draft: DetectionDraft) -> Bool {
         let evidence = draft.evidence
         return !evidence.goesOn && evidence.part == nil && evidence.total.count ?? 0 <= evidence.count
     }

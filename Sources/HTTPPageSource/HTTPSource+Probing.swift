@@ -48,36 +48,52 @@ extension HTTPSource {
         draft.isInterrupted = true
     }
 
-    /// Tries one candidate after the other, and takes the first one that is proved.
+    /// Tries one candidate after the other, and takes the first one that is proved. If page one has changed meanwhile,
+    /// the rejected candidates are tried again.
     func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard !draft.isInterrupted else { return }
-        for candidate in candidates {
+        var queue = candidates[...], rejected: [Candidate] = [], hasTriedTogether = false
+        while let candidate = queue.popFirst() {
+            let changes = draft.changes
             guard remainingRequests(contact) > 0 else {
                 draft.explain(
                     "paging", name(of: candidate), .failed,
-                    "not tried: \(HTTPSource.detectionBudget) requests are the most")
+                    "not tried: the limit of \(HTTPSource.detectionBudget) requests is reached")
                 break
             }
             draft.namesNoPage = false
             var verdict = try await evaluateLatest(candidate, &draft, &contact)
             // A single answer without items proves nothing (R20). The second one may have some.
+            let mayBeLast = mayEnd(draft, contact) || acceptsToken(candidate, draft, contact)
             let isAskedTwice =
-                (mayEnd(draft, contact) || acceptsToken(candidate, draft, contact)) && isEmpty(verdict, candidate)
-                && remainingRequests(contact) > 0
+                isEmpty(verdict, candidate) && (mayBeLast || !showsNoMore(draft))
+                && (!mayBeLast && consumeRepeat() || remainingRequests(contact) > 0)
             if isAskedTwice {
                 draft.namesNoPage = false
                 verdict = try await evaluate(candidate, &draft, contact)
                 if isEmpty(verdict, candidate), acceptsToken(candidate, draft, contact) {
                     verdict = .proved(first: nil)
                 }
+                draft.hadTrouble = draft.hadTrouble || !mayBeLast
             }
             switch verdict {
             case .proved(let first):
                 return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
+                if draft.changes > changes {
+                    queue = rejected[...] + queue
+                    rejected = []
+                }
+                rejected.append(candidate)
+                if draft.evidence.isTotalLikely, configuration.paging == .auto, body == nil, !hasTriedTogether,
+                    detail == ProbeFinding.pageOne.detail
+                {
+                    hasTriedTogether = true
+                    queue = try await refuteTogether(queue, after: rejected, &draft, contact)
+                }
                 if draft.sawOthers, !draft.isVolatile { draft.unexplained = draft.unexplained ?? name(of: candidate) }
-                if isAskedTwice, isEmpty(verdict, candidate), draft.namesSamePage {
+                if isAskedTwice, mayBeLast, isEmpty(verdict, candidate), draft.namesSamePage {
                     // The token leads to no item and back to itself. An answer without items that has no such token
                     // shows only that the parameter may be a wrong one.
                     draft.isProvenWhole = true

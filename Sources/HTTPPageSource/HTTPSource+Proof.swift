@@ -37,9 +37,9 @@ extension HTTPSource {
     }
 
     /// Refuses `page=1` in the caller's URL at an origin that numbers its pages from 0. The list would miss its first
-    /// page.
+    /// page. Stops detection instead if page one has changed meanwhile.
     /// - Throws: `FetchFailure` with class `rejected` when page 0 has other items.
-    func confirmBeginning(_ draft: DetectionDraft, _ contact: FirstContact) async throws {
+    func confirmBeginning(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         // An empty page one may be the page after the only one.
         let isEmpty = contact.content.isEmpty && draft.evidence.exactTotal != 0
         guard isEmpty || draft.description.style == .page && draft.description.firstPage == 1,
@@ -59,6 +59,10 @@ extension HTTPSource {
         else { return }
         let known = Set(contact.content.identities.map(\.key))
         guard content.identities.allSatisfy({ !known.contains($0.key) }) else { return }
+        guard try await !hasChanged(draft, contact) else {
+            draft.description.style = .none
+            return interrupt(&draft, HTTPSource.listChanged)
+        }
         throw FetchFailure(
             .rejected, "\(name)=1 in the URL is the second page: \(name)=0 has other items; use \(name)=0",
             isRetryable: false)
@@ -77,9 +81,9 @@ extension HTTPSource {
         }
     }
 
-    /// Whether page `number` has other items than the page before, or none. An origin that ignores the parameter, and
-    /// whose list has changed, gives the same items again. The answer is kept, because the run that follows needs this
-    /// page.
+    /// Returns false when page `number` has the items of the page before: the origin ignores the parameter, and its
+    /// list has changed. Returns true for other items or none, and without an answer. The answer is kept, because the
+    /// run that follows needs this page.
     func differsFromPageBefore(
         _ before: Answer?, _ name: String, _ number: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -101,8 +105,8 @@ extension HTTPSource {
         return ProbeFinding.following(known, found) == .proved
     }
 
-    /// Whether a later offset has other items than the answer that proved the parameter, or none. An origin that
-    /// ignores the parameter, and whose list has lost an item, gives the same items again.
+    /// Returns false when a later offset has the items of the answer that proved the parameter: the origin ignores the
+    /// parameter, and its list has lost an item. Returns true for other items or none, and without an answer.
     func differsAtLaterOffset(
         _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -176,7 +180,16 @@ extension HTTPSource {
             let isFiltered = !countsPage && ProbeFinding.isFiltered(draft.evidence.total, total)
             if !isFiltered, ProbeFinding.following(one, two) == .proved { draft.sawOthers = true }
             if finding == .lastItem { draft.probedTotal = total.exactCount }
-            if finding == .nothing { draft.emptyTotal = total.exactCount }
+            if finding == .nothing {
+                let isSame = total.exactCount ?? 0 > 0 && total.exactCount == draft.evidence.total.exactCount
+                var isOpen = isSame && draft.evidence.isTotalWeak
+                if isOpen { isOpen = try await countsPages(url, draft.description, contact) }
+                if isOpen, draft.evidence.isTotalLikely { draft.sawOthers = true }
+                if !isOpen {
+                    draft.emptyTotal = total.exactCount
+                    draft.hasTotalWithoutItems = draft.hasTotalWithoutItems || isSame
+                }
+            }
             guard finding == .proved else { return .failed(finding.detail) }
             if isFiltered { return .failed("returned another list, of \(total.count ?? 0) items") }
             draft.probedTotal = total.exactCount
@@ -184,6 +197,36 @@ extension HTTPSource {
             found = answer
             return .proved(first: nil)
         }
+    }
+
+    /// Whether the parameter of a probe that returned no item counts pages. Its first value then returns other items, and a
+    /// total that the answer repeats is the size of a page. True when no request is left to find out.
+    private func countsPages(
+        _ url: OriginURL, _ description: PagingProfile, _ contact: FirstContact
+    ) async throws -> Bool {
+        guard
+            let name = url.parameters.first(where: {
+                contact.answer.url.value(of: $0.plainName) != $0.plainValue && Int($0.plainValue) ?? 0 > 2
+            })?.plainName
+        else { return false }
+        guard remainingRequests(contact) > 0 else { return true }
+        return try await returnsOthers(name, at: 1, description, contact)
+    }
+
+    /// Whether the answer for a value of a parameter has items that page one lacks. False without an answer.
+    func returnsOthers(
+        _ name: String, at number: Int, _ description: PagingProfile, _ contact: FirstContact
+    ) async throws -> Bool {
+        var url = contact.answer.url
+        url.set(name, String(number))
+        guard case .page(let answer) = try await sendProbe(url, contact),
+            let content = try? PageReader(
+                answer: answer, description: description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits
+            ).content()
+        else { return false }
+        let known = Set(contact.content.identities.map(\.key))
+        return content.identities.contains { !known.contains($0.key) }
     }
 
     /// Whether an answer without items names a further page, other than the requested one and page one.

@@ -30,9 +30,10 @@ extension HTTPSource {
             let showsMore = draft.evidence.goesOn || draft.evidence.total.count ?? 0 > draft.evidence.count
             let isFirstMiss = status == 404 && showsMore && !state.withLock { $0.hasAskedTwice }
             isFault = status == 0 || status >= 500 || isFirstMiss || draft.sawOthers
-            isMiss = status == 404
-            draft.hadMiss = draft.hadMiss || isMiss
-            if isMiss { state.withLock { $0.hasAskedTwice = true } }
+            // 400, 416 and 422 name the request as wrong. Every other refusal may be a fault.
+            isMiss = (401..<500).contains(status) && status != 416 && status != 422
+            if isMiss { draft.misses.append(url) }
+            if status == 404 { state.withLock { $0.hasAskedTwice = true } }
         case .page(let answer):
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
@@ -47,6 +48,24 @@ extension HTTPSource {
         draft.hadTrouble = draft.hadTrouble || !isMiss || draft.sawOthers
         guard consumeRepeat() || remainingRequests(contact) > 0 else { return reply }
         return try await sendProbe(url, contact)
+    }
+
+    /// Requests the probes again that were refused (`DetectionDraft.misses`), while repeats are left. Stops detection if
+    /// one of them is not refused again, because the refusal was a fault then, and page one may be a part of the list.
+    /// Refusals that are repeated are the habit of the origin, unless it has refused every candidate: a longer fault does
+    /// that as well.
+    func repeatRefusals(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+        for url in draft.misses {
+            guard consumeRepeat() || remainingRequests(contact) > 0 else { break }
+            switch try await sendProbe(url, contact) {
+            case .page: return interrupt(&draft, "a refused request was answered when it was repeated")
+            case .silent(let detail): return interrupt(&draft, detail)
+            case .refused, .spent: continue
+            }
+        }
+        let details = (draft.description.reasons ?? []).filter { $0.field == "paging" && $0.reason == .failed }
+            .compactMap(\.detail)
+        if details.contains(where: { !$0.hasPrefix("answered") && !$0.hasPrefix("not tried") }) { draft.misses = [] }
     }
 
     /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
@@ -66,7 +85,7 @@ extension HTTPSource {
     }
 
     /// Evaluates a candidate. Repeats it when its answer had other items than the expected ones, and page one has
-    /// changed since it was requested. The contact then goes on with the present page one.
+    /// changed since it was requested. The first contact then continues with the present page one.
     func evaluateLatest(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: inout FirstContact)
         async throws
         -> ProbeVerdict
@@ -76,6 +95,22 @@ extension HTTPSource {
             try await renew(&draft, &contact), remainingRequests(contact) > 0
         else { return verdict }
         return try await evaluate(candidate, &draft, contact)
+    }
+
+    /// The reason for which detection stops when page one has changed meanwhile.
+    static let listChanged = "the list changed meanwhile"
+
+    /// Whether page one has other items now than those that the answers to probes were compared with. A failed
+    /// comparison is then no reason to refuse a setting. Returns false when page one cannot be requested or read again.
+    func hasChanged(_ draft: DetectionDraft, _ contact: FirstContact) async throws -> Bool {
+        guard consumeRepeat() || remainingRequests(contact) > 0,
+            case .page(let answer) = try await sendProbe(contact.answer.url, contact),
+            let content = try? PageReader(
+                answer: answer, description: draft.description, base: answer.url, isFirst: true,
+                limits: configuration.limits
+            ).content()
+        else { return false }
+        return content.identities.map(\.key) != contact.content.identities.map(\.key)
     }
 
     /// Requests page one again, at most twice on a first contact. Returns whether it has changed. The draft then has
@@ -96,6 +131,8 @@ extension HTTPSource {
             ProbeFinding.following(contact.content.identities.map(\.key), content.identities.map(\.key)) == .proved
         draft.evidence = latest.evidence
         draft.evidence.hints.insert(contentsOf: places, at: 0)
+        draft.hasTriedMultiple = false
+        draft.changes += 1
         contact.answer = answer
         contact.content = content
         // The answers that were kept belong to the earlier page one.

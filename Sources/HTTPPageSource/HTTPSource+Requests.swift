@@ -45,7 +45,8 @@ extension HTTPSource {
     func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
 
     /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
-    /// when the origin is known to ignore sizes and no parameter for them is known.
+    /// when the origin is known to ignore sizes and no parameter for them is known, and for a POST request unless
+    /// `HTTPSourceConfiguration.limitParameter` is set.
     func sized(_ url: OriginURL, _ size: Int?, _ description: PagingProfile?) -> OriginURL {
         guard let size, body == nil || configuration.limitParameter != nil,
             description?.limitParameter != nil || description?.ignoresSize != true
@@ -58,8 +59,8 @@ extension HTTPSource {
         return url
     }
 
-    /// Returns whether the origin refused page one because of the guessed size parameter. Some origins refuse unknown
-    /// parameters.
+    /// Returns whether the origin may have refused page one (400 or 422) because of the guessed size parameter. Some
+    /// origins refuse unknown parameters.
     func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: PagingProfile?) -> Bool {
         description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
             && [400, 422].contains(response.status)
@@ -85,8 +86,8 @@ extension HTTPSource {
         return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
     }
 
-    /// The answer that a probe received for this page. Returns nil when there is none, and for page one, which is
-    /// always requested: it shows whether the list has changed since.
+    /// The answer that a probe received for this page. Returns nil when there is none, and for a request with a
+    /// validator. Also returns nil for page one, which is always requested: it shows whether the list has changed.
     func takeReady(_ url: OriginURL, _ request: PageRequest) -> HTTPPageResponse? {
         let now = clock.now()
         return state.withLock { state in

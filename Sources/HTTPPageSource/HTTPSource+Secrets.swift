@@ -4,7 +4,11 @@ import Synchronization
 
 // The secrets that an origin receives, and their removal from stored data and messages (R45).
 extension HTTPSource {
-    var policy: OriginPolicy { OriginPolicy(home: url, allowed: configuration.allowedHosts) }
+    /// The origins that may receive requests. A body with a secret goes to the home origin only.
+    var policy: OriginPolicy {
+        let allowed = configuration.allowedHosts
+        return OriginPolicy(home: url, allowed: allowed.isEmpty || body?.hasSecret != true ? allowed : [])
+    }
 
     var secretWords: SecretWords {
         SecretWords(headers: configuration.headers.filter { configuration.isCredential($0.name) }, parameters: secrets)
@@ -14,7 +18,7 @@ extension HTTPSource {
     static let acceptedTypes = "application/json, application/*+json;q=0.9, */*;q=0.1"
 
     /// The complete request for a URL. The home origin receives everything that was configured. Another allowed origin
-    /// receives only the conditions and the two standard headers.
+    /// receives the conditions, `Accept`, `User-Agent`, and the body of a POST request.
     func request(for target: OriginURL, _ conditions: [HTTPField], method: String) -> HTTPPageRequest {
         var target = target
         var content: [UInt8]?
@@ -38,7 +42,8 @@ extension HTTPSource {
     }
 
     /// The target of a redirect, without secrets.
-    /// - Throws: `FetchFailure` with class `limitExceeded` when the policy refuses the target.
+    /// - Throws: `FetchFailure` with class `limitExceeded` when the target is not an http or https URL, when the policy
+    ///   refuses it, or when its URL holds a credential and belongs to another origin.
     func destination(of response: HTTPPageResponse, from current: OriginURL) throws(FetchFailure) -> OriginURL {
         func refusal(_ message: String) -> FetchFailure {
             FetchFailure(.limitExceeded, message, isRetryable: false, httpStatus: response.status)

@@ -1,8 +1,8 @@
 import PageModel
 import Synchronization
 
-// The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused in
-// one line, and nothing is stored.
+// The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused:
+// these functions throw `FetchFailure` with class `rejected` and a message of one line, and nothing is stored.
 extension HTTPSource {
     /// Confirms the places that the caller names. A place that page one lacks passes only where page one can be the
     /// last page: the list is then examined again with its next page one.
@@ -66,7 +66,7 @@ extension HTTPSource {
         }
     }
 
-    /// Checks that the total that the caller names for a stored list is no smaller than the list.
+    /// Checks that the total at the place that the caller names is not smaller than the stored list.
     /// - Throws: `FetchFailure` when the total is smaller.
     private func confirmHeld(_ draft: DetectionDraft) throws(FetchFailure) {
         guard let total = configuration.total, let number = draft.evidence.total.exactCount,
@@ -113,7 +113,8 @@ extension HTTPSource {
 
     /// Tries the parameters that the caller names. The first that proves itself is used.
     /// - Throws: `FetchFailure` with class `rejected` when none proves itself and an answer contradicts one of them. An
-    ///   answer that only shows no items after page one contradicts none (`isOpen`).
+    ///   answer that only shows no items after page one is not a contradiction (`isOpen`). If page one has changed, or a
+    ///   refusal is not repeated, detection stops without an error.
     func proveSaid(
         _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: inout FirstContact
     ) async throws {
@@ -134,9 +135,10 @@ extension HTTPSource {
         draft.description.style = .none
         draft.description.isProvisional = true
         let mayEnd = mayBeWhole(draft, size, contact)
-        for (name, detail) in objections where !isOpen(detail, mayEnd) {
-            throw unconfirmed(name, "it \(detail)")
-        }
+        guard let objection = objections.first(where: { !isOpen($0.detail, mayEnd) }) else { return }
+        if try await hasChanged(draft, contact) { return interrupt(&draft, HTTPSource.listChanged) }
+        try await repeatRefusals(&draft, contact)
+        guard draft.isInterrupted else { throw unconfirmed(objection.name, "it \(objection.detail)") }
     }
 
     /// Whether a parameter can still be right although its probe failed, because no items may follow page one.

@@ -14,8 +14,8 @@ extension HTTPSource {
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
-    /// Fetches the total with HEAD when an earlier answer to HEAD had it. Returns `unknown` in every other case, and
-    /// when the request fails: page one is used even if HEAD fails.
+    /// Fetches the total with HEAD when an earlier answer to HEAD had it. Returns `unknown` in every other case. A
+    /// failed HEAD also returns `unknown`, so that page one is still used.
     func totalByHead(_ url: OriginURL, _ description: PagingProfile?) async throws -> ListTotal {
         guard let description, body == nil, description.isTotalByHead == true else { return .unknown }
         do {
@@ -97,8 +97,8 @@ extension HTTPSource {
         }
     }
 
-    /// Whether headers may count the list: the way to the next page is in a header, page one is a bare array, or no way
-    /// is known. An origin that names the next page in the body counts the list there, too, or not at all.
+    /// Whether a header may count the list: the way to the next page is in a header, page one is a bare array, or no
+    /// way is known. An origin that names the next page in the body does not count the list in a header.
     private func speaksInHeaders(_ draft: DetectionDraft) -> Bool {
         if case .header = draft.description.next { return true }
         return draft.description.style == .none || draft.evidence.isBare

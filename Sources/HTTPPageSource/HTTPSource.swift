@@ -12,43 +12,6 @@ import Foundation
 /// Settings of the configuration and a stored paging profile take the place of detection: see
 /// Documentation/Detection.md.
 public final class HTTPSource: PageSource, PromptSource {
-    // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
-    struct State {
-        var description: PagingProfile?
-        /// A stored paging profile that is too uncertain to use. It records the attempts that failed.
-        var earlier: PagingProfile?
-        /// The stored check of the credential.
-        var check: String?
-        var usage = SourceUsage()
-        /// A stored paging profile that the caller's settings contradict.
-        var contradicted: PagingProfile?
-        /// The end of the stored list, for settings that contradict its paging profile.
-        var heldEnd: Int?
-        /// Whether a stored profile may count positions from 0 wrongly: no run has read its list to the end.
-        var isFirstOffsetOpen = false
-        /// Whether the last page one calls its list a part, or its total a lower bound.
-        var isPart = false
-        var isLowerBound = false
-        /// The time that this first contact may still wait for `Retry-After`.
-        var retryWaitLeft = Duration.seconds(5)
-        /// The number of requests that this first contact has repeated without counting them.
-        var repeats = 0
-        /// The message about an answer to a probe that could not be read.
-        var unreadable: String?
-        /// Whether this first contact has repeated a probe that was answered with 404.
-        var hasAskedTwice = false
-        /// The fields of page one that state a limit of requests.
-        var rateLimits: [HTTPField] = []
-        /// The encoding that this list has shown; see `BodyCharset.Shown`.
-        var encoding: BodyCharset.Shown?
-        /// The answers of probes, which are the next pages if they are requested soon.
-        var ready = ReadyAnswers()
-        /// The positions that the origin refused or answered.
-        var multiples = PositionMultiples()
-        /// Whether an answer behind page one has changed the paging profile. The next page carries it to the storage.
-        var isProfileNew = false
-    }
-
     /// The largest number of requests that detection spends: page one, HEAD, probes and redirects. Repeats come on top.
     static let detectionBudget = 8
     /// The largest number of requests that a first contact repeats without counting them, after a fault of the moment
@@ -81,7 +44,7 @@ public final class HTTPSource: PageSource, PromptSource {
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
     /// - Throws: `FetchFailure` with class `rejected` when the URL is not an absolute http or https URL, and when the
-    ///   body of POST requests is no JSON object.
+    ///   body of POST requests is not a JSON object.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
         clock: any SyncClock = SystemClock()
@@ -177,9 +140,9 @@ public final class HTTPSource: PageSource, PromptSource {
         }
     }
 
-    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most, and
-    /// up to three more after faults or a change of the list. While the paging is not known, a fetch of any other page
-    /// fetches page one first.
+    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most,
+    /// and up to three more after faults or a change of the list. While the paging is not known, a fetch of any other
+    /// page fetches page one first.
     /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer
     ///   passed a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused
     ///   the caller. `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also
@@ -264,7 +227,8 @@ public final class HTTPSource: PageSource, PromptSource {
             let fields = response.headers.filter { EnvelopeMember.plain($0.name).contains("ratelimit") }
             state.withLock { $0.rateLimits = fields }
         }
-        guard let description, !isFirst || description.isProvisional != true && !hasLostNext(answer, description) else {
+        let isChainLost = try await isFirst ? hasLostNext(answer, description) : false
+        guard let description, !isFirst || description.isProvisional != true && !isChainLost else {
             return .page(try sealed(await firstContact(answer, request.size, requestsBefore), response))
         }
         let reader = PageReader(
@@ -290,6 +254,7 @@ public final class HTTPSource: PageSource, PromptSource {
             adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
         page.detectedPaging = page.detectedPaging ?? takeChangedProfile()
+        try await removeEndlessLink(&page, answer, isFirst: isFirst)
         return .page(try sealed(page, response))
     }
 }

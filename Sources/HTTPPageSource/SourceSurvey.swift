@@ -64,7 +64,7 @@ extension HTTPSource {
         if survey.isProven, let next = unproven(behind: page) {
             let fault =
                 isSpent
-                ? "the second page was not requested: \(HTTPSource.detectionBudget) requests are the most"
+                ? "the second page was not requested: the limit of \(HTTPSource.detectionBudget) requests is reached"
                 : try await fault(of: next, behind: page)
             survey.isProven = fault == nil
             survey.warnings += [fault].compactMap(\.self)

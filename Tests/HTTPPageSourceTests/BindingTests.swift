@@ -15,7 +15,7 @@ struct BindingTests {
         case "/one":
             let start = url.number("offset") ?? 0
             return .json(
-                #"{"total":45,"size":20,"items":[\#(objects(start..<min(start + 20, 45)))],"extra":[{"id":900}]}"#)
+                #"{"total":45,"size":20,"items":[\#(objects(from: start, 20, of: 45))],"extra":[{"id":900}]}"#)
         case _: return .json(#"{"total":2,"items":[\#(objects(100..<102))]}"#)
         }
     }
@@ -41,7 +41,7 @@ struct BindingTests {
         return try HTTPSource(configuration, transport: origin)
     }
 
-    @Test("Another URL under the key is refused and changes nothing, and rebinding takes the list over")
+    @Test("Another URL under the key is refused and changes nothing, and rebinding binds the list to it")
     func anotherURL() async throws {
         #expect(try await run("http://h/one").list?.coverage.count == 45)
         let before = origin.requests.count
@@ -57,7 +57,7 @@ struct BindingTests {
     }
 
     @Test(
-        "A setting that contradicts the stored list and does not prove itself changes nothing",
+        "A setting that contradicts the stored list and is not confirmed changes nothing",
         arguments: ["page", "keyset", "items", "cursor", "id", "total", "page-param", "next"])
     func unprovenSetting(setting: String) async throws {
         _ = try await run("http://h/one")

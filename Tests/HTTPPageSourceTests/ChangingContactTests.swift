@@ -48,7 +48,7 @@ struct ChangingContactTests {
     }
 
     @Test(
-        "A single refusal of a parameter that has returned other items ends no search: pages of uneven length, from 0",
+        "One refusal of a parameter that has returned other items does not end a search for pages of uneven length from 0",
         arguments: [(404, 2), (404, 3), (404, 4), (404, 5), (400, 4), (403, 4), (400, 5)])
     func oneRefusal(status: Int, faulty: Int) async throws {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
@@ -82,7 +82,7 @@ struct ChangingContactTests {
         #expect(page.detectedPaging?.warnings.contains { $0.contains("page as a page number") } == true)
     }
 
-    @Test("A list whose items are others in each answer is no part of a longer list")
+    @Test("A list whose items differ in each answer is not part of a longer list")
     func volatile() async throws {
         let origin = changing(7, { number, ids in ids = ids.indices.map { 100 * number + $0 } }) { _, _, ids in
             .json("[\(Self.page(ids, from: 0))]")
@@ -90,7 +90,7 @@ struct ChangingContactTests {
         #expect(try await scripted("http://h/status", origin).first().hasMore != true)
     }
 
-    @Test("A removal between the first two requests does not reject the offset that works")
+    @Test("A removal between the first two requests does not reject the parameter that works as an offset")
     func removal() async throws {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         let origin = changing(50, { if $0 == 2 { $1.remove(at: 3) } }) { _, url, ids in
@@ -102,7 +102,7 @@ struct ChangingContactTests {
         #expect(report.list?.coverage.count == 49)
     }
 
-    @Test("A search that leaves no doubt is not repeated for the same page one")
+    @Test("A search with a certain result is not repeated for the same page one")
     func noDoubt() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
         let page = try await scripted("http://h/api", origin).first()
@@ -113,7 +113,7 @@ struct ChangingContactTests {
         #expect(origin.requests.count == spent + 1)
     }
 
-    @Test("A pause, or one 404, does not cost the request that the right parameter needs", arguments: [429, 404])
+    @Test("A pause or one 404 during detection leaves a request for the parameter that works", arguments: [429, 404])
     func repeated(status: Int) async throws {
         for faulty in 2...6 {
             let clock = ManualClock(), storage = MemoryStorage(clock: clock)
@@ -157,7 +157,7 @@ struct ChangingContactTests {
         #expect(survey.requests == origin.requests.count)
     }
 
-    @Test("A stored list that counts positions from 0 wrongly is corrected while it has no end")
+    @Test("A stored list that wrongly counts positions from 0 is corrected while its end is not known")
     func wrongFirst() async throws {
         let origin = changing(50, { _, _ in }) { _, url, ids in Self.fromOne(url, ids) }
         let source = try scripted("http://h/listings?limit=20", origin)
@@ -182,6 +182,43 @@ struct ChangingContactTests {
         let known = url.parameters.allSatisfy { ["limit", "start"].contains($0.plainName) }
         guard known, start >= 1 else { return refused }
         return .json(#"{"status":{"total_count":\#(ids.count)},"data":[\#(page(ids, from: start - 1))]}"#)
+    }
+
+    @Test(
+        "A page that is added during detection makes no URL with page=1 unusable", arguments: 2...4, [true, false])
+    func addedPage(at request: Int, hasTotal: Bool) async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        let origin = changing(95, { if $0 == request { $1.insert(contentsOf: 1_001...1_020, at: 0) } }) { _, url, ids in
+            let start = (max(url.number("page") ?? 1, 1) - 1) * 20
+            let total = hasTotal ? #","total":\#(ids.count)"# : ""
+            return .json("{\"items\":[\(Self.page(ids, from: start))]\(total)}")
+        }
+        let first = try await run("http://h/y?per_page=20&page=1", origin, storage, clock)
+        #expect(first.outcome != .failed, "\(first.headFailure?.message ?? "") \(origin.urls)")
+        let second = try await run("http://h/y?per_page=20&page=1", origin, storage, clock)
+        #expect(second.outcome == .complete, "\(second.warnings)")
+        let query = try #require(try await storage.records().first)
+        #expect(try await storage.outline(of: query.id)?.coverage.count == 115)
+    }
+
+    @Test("A parameter that the caller names is not refused while the list changes")
+    func namedParameter() async throws {
+        let origin = changing(95, { if $0 == 2 { $1.insert(contentsOf: 1_001...1_020, at: 0) } }) { _, url, ids in
+            .json(#"{"items":[\#(Self.page(ids, from: ((url.number("page") ?? 1) - 1) * 20))]}"#)
+        }
+        let page = try await scripted("http://h/api", origin) { $0.pageParameter = "page" }.first()
+        #expect(page.hasMore == true)
+        #expect(page.detectedPaging?.warnings.contains { $0.contains("the list changed meanwhile") } == true)
+    }
+
+    @Test("A parameter that the caller names is not refused for a 404 that is not repeated")
+    func namedParameterMissing() async throws {
+        let origin = changing(95, { _, _ in }) { number, url, ids in
+            if [2, 3].contains(number) { return HTTPPageResponse(status: 404) }
+            return .json(#"{"items":[\#(Self.page(ids, from: url.number("ofs") ?? 0))]}"#)
+        }
+        let page = try await scripted("http://h/api", origin) { $0.offsetParameter = "ofs" }.first()
+        #expect(page.hasMore == true)
     }
 
     @Test("A removal does not prove a parameter that the origin ignores", arguments: 2...8)

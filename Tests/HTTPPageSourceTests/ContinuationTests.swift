@@ -133,6 +133,20 @@ struct ContinuationTests {
         #expect(source.summary?.hasPrefix("keyset (/rank into since_id)") == true)
     }
 
+    @Test("An empty list has no last item that a named keyset could continue after", arguments: [true, false])
+    func emptyKeyset(hasMore: Bool) async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"has_more":\#(hasMore),"data":[]}"#) }
+        let source = try scripted("http://h/api", origin) {
+            $0.paging = .keyset
+            $0.cursorParameter = "starting_after"
+        }
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else {
+            Issue.record("page one is a page")
+            return
+        }
+        #expect(page.content.isEmpty && page.next == nil)
+    }
+
     @Test("An empty page ends a keyset without other evidence, and a short page does not (R24)")
     func keysetEnd() async throws {
         let origin = ScriptedOrigin { url, _ in

@@ -46,6 +46,7 @@ struct CredentialTests {
         try await second.load(.cacheOnly)
         #expect(second.current.items.isEmpty)
         try await first.refresh()
+        #expect(first.current.items.count == 5)
         #expect(first.current.items.allSatisfy { String(decoding: $0, as: UTF8.self).contains("A ") })
     }
 

@@ -82,7 +82,7 @@ struct DeniedTokenTests {
     }
 
     @Test(
-        "A parameter with the name of the token, or a placeholder in the URL, took it: two answers without items and token",
+        "A list ends with two answers without items and token, if a parameter named like the token, or a placeholder, took it",
         arguments: [("http://h/records", "cursor"), ("http://h/works?cursor=*", "next_cursor")])
     func tokenUntilEnd(url: String, member: String) async throws {
         let hasFailed = Mutex(false)

@@ -10,7 +10,7 @@ struct DetectedPagingTests {
     private let offsets = ScriptedOrigin { url, _ in
         let start = url.number("offset") ?? 0
         return .json(
-            #"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#
+            #"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(from: start, 20, of: 45))]}"#
         )
     }
 
@@ -58,7 +58,7 @@ struct DetectedPagingTests {
     func saidAgain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("skip") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let stored = try #require(
             try await scripted("http://h/api", origin) { $0.paging = .offset }.first().detectedPaging?.source)
@@ -106,7 +106,7 @@ struct DetectedPagingTests {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50,
                 start = min(max(page - 1, 0) * size, 300)
-            return .json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
+            return .json(#"{"total":300,"page":\#(page),"items":[\#(objects(from: start, size, of: 300))]}"#)
         }
         let first = try scripted("http://h/api?page=1&per_page=10", origin)
         let detectedPaging = try #require(try await first.first().detectedPaging)
@@ -119,7 +119,7 @@ struct DetectedPagingTests {
     }
 
     @Test(
-        "An empty list teaches only provisional paging",
+        "The paging that an empty list shows is provisional",
         arguments: [
             #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
         ])
@@ -145,6 +145,12 @@ struct DetectedPagingTests {
         let source = try scripted("http://h/api", origin, stored: stored)
         _ = try await source.page(.offset(7), size: 10)
         #expect(origin.urls == ["http://h/api?page=8&limit=1"])
+        let most = Int.max
+        let profile = PagingProfile(
+            json: #"{"style":"none","url":"http://h/api","items":"/items","unansweredHeads":\#(most),"#
+                + #""searched":{"items":1,"runs":\#(most)}}"#)
+        #expect(profile?.searched?.runs == PagingProfile.Searched.mostCounted)
+        #expect(profile?.unansweredHeads == 5)
     }
 
     @Test("A different credential, or none, does not match the owner of a list (R45)")

@@ -129,7 +129,7 @@ struct DetectionTests {
         #expect(Array(page.content.ids) == ["1", "2"])
         #expect(
             page.detectedPaging?.warnings == [
-                "the items are taken from /people; there are others at /places: choose with HTTPSourceConfiguration.items"
+                "the items are taken from /people; /places holds a list, too: choose with HTTPSourceConfiguration.items"
             ])
     }
 
@@ -173,7 +173,7 @@ struct DetectionTests {
     func pageCount(name: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, start = (page - 1) * 20
-            return .json(#"{"page":\#(page),"\#(name)":3,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"page":\#(page),"\#(name)":3,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await source.first().hasMore == true)

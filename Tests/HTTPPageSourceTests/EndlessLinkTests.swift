@@ -7,37 +7,11 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Next links that never end")
+@Suite("Next links and reports of more items that never end")
 struct EndlessLinkTests {
-    private let clock = ManualClock()
-
-    private struct Run {
-        var outcome: SyncReport.Outcome
-        /// The number of stored items.
-        var held: Int?
-        var requests: Int
-    }
-
-    /// Synchronises a list of 95 items twice.
-    private func synchronise(_ origin: ScriptedOrigin) async throws -> [Run] {
-        let storage = MemoryStorage(clock: clock), key = QueryKey("k")
-        var runs: [Run] = []
-        for _ in 0..<2 {
-            let before = origin.requests.count
-            let source = try scripted("http://h/api?limit=20", origin, stored: try await storage.query(key)?.source)
-            let report = try await ListSync(
-                storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
-            ).run()
-            let query = try #require(try await storage.query(key))
-            let held = try await storage.outline(of: query.id)?.coverage.count
-            runs.append(Run(outcome: report.outcome, held: held, requests: origin.requests.count - before))
-        }
-        return runs
-    }
-
     private static func page(_ start: Int) -> Range<Int> {
         let start = min(max(start, 0), 95)
-        return start..<min(start + 20, 95)
+        return min(start, 95)..<min(start + 20, 95)
     }
 
     @Test("A link with another value in each answer is followed 1,000 times once, and 20 times in each later run")
@@ -52,10 +26,70 @@ struct EndlessLinkTests {
             let next = "/api?limit=20&offset=\(start + 20)&nonce=\(nonce)"
             return .json(#"{"data":[\#(objects(Self.page(start)))],"next":"\#(next)"}"#)
         }
-        let runs = try await synchronise(origin)
+        let runs = try await synchroniseTwice(origin)
         #expect(runs.map(\.outcome) == [.unproven, .unproven])
         #expect(runs.map(\.held) == [95, 95])
         #expect(runs[1].requests <= 30, "\(runs.map(\.requests))")
+    }
+
+    @Test("An empty list whose link has another value in each answer is followed 20 times in each later run")
+    func emptyNonce() async throws {
+        let number = Mutex(0)
+        let origin = ScriptedOrigin { _, _ in
+            let nonce = number.withLock {
+                $0 += 1
+                return $0
+            }
+            return .json(#"{"data":[],"next":"/api?limit=20&nonce=\#(nonce)"}"#)
+        }
+        let runs = try await synchroniseTwice(origin)
+        #expect(runs.allSatisfy { $0.outcome != .complete })
+        #expect(runs[1].requests <= 30, "\(runs.map(\.requests))")
+    }
+
+    @Test(
+        "A numbered link that each answer has, also far behind the end, does not continue the list",
+        arguments: [0, 3, 40, 95], ["offset", "page"])
+    func always(count: Int, parameter: String) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let isPage = parameter == "page"
+            let number = url.number(parameter) ?? (isPage ? 1 : 0)
+            let start = min(isPage ? (number - 1) * 20 : number, count)
+            let next = "http://h/api?limit=20&\(parameter)=\(isPage ? number + 1 : number + 20)"
+            return .json(#"{"data":[\#(objects(from: start, 20, of: count))],"next":"\#(next)"}"#)
+        }
+        let runs = try await synchroniseTwice(origin)
+        #expect(runs.map(\.outcome) == [.complete, .complete])
+        #expect(runs.allSatisfy { $0.held ?? 0 == count })
+        #expect(runs[0].requests <= count / 20 + 18, "\(origin.urls)")
+        #expect(runs[1].requests <= 17, "\(origin.urls)")
+    }
+
+    @Test("The last page for each position behind it, with a report of more items, ends a run within a few requests")
+    func lastPageAgain() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.number("offset") ?? 0
+            return .json(#"{"items":[\#(objects(Self.page(start < 95 ? start : 80)))],"hasMore":true}"#)
+        }
+        let runs = try await synchroniseTwice(origin)
+        #expect(runs.map(\.outcome) == [.unproven, .unproven])
+        #expect(runs.map(\.held) == [95, 95])
+        #expect(runs.allSatisfy { $0.requests <= 25 }, "\(runs.map(\.requests)) \(origin.urls)")
+    }
+
+    @Test(
+        "A page in the middle that lacks its items does not end a list whose numbered link ends", arguments: [20, 60])
+    func hole(at hole: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let shown = Self.page(url.number("offset") ?? 0), end = shown.upperBound
+            let items = shown.lowerBound == hole ? "" : objects(shown)
+            let next = end < 95 ? #""/api?limit=20&offset=\#(end)""# : "null"
+            return .json(#"{"data":[\#(items)],"next":\#(next)}"#)
+        }
+        let runs = try await synchroniseTwice(origin)
+        #expect(runs.map(\.held) == [75, 75])
+        let far = origin.urls.filter { OriginURL($0)?.number("offset") ?? 0 > 95 }
+        #expect(far.count <= 2, "at most one request a run: \(far)")
     }
 
     @Test(
@@ -69,7 +103,7 @@ struct EndlessLinkTests {
             let next = "http://h/api?limit=20&\(parameter)=\(isPage ? number + 1 : number + 20)"
             return .json(#"{"total":102,"data":[\#(objects(shown))],"next":"\#(next)"}"#)
         }
-        let runs = try await synchronise(origin)
+        let runs = try await synchroniseTwice(origin)
         #expect(runs.map(\.held) == [95, 95])
         #expect(runs.allSatisfy { $0.requests <= 60 }, "\(runs.map(\.requests))")
     }

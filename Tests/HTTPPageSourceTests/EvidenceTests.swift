@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: what is proved, and what is believed")
+@Suite("Detection: proofs, and evidence without proof")
 struct EvidenceTests {
     @Test(
         "A text counts the items of a page and of the list",
@@ -27,7 +27,7 @@ struct EvidenceTests {
         ])
     func noRanges(text: String) { #expect(StatedRange(text) == nil) }
 
-    @Test("probe fetches the page that a next link names before it calls the way proven")
+    @Test("probe fetches the page that a next link names before it calls the paging proven")
     func survey() async throws {
         func survey(_ second: HTTPPageResponse) async throws -> SourceSurvey {
             let origin = ScriptedOrigin { url, _ in
@@ -97,7 +97,7 @@ struct EvidenceTests {
         #expect(source.access == .grid(size: 20))
     }
 
-    @Test("A total that differs in an answer of the last item alone is an estimate")
+    @Test("A total that differs in an answer with the last item alone is an estimate")
     func varyingTotalAtEnd() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("offset") ?? 0, 7)
@@ -108,7 +108,7 @@ struct EvidenceTests {
         #expect(source.access == .offsets)
     }
 
-    @Test("A total that differs by five or more in the answer that proves the way on is an estimate")
+    @Test("A total that differs by five or more in the answer that proves the paging is an estimate")
     func varyingTotal() async throws {
         for (difference, expected) in [(4, ListTotal.exact(45)), (5, .estimate(45))] {
             let origin = ScriptedOrigin { url, _ in

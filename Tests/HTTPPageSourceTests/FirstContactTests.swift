@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Detection: faults and changes during first contact")
 struct FirstContactTests {
-    /// Answers requests for the next page with `fault`, as often as said, and then with the page.
+    /// Returns an origin that answers requests for the next page with `fault`, `times` times, and then with the page.
     private func tokens(_ fault: HTTPPageResponse, times: Int) -> ScriptedOrigin {
         let left = Mutex(times)
         return ScriptedOrigin { url, _ in
@@ -148,7 +148,7 @@ struct FirstContactTests {
                 return HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "1")])
             }
             let start = min(((url.number("page") ?? 1) - 1) * 20, 45)
-            return .json(#"{"items":[\#(objects(start..<min(start + 20, 45)))],"total":45}"#)
+            return .json(#"{"items":[\#(objects(from: start, 20, of: 45))],"total":45}"#)
         }
         let clock = ManualClock(), begun = clock.now()
         let source = try HTTPSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: clock)
@@ -157,7 +157,7 @@ struct FirstContactTests {
         #expect(clock.now() - begun == .seconds(2))
     }
 
-    @Test("An origin that asks for pauses without end interrupts detection, within the budget")
+    @Test("An origin that requests pauses without end interrupts detection, within the budget")
     func endlessPause() async throws {
         let origin = ScriptedOrigin { url, _ in
             url.parameters.isEmpty
@@ -180,7 +180,7 @@ struct FirstContactTests {
         #expect(failure?.message == "the origin answered 429, and asks to wait 120 s")
     }
 
-    @Test("An item that is another one at each call proves no offset")
+    @Test("An item that differs at each call does not prove an offset")
     func restlessItem() async throws {
         let asked = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
@@ -206,7 +206,7 @@ struct FirstContactTests {
         #expect(origin.requests.filter { $0.method == "GET" }.count == 4, "\(origin.urls)")
     }
 
-    @Test("A full page is no longer suspected once the list has had more items on one page")
+    @Test("A full page is the whole list once the list has had more items on one page")
     func seenLarger() async throws {
         let count = Mutex(50)
         let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<count.withLock { $0 }))]") }
@@ -233,6 +233,17 @@ struct FirstContactTests {
         #expect(report.outcome == .complete, "\(report.warnings)")
     }
 
+    @Test(
+        "The same items for a larger size prove nothing, where the origin ignores the size", arguments: [1, 2, 5, 37])
+    func ignoredSize(size: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = ((url.number("blatt") ?? 1) - 1) * size
+            return .json("[\(objects(from: start, size, of: 4 * size))]")
+        }
+        let report = try await synchronise(try scripted("http://h/api?limit=\(size)", origin))
+        #expect(report.outcome == .unproven, "\(origin.urls)")
+    }
+
     @Test("A warning names the setting for each kind of open end")
     func warnings() async throws {
         for (body, words) in [
@@ -249,7 +260,7 @@ struct FirstContactTests {
         }
     }
 
-    @Test("Strict origins get the types that they answer with, and 406 names the header")
+    @Test("A request accepts the JSON types of strict origins, and the failure of a 406 names the header")
     func accepted() async throws {
         let origin = ScriptedOrigin { _, request in
             let accept = request.header("Accept") ?? ""

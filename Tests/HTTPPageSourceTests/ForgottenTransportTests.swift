@@ -8,6 +8,11 @@ struct ForgottenTransportTests {
     func forgotten() async {
         await #expect(processExitsWith: .success) {
             for _ in 0..<3 { _ = AsyncHTTPTransport() }
+            // A transport with proxies has a client for each.
+            var network = HTTPNetwork()
+            network.httpProxy = try HTTPNetwork.Proxy("proxy.example:3128")
+            network.httpsProxy = network.httpProxy
+            for _ in 0..<3 { _ = AsyncHTTPTransport(network: network) }
             let closed = AsyncHTTPTransport()
             await closed.close()
             for _ in 0..<10_000 { await Task.yield() }

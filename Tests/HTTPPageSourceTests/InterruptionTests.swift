@@ -18,7 +18,7 @@ struct InterruptionTests {
             }
             let start = url.number("offset") ?? 0
             return .json(
-                "[\(objects(start..<min(start + 20, 45)))]", [HTTPField("X-Has-More", start < 25 ? "true" : "false")])
+                "[\(objects(from: start, 20, of: 45))]", [HTTPField("X-Has-More", start < 25 ? "true" : "false")])
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()

@@ -261,7 +261,7 @@ struct JSONItemsTests {
         #expect(failure { try split("[[[]]]", "", limits) } == .limitExceeded)
     }
 
-    @Test("Large hostile bodies are refused quickly: the shortest items, brackets, NUL bytes, one string (R43)")
+    @Test("Large hostile bodies are refused: the shortest items, brackets, NUL bytes, one string (R43)")
     func largeBodies() {
         let size = 32 << 20
         let numbers = Array(("[" + String(repeating: "1,", count: 1 << 20) + "1]").utf8)

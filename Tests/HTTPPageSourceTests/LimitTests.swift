@@ -49,7 +49,7 @@ struct LimitTests {
         #expect(failure?.failureClass == .limitExceeded && failure?.isRetryable == false)
     }
 
-    @Test("A body that compresses very well is no bomb")
+    @Test("A body that compresses 200 times is not refused as a bomb")
     func wellCompressed() {
         var tally = tally { _ in }
         for _ in 0..<30 {

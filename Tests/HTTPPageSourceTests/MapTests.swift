@@ -13,7 +13,7 @@ struct MapTests {
         """#
 
     @Test(
-        "One member of such an object is not taken for the list",
+        "An object whose members each hold a list is refused, and the error says so",
         arguments: [
             MapTests.zones, #"{"region 1":{"hosts":[{"id":1}]},"region 2":{"note":"none"},"total":9}"#,
             #"{"results":{"north":{"rows":[{"id":1}]},"south":{"rows":[]}}}"#,
@@ -82,7 +82,7 @@ struct MapTests {
     }
 
     @Test(
-        "Lists under the keys of a map are not read as one list, and an answer without the first key is no end",
+        "Lists under the keys of a map are not read as one list, and an answer without the first key is not an end",
         arguments: ["offset", "next", "token"], [#""total":95,"#, ""])
     func keyed(style: String, total: String) async throws {
         for hasEmptyDays in [false, true] {
@@ -99,7 +99,7 @@ struct MapTests {
     }
 
     @Test(
-        "Items that appear elsewhere while their place is missing are no empty page",
+        "An answer whose items are in another place than before is not an empty page",
         arguments: [
             (#"{"days":{"a":[{"id":1}]}}"#, #"{"days":{"b":[{"id":2}]}}"#),
             (#"{"data":{"north":[{"id":1}]}}"#, #"{"total":9,"data":{"south":[{"id":2}]}}"#),

@@ -77,7 +77,7 @@ struct MisbehaviourTests {
         let source = try HTTPSource(
             HTTPSourceConfiguration(url: "https://h/api"),
             transport: ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"next":"http://h/api?cursor=2"}"#) })
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        let page = try await source.first()
         #expect(page.next == PageCursor("https://h/api?cursor=2"))
     }
 
@@ -119,7 +119,7 @@ struct MisbehaviourTests {
         var configuration = HTTPSourceConfiguration(url: "https://me:p%40ss@h/api")
         configuration.paging = .none
         let source = try HTTPSource(configuration, transport: origin)
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        let page = try await source.first()
         #expect(origin.urls == ["https://h/api"])
         #expect(origin.requests[0].headers.contains(HTTPField("Authorization", "Basic bWU6cEBzcw==")))
         #expect(page.detectedPaging?.source.contains("me:") == false)

@@ -30,7 +30,7 @@ struct MultiplesTests {
             var start = max((url.number("start") ?? first) - first, 0)
             guard start.isMultiple(of: 20) || status == 200 else { return HTTPPageResponse(status: status) }
             start = min(start - start % 20, 95)
-            return .json(#"{"items":[\#(objects(start..<min(start + 20, 95)))]}"#)
+            return .json(#"{"items":[\#(objects(from: start, 20, of: 95))]}"#)
         }
     }
 
@@ -53,12 +53,55 @@ struct MultiplesTests {
         #expect(report.list?.coverage.count == 95)
     }
 
-    @Test("A position that is rounded down is no offset, if the caller accepts an overlap")
+    @Test(
+        "Without overlap, a list that ends with page one is complete, also if page one is short",
+        arguments: [3, 20], [400, 404, 416])
+    func endsWithPageOne(count: Int, status: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.number("offset") ?? 0
+            guard start.isMultiple(of: 20) else { return HTTPPageResponse(status: status) }
+            return .json(#"{"items":[\#(objects(from: start, 20, of: count))]}"#)
+        }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("k")
+        var options = SyncOptions()
+        options.overlap = 0
+        for run in 0..<2 {
+            let before = origin.requests.count
+            let source = try scripted("http://h/api?limit=20", origin, stored: try await storage.query(key)?.source) {
+                $0.paging = .offset
+                $0.overlap = 0
+            }
+            let report = try await ListSync(
+                storage: storage, source: source, key: key, options: options, clock: clock, jitter: { 0.5 }
+            ).run()
+            #expect(report.outcome == .complete, "\(report.warnings) \(origin.urls)")
+            #expect(origin.requests.count - before <= (run == 0 ? 8 : 3), "\(origin.urls)")
+        }
+        let query = try #require(try await storage.query(key))
+        #expect(try await storage.outline(of: query.id)?.coverage.count == count)
+    }
+
+    @Test("Without overlap, a page that the origin cut below the size in the URL does not end its list")
+    func capped() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.number("offset") ?? 0
+            guard start.isMultiple(of: 17) else { return HTTPPageResponse(status: 404) }
+            return .json(#"{"items":[\#(objects(from: start, 17, of: 40))]}"#)
+        }
+        let source = try scripted("http://h/api?limit=100", origin) {
+            $0.paging = .offset
+            $0.overlap = 0
+        }
+        _ = try await source.first()
+        #expect(source.access == .grid(size: 17), "\(origin.urls)")
+    }
+
+    @Test("An offset that the origin rounds down is rejected, if the caller accepts an overlap")
     func rounded() async throws {
         #expect(try await run(multiples(200), overlap: nil).outcome == .failed)
     }
 
-    @Test("A refused offset costs one request, if page one has another way on", arguments: [400, 404])
+    @Test("A refused offset costs one request, if page one names the next page", arguments: [400, 404])
     func chain(status: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "offset") != nil { return HTTPPageResponse(status: status) }

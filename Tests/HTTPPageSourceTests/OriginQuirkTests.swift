@@ -49,7 +49,7 @@ struct OriginQuirkTests {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = min(url.number("per_page") ?? 10, 10),
                 start = max(page - 1, 0) * size
-            return .json("[\(objects(min(start, 45)..<min(start + size, 45)))]", [HTTPField("X-Total-Count", "45")])
+            return .json("[\(objects(from: start, size, of: 45))]", [HTTPField("X-Total-Count", "45")])
         }
         let source = try scripted("http://h/api?page=1", origin) { $0.limitParameter = "per_page" }
         let page = try await source.first(size: 200)
@@ -69,7 +69,7 @@ struct OriginQuirkTests {
     func toldCap(member: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, size = min(url.number("limit") ?? 25, 25)
-            return .json(#"{"total":90,\#(member),"items":[\#(objects(min(start, 90)..<min(start + size, 90)))]}"#)
+            return .json(#"{"total":90,\#(member),"items":[\#(objects(from: start, size, of: 90))]}"#)
         }
         let source = try scripted("http://h/api", origin) { $0.limitParameter = "limit" }
         let page = try await source.first(size: 500)
@@ -199,9 +199,10 @@ struct OriginQuirkTests {
     func endlessCount(count: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number(parameter) ?? 0
-            // A total that equals the length of page one may count the page. An answer without items shows that it does not.
+            // A total that equals the length of page one may count the page. An answer without items shows that it does
+            // not.
             return .json(
-                #"{"total":\#(count),"items":[\#(objects(min(start, count)..<min(start + 20, count)))],"next":"/api?limit=20&\#(parameter)=\#(start + 20)"}"#
+                #"{"total":\#(count),"items":[\#(objects(from: start, 20, of: count))],"next":"/api?limit=20&\#(parameter)=\#(start + 20)"}"#
             )
         }
         let source = try scripted("http://h/api?limit=20", origin)
@@ -213,12 +214,14 @@ struct OriginQuirkTests {
         #expect(origin.requests.count <= count / 20 + 8)
     }
 
-    @Test("A next link that counts on is followed behind an answer without items, unless a total counts no item there")
+    @Test(
+        "A next link with a larger offset is followed after an empty answer, unless a total counts no item there"
+    )
     func countedOn() async throws {
         for more in [#""total":45"#, #""has_more":true"#, #""kind":"list""#] {
             // The origin leaves out the items of its second page.
             let origin = ScriptedOrigin { url, _ in
-                let start = url.number("offset") ?? 0, end = min(start + 20, 45)
+                let start = min(url.number("offset") ?? 0, 45), end = min(start + 20, 45)
                 let items = start == 20 ? "" : objects(start..<end)
                 return end < 45
                     ? .json(#"{\#(more),"items":[\#(items)],"next":"/api?limit=20&offset=\#(end)"}"#)
@@ -232,10 +235,10 @@ struct OriginQuirkTests {
         }
     }
 
-    @Test("A page one without items that has a next page is no change when it arrives again (R24)")
+    @Test("A page one without items that has a next page is not a change when it arrives again (R24)")
     func emptyPageOne() async throws {
         let origin = ScriptedOrigin { url, _ in
-            let start = (url.number("offset") ?? 0) - 20, end = min(start + 20, 95)
+            let start = min((url.number("offset") ?? 0) - 20, 95), end = min(start + 20, 95)
             let next = end < 95 ? #""/api?limit=20&offset=\#(end + 20)""# : "null"
             return .json(#"{"data":[\#(start < 0 ? "" : objects(start..<end))],"next":\#(next)}"#)
         }

@@ -32,7 +32,7 @@ struct ProbingTests {
     func roundedOffset() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("offset") ?? 0) / 20 * 20
-            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         _ = try await source.first()
@@ -48,7 +48,7 @@ struct ProbingTests {
     func hiddenInPageOne(hidden: Set<Int>) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("offset") ?? 0, 45)
-            let shown = (start..<min(start + 20, 45)).filter { !hidden.contains($0) }
+            let shown = (min(start, 45)..<min(start + 20, 45)).filter { !hidden.contains($0) }
             return .json("[\(shown.map { objects($0..<$0 + 1) }.joined(separator: ","))]")
         }
         let source = try scripted("http://h/api", origin)
@@ -64,7 +64,7 @@ struct ProbingTests {
     func nothingBehindPageOne(most: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("offset") ?? 0, 65)
-            let shown = (start..<min(start + 20, 65)).filter { most > 0 || !(20..<40).contains($0) }
+            let shown = (min(start, 65)..<min(start + 20, 65)).filter { most > 0 || !(20..<40).contains($0) }
             return .json("[\(shown.prefix(start == 19 ? 1 : 20).map { objects($0..<$0 + 1) }.joined(separator: ","))]")
         }
         let source = try scripted("http://h/api", origin)
@@ -84,7 +84,7 @@ struct ProbingTests {
         #expect(source.access == .chain, "\(source.explanation.map(\.description))")
     }
 
-    @Test("A parameter that selects nothing is no cursor, whatever token comes with the empty answer")
+    @Test("A parameter that selects nothing is not a cursor, whatever token comes with the empty answer")
     func emptyFilter() async throws {
         let origin = ScriptedOrigin { url, _ in
             // Every parameter filters the list, and an empty list has the same token.
@@ -105,7 +105,7 @@ struct ProbingTests {
             // `page=2` selects everything that is printed on page 2.
             if url.value(of: "page") != nil { return .json(#"{"total":3,"items":[\#(objects(30..<33))]}"#) }
             let start = url.number("skip") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         _ = try await source.first()
@@ -132,7 +132,7 @@ struct ProbingTests {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("page") ?? 0) * 20
             return .json(
-                #"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+                #"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api?page=0", origin)
         #expect(try await source.first().content.ids.first == "0")
@@ -186,7 +186,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "Without a working parameter detection stops after eight requests with a warning, and the next run repeats it")
+        "Without a working parameter detection stops after eight requests, and the next run only repeats its warning")
     func noWay() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
         let source = try scripted("http://h/api", origin)
@@ -223,13 +223,13 @@ struct ProbingTests {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "offset") != nil, !isWell.withLock({ $0 }) { return HTTPPageResponse(status: status) }
             let start = url.number("offset") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(
             origin.requests.count == (status == 429 ? 2 : 3),
-            "an origin that requests quiet gets no further requests, and a fault of the moment is tried again once")
+            "an origin that requests a pause gets no further requests, and a fault is tried again once")
         #expect(page.content.count == 20)
         #expect(page.detectedPaging?.warnings.first?.contains("the next run tries again") == true)
         isWell.withLock { $0 = true }
@@ -258,7 +258,7 @@ struct ProbingTests {
         #expect(try await source.first().detectedPaging?.warnings.first?.contains("full page of 20 items") == true)
     }
 
-    @Test("A count that may describe the page does not end the search, and is no total when more items follow")
+    @Test("A count that may describe the page does not end the search, and is not a total when more items follow")
     func weakTotal() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
@@ -268,6 +268,16 @@ struct ProbingTests {
         let page = try await source.first()
         #expect(page.total == .unknown)
         #expect(source.access == .offsets)
+    }
+
+    @Test("Beside a total, has_more leads to the usual offset parameters before further keysets")
+    func countedSkip() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = url.number("skip") ?? 0, end = min(start + 20, 45)
+            return .json(#"{"total":45,"has_more":\#(end < 45),"items":[\#(objects(min(start, 45)..<end))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        #expect(try await source.first().total == .exact(45) && source.summary?.contains("skip") == true)
     }
 
     @Test(

@@ -100,12 +100,7 @@ struct RedirectTests {
         let configuration = configuration("https://me:p4ss@h/api?api_key=S3CRET-query") {
             $0.allowedHosts = ["Files.example"]
         }
-        guard
-            case .page(let page) = try await HTTPSource(
-                configuration,
-                transport: origin
-            ).fetch(PageRequest(.first))
-        else { return }
+        let page = try await HTTPSource(configuration, transport: origin).first()
         #expect(page.content.count == 1)
         let asked = try #require(origin.requests.dropFirst().first)
         #expect(asked.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
@@ -207,10 +202,10 @@ struct RedirectTests {
                 $0.paging = .nextURL; $0.next = .init("/next")
             },
             transport: origin)
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        let page = try await source.first()
         let next = try #require(page.next)
         #expect(next == PageCursor("https://h/v2/api?after=1"))
-        guard case .page(let second) = try await source.fetch(PageRequest(.cursor(next))) else { return }
+        let second = try await source.page(.cursor(next))
         #expect(second.content.count == 1)
         #expect(origin.urls.last == "https://h/v2/api?after=1")
         #expect(origin.requests.last?.header("X-Api-Key") == "S3CRET-header")

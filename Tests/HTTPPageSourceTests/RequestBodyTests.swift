@@ -122,7 +122,7 @@ struct RequestBodyTests {
                 last == nil || Self.member("/search_after/1", of: request) == "\"s\(last ?? 0)\""
             else { return HTTPPageResponse(status: 400) }
             let start = last.map { $0 + 1 } ?? 0
-            let hits = (start..<min(start + 20, 45)).map { #"{"_id":"\#($0)","sort":[\#($0),"s\#($0)"]}"# }
+            let hits = (min(start, 45)..<min(start + 20, 45)).map { #"{"_id":"\#($0)","sort":[\#($0),"s\#($0)"]}"# }
             return .json(#"{"hits":{"total":{"value":45,"relation":"eq"},"hits":[\#(hits.joined(separator: ","))]}}"#)
         }
         let report = try await run(#"{"size":20,"sort":["a","b"]}"#, origin) {
@@ -150,7 +150,7 @@ struct RequestBodyTests {
         }
         let plaid = ScriptedOrigin { _, request in
             let start = min(Self.number(Self.member("/options/offset", of: request)) ?? 0, 45)
-            return .json(#"{"transactions":[\#(objects(start..<min(start + 20, 45)))],"total_transactions":45}"#)
+            return .json(#"{"transactions":[\#(objects(from: start, 20, of: 45))],"total_transactions":45}"#)
         }
         for (body, origin) in [
             (#"{"limit":20}"#, hubspot), (#"{"options":{"count":20,"offset":0}}"#, plaid),
@@ -161,7 +161,7 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("GraphQL: errors next to no data are no items")
+    @Test("GraphQL: errors next to no data are not items")
     func graphQLErrors() async throws {
         let report = try await run(
             #"{"query":"q"}"#, ScriptedOrigin { _, _ in .json(#"{"data":null,"errors":[{"message":"no"}]}"#) })
@@ -173,7 +173,7 @@ struct RequestBodyTests {
         let origin = ScriptedOrigin { _, request in
             let text = Self.member("/offset", of: request) ?? "0"
             guard let start = Int(text) else { return HTTPPageResponse(status: 422) }
-            return .json("[\(objects(min(start, 45)..<min(start + 20, 45)))]")
+            return .json("[\(objects(from: start, 20, of: 45))]")
         }
         let report = try await run(#"{"sort":"ID_DESC","limit":20,"offset":0}"#, origin)
         #expect(report.outcome == .complete, "\(report.warnings)")
@@ -251,6 +251,20 @@ struct RequestBodyTests {
             HTTPSource.restoreRequest(inStored: source, into: &configuration)
             #expect(configuration.method == .post)
             #expect((configuration.body != nil) == isStored)
+        }
+    }
+
+    @Test("A redirect to an allowed host receives the body, unless the body holds a secret (R45)")
+    func allowedHost() async throws {
+        for (body, isSent) in [(#"{"a":1}"#, true), (#"{"a":1,"password":"hunter22"}"#, false)] {
+            let origin = ScriptedOrigin { url, _ in
+                url.text.hasPrefix("http://h/")
+                    ? .redirect(to: "http://files.example/search", status: 307)
+                    : .json(#"{"total":1,"items":[{"id":1}]}"#)
+            }
+            let report = try await run(body, origin) { $0.allowedHosts = ["files.example"] }
+            #expect((report.outcome == .complete) == isSent, "\(report.warnings)")
+            #expect(origin.requests.contains { $0.url.hasPrefix("http://files.example/") } == isSent)
         }
     }
 }

@@ -13,12 +13,12 @@ struct SettingsTests {
     private static let numbered = ScriptedOrigin { url, _ in
         let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = min((page - 1) * size, 45)
         return .json(
-            #"{"items":[\#(objects(start..<min(start + size, 45)))],"page":\#(page),"per_page":\#(size),"total":45}"#)
+            #"{"items":[\#(objects(from: start, size, of: 45))],"page":\#(page),"per_page":\#(size),"total":45}"#)
     }
     /// The same as a bare array.
     private static let bare = ScriptedOrigin { url, _ in
         let start = min(((url.number("page") ?? 1) - 1) * 10, 45)
-        return .json("[\(objects(start..<min(start + 10, 45)))]")
+        return .json("[\(objects(from: start, 10, of: 45))]")
     }
     private static let tokens = ScriptedOrigin { url, _ in
         let start = url.number("cursor") ?? 0, end = min(start + 10, 45)
@@ -92,11 +92,11 @@ struct SettingsTests {
         #expect(try await source.first().hasMore == true)
     }
 
-    @Test("A parameter for the next page is right when the list ends with page one, and nothing follows it")
+    @Test("A parameter for the next page is confirmed when the list ends with page one and the next page has no item")
     func short() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(((url.number("seite") ?? 1) - 1) * 10, 7)
-            return .json("[\(objects(start..<min(start + 10, 7)))]")
+            return .json("[\(objects(from: start, 10, of: 7))]")
         }
         let source = try scripted("http://h/api", origin) { $0.pageParameter = "seite" }
         let page = try await source.first()
@@ -214,7 +214,7 @@ struct SettingsTests {
             let start = min(url.number("offset") ?? 0, 45)
             if start > 0, isDown.withLock({ $0 }) { return HTTPPageResponse(status: 404) }
             return .json(
-                #"{"users":[\#(objects(start..<min(start + 20, 45)))],"groups":[\#(objects(100..<130))]}"#)
+                #"{"users":[\#(objects(from: start, 20, of: 45))],"groups":[\#(objects(100..<130))]}"#)
         }
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         #expect(try await run(origin, storage, clock).outcome == .failed, "two lists")
@@ -254,7 +254,7 @@ struct SettingsTests {
         #expect(placed.paging == .auto && placed.overlap == 0)
     }
 
-    @Test("A total that the caller names for a stored list is no smaller than the list")
+    @Test("A total that the caller names for a stored list is refused if it is smaller than the list")
     func smallerTotal() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("offset") ?? 0, 45), end = min(start + 20, 45)

@@ -42,6 +42,8 @@ struct Shape: Sendable {
 
     // MARK: Expectation
 
+    /// Whether the origin states something that is not so. Such shapes are traps, and no API is documented like that.
+    var isUntrue: Bool { value("untrue") != nil }
     var outcome: String { words("expect").first ?? "" }
     var style: String { words("expect").dropFirst().first ?? "" }
     var held: Int { words("expect").dropFirst(2).first.flatMap { Int($0) } ?? count }
@@ -168,6 +170,7 @@ struct Shape: Sendable {
             case "paging": configuration.paging = HTTPSourceConfiguration.Paging(rawValue: parts[1]) ?? .auto
             case "items": configuration.items = JSONPointer(parts[1])
             case "offset-param": configuration.offsetParameter = parts[1]
+            case "overlap": configuration.overlap = Int(parts[1])
             case _: preconditionFailure("\(file): unknown setting \(word)")
             }
         }

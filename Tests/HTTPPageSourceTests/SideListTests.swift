@@ -131,13 +131,13 @@ struct SideListTests {
         #expect(try await payloads("http://h/api", body) == [#"{"id":1}"#])
     }
 
-    @Test("Lists below a side list are no rivals of an empty list (Contentful)")
+    @Test("An empty list is the list, although lists stand below a side list (Contentful)")
     func belowSideList() async throws {
         let body = #"{"total":0,"items":[],"includes":{"Entry":[{"id":1},{"id":2}]}}"#
         #expect(try await payloads("http://h/entries", body) == [])
     }
 
-    @Test("Facets beside the items stay beside them")
+    @Test("Facets beside the items are not taken for the items")
     func beside() async throws {
         let body = #"{"facets":[{"id":7},{"id":8},{"id":9}],"products":[{"id":1}]}"#
         #expect(try await payloads("http://h/shop", body) == [#"{"id":1}"#])

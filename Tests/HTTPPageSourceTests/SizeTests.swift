@@ -16,7 +16,7 @@ struct SizeTests {
                 return HTTPPageResponse(status: status)
             }
             let start = url.number("offset") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first(size: 30)
@@ -44,7 +44,7 @@ struct SizeTests {
                 return .json(#"{"total":0,"items":[]}"#)
             }
             let start = url.number("offset") ?? 0
-            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first(size: 30)

@@ -37,7 +37,7 @@ struct StatementTests {
     }
 
     @Test(
-        "A statement of one direction says nothing with its other value, and others end the list",
+        "A statement that proves one direction proves nothing with its other value, and other statements end the list",
         arguments: [
             (#""incomplete_results":false"#, nil), (#""complete":true"#, nil), (#""finished":true"#, nil),
             (#""eof":true"#, false), (#""is_end":true"#, false), (#""no_more":true"#, false),
@@ -53,7 +53,7 @@ struct StatementTests {
         let origin = ScriptedOrigin { url, _ in
             let start = min(((url.number("page") ?? 1) - 1) * 10, 20)
             return .json(
-                #"{"total_count":20,"incomplete_results":true,"items":[\#(objects(start..<min(start + 10, 20)))]}"#)
+                #"{"total_count":20,"incomplete_results":true,"items":[\#(objects(from: start, 10, of: 20))]}"#)
         }
         let report = try await run(origin, url: "http://h/api?q=x&per_page=10")
         #expect(report.outcome != .complete && report.outcome != .limited, "\(report.outcome)")
@@ -70,7 +70,7 @@ struct StatementTests {
         #expect(try await first(members).total == .estimate(47))
     }
 
-    @Test("A lower bound of the total ends no list: a refusal after it is the end of a window, not of the list")
+    @Test("A list whose total is a lower bound is incomplete if the origin refuses the position behind it")
     func lowerBound() async throws {
         func origin(_ relation: String) -> ScriptedOrigin {
             ScriptedOrigin { url, _ in
@@ -87,7 +87,7 @@ struct StatementTests {
     // MARK: Failures
 
     @Test(
-        "An error with a status of success is a failure, and no empty list",
+        "An error with a status of success is a failure, and not an empty list",
         arguments: [
             #"{"success":false,"errors":[{"code":1}],"messages":[],"result":null}"#,
             #"{"errors":[{"message":"no"}],"data":[]}"#, #"{"ok":false,"error":"no","items":[]}"#,
@@ -110,7 +110,7 @@ struct StatementTests {
         #expect(try await run(ScriptedOrigin { _, _ in .json(body) }).outcome == .complete)
     }
 
-    @Test("A list of errors is a list")
+    @Test("Errors are the items of a list that the URL names 'errors'")
     func listOfErrors() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"errors":[{"id":1}]}"#) }
         #expect(try await run(origin, url: "http://h/errors").outcome == .complete)
@@ -130,7 +130,7 @@ struct StatementTests {
     }
 
     @Test(
-        "A known list whose answer lacks the place of the items is empty, if two answers lack it (R20)",
+        "Two answers without the place of the items empty a known list, unless a failing origin may send them (R20)",
         arguments: [#"{"kind":"objects"}"#, "{}", #"{"message":"try later"}"#], [true, false])
     func emptied(body: String, isPaged: Bool) async throws {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
@@ -206,7 +206,7 @@ struct StatementTests {
             "\(page.detectedPaging?.warnings ?? [])")
     }
 
-    @Test("A member that may lead on is named with all settings that try it")
+    @Test("A member that may hold a cursor is named with all settings that use it")
     func suggestion() async throws {
         let page = try await first(#""stream_position":5,"last_thing":"x7""#, count: 10)
         #expect(

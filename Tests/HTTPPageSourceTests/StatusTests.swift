@@ -59,7 +59,7 @@ struct StatusTests {
         #expect(failure(code)?.failureClass == .rejected)
     }
 
-    @Test("Other statuses are no end of the list", arguments: [401, 403, 405, 410, 429, 500, 302, 206, 304])
+    @Test("Other statuses are not an end of the list", arguments: [401, 403, 405, 410, 429, 500, 302, 206, 304])
     func noEnd(code: Int) {
         #expect(![.pastEnd, .notFound].contains(status(code, isBeyondFirst: true)))
     }
@@ -164,7 +164,7 @@ struct StatusTests {
                 status: 200, headers: [HTTPField("Content-Type", type)],
                 body: Array("[1,2]".utf8))
         ).get()
-        guard case .page(let page) = answer else { return #expect(Bool(false), "the answer is no page") }
+        guard case .page(let page) = answer else { return #expect(Bool(false), "the answer is not a page") }
         #expect(page.content.count == 2)
     }
 

@@ -1,10 +1,17 @@
 #if HTTP
 import PageModel
 import PagedRepository
+import PagedRepositoryTesting
+import Testing
 
 @testable import HTTPPageSource
 
 func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
+
+/// The items of a list of `count` items that a request for `size` of them from `start` returns. None behind the end.
+func objects(from start: Int, _ size: Int, of count: Int) -> String {
+    objects(min(start, count)..<min(start + size, count))
+}
 
 /// Fetches all pages of a source as the engine would, by its claimed access. Returns the ids in order.
 func walk(_ source: HTTPSource, size: Int? = nil) async throws -> [String?] {
@@ -59,5 +66,33 @@ let fortyFive = (0..<45).map { Optional(String($0)) }
 extension OriginURL {
     /// Returns the numeric value of a parameter.
     func number(_ name: String) -> Int? { value(of: name).flatMap { Int($0) } }
+}
+
+/// The result of one of two runs over the same stored list.
+struct RunResult {
+    var outcome: SyncReport.Outcome
+    /// The number of stored items.
+    var held: Int?
+    var requests: Int
+}
+
+/// Synchronises a list twice, each time with a new source.
+func synchroniseTwice(
+    _ origin: ScriptedOrigin, _ url: String = "http://h/api?limit=20"
+) async throws -> [RunResult] {
+    let clock = ManualClock()
+    let storage = MemoryStorage(clock: clock), key = QueryKey("k")
+    var runs: [RunResult] = []
+    for _ in 0..<2 {
+        let before = origin.requests.count
+        let source = try scripted(url, origin, stored: try await storage.query(key)?.source)
+        let report = try await ListSync(
+            storage: storage, source: source, key: key, options: SyncOptions(), clock: clock, jitter: { 0.5 }
+        ).run()
+        let query = try #require(try await storage.query(key))
+        let held = try await storage.outline(of: query.id)?.coverage.count
+        runs.append(RunResult(outcome: report.outcome, held: held, requests: origin.requests.count - before))
+    }
+    return runs
 }
 #endif

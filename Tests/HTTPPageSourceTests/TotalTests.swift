@@ -37,7 +37,7 @@ struct TotalTests {
     }
 
     @Test(
-        "A header that counts something else is no total",
+        "A header that counts something else is not a total",
         arguments: [
             ("X-Total-Pages", "45"), ("Content-Length", "4500"), ("X-RateLimit-Total", "5000"),
             ("Content-Range", "items 0-19/*"), ("X-Query-Count", "99"),
@@ -79,7 +79,7 @@ struct TotalTests {
         total.withLock { $0 = "-1" }
         let page = try await source.first()
         #expect(page.total == .unknown)
-        #expect(page.detectedPaging?.warnings == ["/total is no number of items; the total is unknown"])
+        #expect(page.detectedPaging?.warnings == ["/total is not a number of items; the total is unknown"])
     }
 
     @Test(
@@ -199,7 +199,7 @@ struct TotalTests {
         let source = try scripted("http://h/api", origin, stored: still.detectedPaging?.source)
         // The request is unconditional, because a 304 answer contains no detected paging to store.
         guard case .page(let page) = try await source.fetch(PageRequest(.first, validator: first.validator)) else {
-            Issue.record("the answer is no page")
+            Issue.record("the answer is not a page")
             return
         }
         #expect(page.total == .exact(45))

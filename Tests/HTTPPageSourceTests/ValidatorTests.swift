@@ -26,8 +26,7 @@ struct ValidatorTests {
     }
 
     private func validator(_ source: HTTPSource) async throws -> Validator? {
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return nil }
-        return page.validator
+        try await source.first().validator
     }
 
     @Test(

@@ -59,6 +59,43 @@ struct WholePageTotalTests {
         #expect(try await scripted("http://h/api", refusing).first().hasMore == true)
     }
 
+    @Test(
+        "A total that an answer without items repeats counts the list, and one that it does not repeat proves nothing",
+        arguments: [20, 0])
+    func withoutItems(later: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            guard url.parameters.allSatisfy({ $0.plainName == "page" }) else { return HTTPPageResponse(status: 400) }
+            let isFirst = url.number("page") ?? 0 == 0
+            return .json(
+                #"{"items":[\#(objects(isFirst ? 0..<20 : 0..<0))],"total_count":\#(isFirst ? 20 : later)}"#)
+        }
+        let page = try await scripted("http://h/api", origin).first()
+        #expect((page.hasMore != true) == (later == 20))
+        #expect((page.total == .exact(20)) == (later == 20))
+    }
+
+    @Test(
+        "A list of one full page ends, if the position behind it is empty and the one before its end is refused",
+        arguments: [400, 404, 416, 422, 200])
+    func multiplesOnly(status: Int) async throws {
+        for count in [20, 60] {
+            let origin = ScriptedOrigin { url, _ in
+                let start = url.number("offset") ?? 0, isAligned = start.isMultiple(of: 20)
+                if !isAligned, status != 200 { return HTTPPageResponse(status: status) }
+                let shown = isAligned ? min(start, count)..<min(start + 20, count) : count..<count
+                // The total of the longer list counts the page.
+                let total = count == 20 ? 20 : shown.count
+                return .json(#"{"items":[\#(objects(shown))],"total":\#(total)}"#)
+            }
+            let source = try scripted("http://h/api?limit=20", origin)
+            let page = try await source.first()
+            #expect(origin.urls.contains { OriginURL($0)?.number("offset") == 20 })
+            #expect(page.hasMore != true)
+            #expect(page.total == (count == 20 ? .exact(20) : .unknown))
+            if count == 60 { #expect(source.access == .grid(size: 20)) }
+        }
+    }
+
     @Test("A search that counts a full page is asked for its end by from (npm)")
     func bySearch() async throws {
         let origin = ScriptedOrigin { url, _ in

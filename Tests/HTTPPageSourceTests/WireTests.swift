@@ -117,7 +117,7 @@ struct OriginURLTests {
     }
 
     @Test(
-        "Brackets without an address are no host, and an address in brackets is one",
+        "Brackets without an address are refused as a host, and an address in brackets is accepted",
         arguments: [
             "[", "]", "[]", "[]:80", "a[b", "[::1", "::1]", "[[::1]]",
         ])

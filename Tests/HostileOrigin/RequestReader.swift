@@ -31,7 +31,7 @@ final class RequestReader: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// Closes the connection. A reset by the client is no failure in these tests.
+    /// Closes the connection. A reset by the client is not a failure in these tests.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     /// The index after the empty line. `nil` means that the line has not arrived.

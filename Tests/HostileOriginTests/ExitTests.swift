@@ -33,6 +33,23 @@ struct ExitTests {
         }
     }
 
+    @Test(
+        "An error in an answer with a status of success is printed once in the origin's own words, also with --quiet",
+        .timeLimit(.minutes(20)), arguments: [[], ["--quiet"]] as [[String]])
+    func errorInside(options: [String]) async throws {
+        try await ToolBench.run { bench in
+            bench.origin.set("/list", .answer(.json(#"{"error":"quota exceeded","items":[]}"#)))
+            let ended = try await bench.sync(options)
+            #expect(ended.status == 65, "\(ended.errors)")
+            let warnings = ended.errors.split(separator: "\n").filter { $0.hasPrefix("pagecache: warning: ") }
+            #expect(
+                warnings == ["pagecache: warning: the origin answered 200 with an error: quota exceeded"],
+                "\(ended.errors)")
+            // Nothing is stored as an empty list.
+            #expect(bench.folder.contents == [])
+        }
+    }
+
     static let chosen =
         [
             Trouble.silences[0], Trouble.brokenMessages[5], Trouble.oversized[5], Trouble.bodies[0],

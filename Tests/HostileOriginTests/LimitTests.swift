@@ -106,7 +106,7 @@ struct LimitTests {
             let report = try await running.value
             #expect(began.duration(to: .now) < .seconds(55), "the deadline is a minute away")
             #expect(report.outcome == .incomplete)
-            #expect(try await bench.list.failures.isEmpty, "a cancellation is no failure (R37)")
+            #expect(try await bench.list.failures.isEmpty, "a cancellation is not a failure (R37)")
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }

@@ -90,7 +90,8 @@ extension Trouble {
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: -5"), .bytes(whole), .close]),
         Trouble("speaks another protocol", [.transport], steps: [.text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .close]),
         Trouble(
-            "sends a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
+            "sends a status that is not a number", [.transport],
+            steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
         Trouble("answers with zeroes", [.transport], steps: [.bytes(Array(repeating: 0, count: 4_096)), .close]),
     ]
 }

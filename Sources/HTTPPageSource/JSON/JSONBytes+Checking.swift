@@ -61,7 +61,7 @@ extension JSONBytes {
         return skipPlainTail(position)
     }
 
-    /// `skipPlain` in the last bytes of the text, where no whole block is left.
+    /// Does the work of `skipPlain` in the last bytes of the text, which fill no whole block.
     @inline(never)
     private func skipPlainTail(_ start: Int) -> Int {
         var position = start

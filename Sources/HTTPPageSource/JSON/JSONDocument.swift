@@ -7,7 +7,7 @@
 /// decoded later. Ids that differ only in broken bytes would look the same (R5). Escaped lone surrogates (`\ud800`) are
 /// accepted: the grammar allows them, and their bytes are valid.
 struct JSONDocument: Sendable {
-    /// The largest number of members that are listed. An object with more of them is no envelope of a list (R43).
+    /// The largest number of members that are listed. An object with more members is not the envelope of a list (R43).
     static let mostMembers = 10_000
 
     let bytes: [UInt8]

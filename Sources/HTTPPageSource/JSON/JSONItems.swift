@@ -17,7 +17,7 @@ public enum JSONItems {
     /// origins send in its place.
     ///
     /// An id is a string's text, or a number as it is written: `1` and `1.0` are two ids. It keeps its type: the number
-    /// 0 and the string "0" are two ids. A value of another kind is no id, and neither is a string with a lone
+    /// 0 and the string "0" are two ids. A value of another kind is not an id, and neither is a string with a lone
     /// surrogate. Where a member repeats, the first one counts.
     ///
     /// - Parameters:

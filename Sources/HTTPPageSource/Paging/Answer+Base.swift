@@ -1,9 +1,9 @@
 // Links that are relative to a base in the answer, instead of its URL: `{"base": "http://h/wiki", "next": "/content?…"}`.
 extension Answer {
-    /// Returns a link behind the base that stands next to it, or next to its object. Returns every other text unchanged.
+    /// Returns a link with the path of its base in front of it. Returns every other text unchanged.
     ///
-    /// A link from the root of the host leads to the path of the answer as it is, or only behind the base. Such a base is
-    /// a URL of this origin (`base`), or a path (`context`).
+    /// The base is the member `base` (a URL of this origin) or `context` (a path), next to the link or next to its
+    /// object. It is used only if the link has the path of the answer with the base, and another path without it.
     func based(_ text: String, at place: JSONPointer) -> String {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), let plain = url.resolving(text), plain.path != url.path else {
             return text

@@ -6,7 +6,7 @@ enum BodyCandidates {
         -> [Candidate]
     {
         let all = all(draft, body)
-        // A style that the caller named keeps its own candidates.
+        // If the caller named a style, only candidates of that style are kept.
         let own = all.filter { candidate in
             switch (configuration.paging, candidate) {
             case (.offset, .offset), (.page, .page), (.cursor, .cursor), (.keyset, .keyset), (.auto, _): true
@@ -65,7 +65,7 @@ enum BodyCandidates {
         }
         let offsets = ["offset", "from", "skip", "start", "startAt"]
         let pages = ["page", "pageNumber", "page_number", "pageIndex"]
-        // The nearest to the top first, also inside an object of options.
+        // Members nearest to the top come first. Members inside an object of options count, too.
         let own = places.flatMap { place -> [Candidate] in
             guard [.number, .null].contains(place.kind) else { return [] }
             let pointer = place.pointer.description

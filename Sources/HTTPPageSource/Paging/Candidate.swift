@@ -55,26 +55,26 @@ enum ProbeFinding: Equatable {
         return second.prefix { known.contains($0) }.count
     }
 
-    /// Judges every other probe: most items must differ from those of page one. A few may be the same, because the list
-    /// may have moved by an item meanwhile.
+    /// Judges every other probe: more than half of the items must be missing from page one. A few may be the same,
+    /// because items can be inserted into the list between the two answers.
     static func following(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
         return second.count { known.contains($0) } * 2 < second.count ? .proved : .pageOne
     }
 
-    /// Whether the probe filtered the list instead of paging it. A filter leaves less than half of the total. R20
-    /// doubts a shrunk list at the same threshold.
+    /// Whether the probe filtered the list instead of paging it: the total is less than half of the total before. At
+    /// the same threshold, a page one that removes items needs a confirmation (R20).
     static func isFiltered(_ first: ListTotal, _ second: ListTotal) -> Bool {
         guard let before = first.exactCount, let after = second.exactCount else { return false }
         return after < before / 2
     }
 
-    /// A second answer with the items of the first one, in a few words.
+    /// The detail of a candidate whose second answer has the items of its first one.
     static let sameAgain = "returned the same items again"
-    /// The list changed between two answers, in a few words.
+    /// The detail of a candidate for which the list changed between two answers.
     static let changed = "not confirmed: the list changes"
-    /// No item at a position where page one has one, in a few words.
+    /// The detail of a candidate that returned no item at a position of page one.
     static let refuted = "page one has an item there"
     /// The detail of a probe whose answer has no list of items.
     static let unreadable = "returned no items"

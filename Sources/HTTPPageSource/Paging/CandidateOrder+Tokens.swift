@@ -24,8 +24,8 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// Whether a parameter of the caller stands where the token goes: `*`, an empty value under the name of a cursor,
-    /// or any value under the name that the token suggests.
+    /// Whether a parameter of the caller stands where the token goes: it has the name of a cursor, and a value that
+    /// leads to page one (`placeholders`). The value `*` also counts if the token's name contains the parameter's name.
     private static func isPlaceholder(_ parameter: OriginURL.Parameter, for token: ContinuationToken) -> Bool {
         let value = parameter.plainValue, name = EnvelopeMember.plain(parameter.plainName)
         let isNamed = ["cursor", "token", "marker", "mark", "continuation", "after"].contains { name.contains($0) }
@@ -104,7 +104,8 @@ extension CandidateOrder {
         return rest.isEmpty ? [] : ["after" + rest]
     }
 
-    /// Parameters for the last key of a page: its own name, then names for the key that the next page starts after.
+    /// Returns the names of parameters that may take the last key of a page: the name of the key, then usual names for
+    /// the key after which the next page starts.
     private static func behindKey(_ name: String) -> [String] {
         [name, joined(["exclusive", "start", "key"], like: name), joined(["start", "key"], like: name)]
     }

@@ -1,11 +1,14 @@
 /// The order in which ways of paging are tried. Suggestions of the answer and the URL come first, then the most common
-/// ways. Detection spends eight requests at most, page one included, so the last candidates may stay untried.
+/// ways. Detection has a budget of requests (`HTTPSource.detectionBudget`), so the last candidates may stay untried.
 enum CandidateOrder {
     static let offsets = ["offset", "skip", "_start", "start", "from"]
     static let pages = ["page", "_page", "page_number", "pageNumber", "p"]
 
-    /// The number of candidates that are tried beside a total that mostly counts the list.
-    static let mostForLikelyTotal = 3
+    /// Usual names of positions and page numbers, which one request tries beside a total that mostly counts the list.
+    static var further: [Candidate] {
+        (offsets + ["startIndex", "startAt"]).map { .offset($0) }
+            + (pages + ["pg", "pageNo", "page_no", "pageIndex"]).map { .page($0, first: nil) }
+    }
 
     /// The offset parameter to probe when the list can be read without one.
     static func offset(_ draft: DetectionDraft) -> Candidate {
@@ -56,9 +59,10 @@ enum CandidateOrder {
             [configuration.cursorParameter].compactMap(\.self)
                 + ParameterNames.keyset.filter { url.value(of: $0) != nil })
         let parameters = own(draft, with: said)
-        // A bare array with a limit and ids mostly continues after its last item.
+        // A bare array with a limit and ids mostly continues after its last item, unless it is counted.
         let behindLast =
             draft.evidence.isBare && draft.evidence.hasIDs && url.value(of: "limit") != nil
+                && !draft.evidence.isTotalLikely
             ? keyset(["marker", "before"]) : []
 
         let page = Candidate.page("page", first: configuration.firstPage),
@@ -70,13 +74,18 @@ enum CandidateOrder {
                     page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage), short,
                 ] + keyset(["before", "after"]))
         }
+        // Origins that count the list mostly also accept any offset.
+        if draft.evidence.hasMore == true, draft.evidence.exactTotal != nil {
+            return unique(
+                parameters + [.offset("offset"), page, .offset("skip")] + keyset(["starting_after", "after"])
+                    + offsets(["start", "from"]) + keyset(["last", "marker", "since_id"]))
+        }
         if draft.evidence.hasMore == true {
             return unique(
                 parameters + [.offset("offset")] + keyset(["starting_after", "after"]) + [page]
                     + keyset(["last", "marker", "since_id"])
                     + offsets(["skip", "start", "from"]))
         }
-        // Origins that count the list mostly also accept any offset.
         if draft.evidence.exactTotal != nil {
             // An answer that numbers its pages may be requested by a number under another name.
             let numbers = hinted(draft) { if case .page = $0 { true } else { false } }.isEmpty ? [] : [short]
@@ -100,8 +109,8 @@ enum CandidateOrder {
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 
-    /// The place of the key that a keyset continues after: the caller's, one next to every item, the one that the URL
-    /// sorts by, or the id.
+    /// The place of the key that a keyset continues after: the caller's, else a sort value or cursor in every item,
+    /// else the member that the URL sorts by, else the id.
     static func key(_ draft: DetectionDraft) -> JSONPointer? {
         let beside = draft.evidence.hints.lazy.compactMap { hint -> JSONPointer? in
             if case .keyset(_, let key) = hint { key } else { nil }
@@ -126,8 +135,8 @@ enum CandidateOrder {
         return candidates + between + draft.evidence.hints
     }
 
-    /// Removes repeated requests. Candidates with the same parameter but another first page, or first position, are the
-    /// same request.
+    /// Removes repeated candidates. Two offsets, or two page numbers, with the same parameter count as the same
+    /// candidate, whatever their first value.
     static func unique(_ candidates: [Candidate]) -> [Candidate] {
         var seen: Set<Candidate> = []
         var pages: Set<String> = []

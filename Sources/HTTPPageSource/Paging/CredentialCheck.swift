@@ -1,8 +1,8 @@
 import PageModel
 
-/// A check that notices another credential without revealing it: 24 bits of a salted hash (R45). Another credential
-/// passes by accident once in sixteen million times. A reader of the store learns next to nothing about a credential of
-/// reasonable length. For n bits of credential, 2^(n−24) credentials fit every value of the check.
+/// Tells one credential from another, and reveals neither (R45): 24 bits of a salted hash. Another credential has the
+/// same check once in sixteen million times. A check fits 2^(n−24) credentials of n bits, so a reader of the store
+/// cannot derive a long credential from it.
 struct CredentialCheck {
     private let salt: UInt64
     private let check: UInt64

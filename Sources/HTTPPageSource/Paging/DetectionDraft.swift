@@ -6,37 +6,45 @@ struct DetectionDraft {
     var evidence = Evidence()
     /// Messages for people: contradictions and guesses.
     var warnings: [String] = []
-    /// Whether a request with a larger page size returned the same items.
+    /// Whether answers to probes show that the list ends with page one.
     var isProvenWhole = false
-    /// Whether a candidate returned the same items twice. The list then changes while it is examined.
+    /// Whether the second answer to a candidate had the items of its first one, which differed from page one. The list
+    /// then changed during detection.
     var isRestless = false
     /// Whether a probe of the present candidate returned mostly items that page one lacks.
     var sawOthers = false
-    /// The first candidate that returned mostly items that page one lacks, and did not prove itself. Such items are no
-    /// part of page one, so page one is not the whole list.
+    /// The first candidate that returned mostly items that page one lacks, and did not prove itself. Page one is then
+    /// not the whole list.
     var unexplained: String?
-    /// How often page one was requested again, to see whether the list has changed.
+    /// The number of repeated requests for page one, which show whether the list has changed.
     var renewals = 0
-    /// Whether most items of page one were others when it was requested again. Other items then prove nothing.
+    /// The number of those requests that returned a changed page one. A change voids the earlier verdicts.
+    var changes = 0
+    /// Whether a repeated request for page one returned mostly other items. Other items then prove nothing.
     var isVolatile = false
     /// Whether a refused offset was followed by a probe for a multiple of the page size.
     var hasTriedMultiple = false
+    /// Whether a request for an offset of page one was repeated because its answer had no items.
+    var hasRepeatedEmpty = false
     /// The exact total in the answer to the last proved probe.
     var probedTotal: Int?
     /// The exact total in the last answer without items to a probe.
     var emptyTotal: Int?
+    /// Whether an answer without items has the same exact total as page one. That total does not count the page.
+    var hasTotalWithoutItems = false
     /// Whether the last answer without items to a probe of a token names the requested page as its next page.
     var namesSamePage = false
     /// Whether the last answer without items to a probe of a token names no next page.
     var namesNoPage = false
-    /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
+    /// Whether the origin did not answer a confirming request. This first contact then sends no more of them.
     var wantsQuiet = false
-    /// A hash of page one and of the ways to continue that were tried. `nil` means that no candidate was tried.
+    /// A hash of the first page one and of the ways to continue that were tried. `nil` means that no candidate was
+    /// tried.
     var look: String?
     /// Whether the origin failed at a probe, so that another search may have another result.
     var hadTrouble = false
-    /// Whether a probe was answered with 404. Beside other answers that can be a fault.
-    var hadMiss = false
+    /// The probes that the origin refused with a status that may be a fault of the moment, such as 404.
+    var misses: [OriginURL] = []
     /// Whether the origin asked for a pause or is in trouble. Detection then sends no more requests and draws no
     /// conclusions.
     var isInterrupted = false
@@ -66,7 +74,7 @@ struct Evidence {
     /// The next URL that the answer contains.
     var next: OriginURL?
     var token: ContinuationToken?
-    /// Whether the place that the caller names holds a text that is no URL.
+    /// Whether the place that the caller names holds a text that is not a URL.
     var hasBrokenNext = false
     /// The origin's statement whether more items follow.
     var hasMore: Bool?
@@ -87,9 +95,11 @@ struct Evidence {
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false
-    /// Whether a weak total mostly counts the list: it is in a header, or the page has no usual size. It counts, unless
-    /// one of a few probes returns other items.
+    /// Whether a weak total probably counts the list: it is in a header, or the page has no usual size. The total is
+    /// used unless one of a few probes returns other items.
     var isTotalLikely = false
+    /// Whether page one has fewer items than most pages, or than the URL requests.
+    var isPageSmall = false
     /// Whether the origin says that its list has at least as many items as it counts.
     var isLowerBound = false
     /// The place of a text that counts the page and, in a way that cannot be read, the list: `1-18 of many`.

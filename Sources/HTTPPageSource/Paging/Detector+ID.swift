@@ -26,7 +26,7 @@ extension Detector {
         return places.first { isUnique($0, elements) } ?? suffixed(elements, named: list)
     }
 
-    /// Some origins name the key member in the answer.
+    /// The member that the answer names as the key of an item. Empty without one, and for a key of several members.
     private var namedByAnswer: [String] {
         var names: [String] = []
         for member in [
@@ -40,9 +40,9 @@ extension Detector {
         return names
     }
 
-    /// A member whose name ends in `id`, `Id` or `ID`, when it names the list, or when it is the only one that differs
-    /// in each of several items. A member such as `user_id` refers to something else: items that share it would replace
-    /// one another (R5).
+    /// Returns a member whose name ends in `id`, `Id` or `ID`: the one whose name also names the list, else the only
+    /// one that differs in each of at least five items. A member such as `user_id` refers to something else: items that
+    /// share it would replace one another (R5).
     private func suffixed(_ elements: [JSONValue], named list: String?) -> JSONPointer? {
         guard elements.count > 1, let first = elements.first else { return nil }
         let found = document.members(of: first).map(\.name).filter(Detector.isIDName)

@@ -125,10 +125,11 @@ extension Detector {
             && members.contains { Detector.rank($0.name) ?? 0 >= 3 && document.integer($0.value) == count }
     }
 
-    /// The list inside the first item, where items may only group the real ones (`[{"stream":{…},"values":[…]}]`): they
-    /// have no ids, and each has one array, under a usual name for items. It counts where there is one group only, or
-    /// where the groups hold as many elements as the URL requests. Groups of different lengths also count where they
-    /// hold as many elements as a usual page. Series of points have one length.
+    /// The list inside the first item, if the items may be groups of the real items
+    /// (`[{"stream":{…},"values":[…]}]`): they have no ids, and each has one array, under a usual name for items. There
+    /// is only one group, or the groups together have as many elements as the URL requests. If the URL requests no
+    /// size, groups of different lengths count that together have a usual page size. Series of points have equal
+    /// lengths.
     func innerList(of elements: [JSONValue], at items: JSONPointer, hasIDs: Bool) -> JSONPointer? {
         guard !hasIDs, configuration.items == nil, (1...100).contains(elements.count) else { return nil }
         var name: String?
@@ -196,7 +197,7 @@ extension Detector {
         }
     }
 
-    /// The member whose value is the name of its object, in every object at `pointer`.
+    /// The member that repeats the name of its object, in every object below `pointer`.
     private func ownKey(of pointer: JSONPointer) -> JSONPointer? {
         guard let value = document.value(at: pointer) else { return nil }
         let entries = document.members(of: value)
@@ -211,11 +212,12 @@ extension Detector {
 
     func isUsual(_ name: String) -> Bool { Detector.usualNames.contains(name.lowercased()) }
 
-    /// The rank of an array as the list of items: 5 to 1, 0 for a side list without elements, and less for no list.
+    /// The rank of an array as the list of items, best 5. An array of rank 0 is used only without a better one: a side
+    /// list without elements, or elements of mixed kinds. Links and errors have rank -1, and are never the items.
     func rank(of elements: [JSONValue], at pointer: JSONPointer, named name: String) -> Int {
         // HAL keeps links and their short names there, and no items.
         if pointer.tokens.contains("_links") { return -1 }
-        // Errors next to an empty answer are no items, unless the URL requests them.
+        // Errors next to an empty answer are not items, unless the URL requests them.
         if ["errors", "error", "warnings"].contains(name.lowercased()),
             !answer.url.path.lowercased().contains(name.lowercased())
         {
@@ -234,7 +236,7 @@ extension Detector {
             return isUsual ? 4 : isRequested ? 3 : 1
         }
         if elements.allSatisfy({ document.kind(of: $0) == .object }) {
-            // An array of links tells how the list continues and holds no items.
+            // An array of links is not a list of items.
             if elements.allSatisfy({ relation(of: $0) != nil }) { return -1 }
             return isUsual ? 5 : 3
         }

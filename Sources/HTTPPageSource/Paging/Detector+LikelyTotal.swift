@@ -1,22 +1,25 @@
 import PageModel
 
-// Totals that equal the length of page one, and mostly count the list.
+// Totals that equal the length of page one, and probably count the list.
 extension Detector {
-    /// The smallest size of a page that origins use by themselves.
+    /// The smallest page size that many origins use by default.
     private static let leastPage = 10
 
-    /// Whether a total under one of the plainest names equals the length of the page, and nothing else shows that the page
-    /// is short. The total is in a header, or the page has no usual size. A few probes show whether it counts the page.
-    func isLikely(_ number: Int, at place: HTTPSourceConfiguration.Place, _ draft: DetectionDraft) -> Bool {
+    /// Whether a total equals the length of the page, the answer does not deny a next page, and no stated page size is
+    /// larger than the page. A few probes then show whether the total counts the page.
+    func isLikely(_ number: Int, _ draft: DetectionDraft) -> Bool {
         let count = draft.evidence.count
-        // `Content-Range: items 0-36/37` counts the page and the list.
-        guard number == count, count >= Detector.leastPage, !draft.evidence.deniesNext,
-            place != .header("Content-Range")
-        else { return false }
-        let asked = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }.flatMap { Int($0) }
-        let stated = members.filter { Detector.sizeNames.contains($0.plainName) }.compactMap {
-            document.integer($0.value)
+        guard number == count, count > 1, !draft.evidence.deniesNext, draft.evidence.remaining == nil else {
+            return false
         }
-        return !([asked].compactMap(\.self) + stated).contains { $0 > count }
+        return !members.contains {
+            Detector.sizeNames.contains($0.plainName) && document.integer($0.value) ?? 0 > count
+        }
+    }
+
+    /// Whether page one has fewer items than most pages, or than the URL requests. It is seldom a full page.
+    func isSmall(_ draft: DetectionDraft) -> Bool {
+        let asked = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }.flatMap { Int($0) }
+        return draft.evidence.count < Detector.leastPage || asked ?? 0 > draft.evidence.count
     }
 }

@@ -2,8 +2,9 @@ import PageModel
 
 // Objects whose members may each hold a list: `"items":{"zones/a":{"instances":[…]},"zones/b":{"warning":"…"}}`.
 extension Detector {
-    /// The object of which one member holds `list`, and other members may hold further lists. Its members are objects.
-    /// They are below a usual name of items, or their names look like keys. Returns nil when there is no such object.
+    /// The object in which one member holds `list`, and other members may hold further lists. Returns nil without one.
+    /// At least two members are objects, and none of these describes the list. Either all members are objects, below a
+    /// usual name of items, or the names of at least two look like keys, that of the member with `list` included.
     func mapOfLists(around list: JSONPointer) -> JSONPointer? {
         for depth in 0..<max(list.tokens.count - 1, 0) {
             let holder = JSONPointer(tokens: Array(list.tokens.prefix(depth)))
@@ -18,7 +19,7 @@ extension Detector {
         return nil
     }
 
-    /// Whether a name is one of items, and not one of an object around all sorts of members.
+    /// Whether a member of this name usually holds the items. `data` and `content` may hold other members, too.
     private func isListName(_ name: String) -> Bool {
         isUsual(name) && !["data", "content"].contains(name.lowercased())
     }
@@ -26,7 +27,7 @@ extension Detector {
     /// Whether a name looks like a key of a map, such as a date: it has a digit, a slash or a space.
     static func isKey(_ name: String) -> Bool { name.contains { $0.isNumber || $0 == "/" || $0 == " " } }
 
-    /// Whether an object of this name speaks of the list, and is no part of it.
+    /// Whether an object of this name describes the list, and holds no items of it.
     private func isBeside(_ name: String) -> Bool {
         let plain = EnvelopeMember.plain(name)
         return Detector.envelopeNames.contains(plain) || ["links", "stats", "status", "header"].contains(plain)

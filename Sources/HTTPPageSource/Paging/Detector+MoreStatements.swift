@@ -48,7 +48,7 @@ extension Detector {
             && states({ Detector.rank($0.name) ?? 0 >= 3 }, { $0 == count })
     }
 
-    /// `of` next to the number of the page: `page: {current: 1, of: 4}`.
+    /// Whether a member counts pages: `of` next to the number of the page (`page: {current: 1, of: 4}`).
     private func isCountOfPages(_ member: EnvelopeMember) -> Bool {
         guard member.plainName == "of" else { return false }
         let holder = member.pointer.tokens.dropLast()
@@ -138,8 +138,8 @@ extension Detector {
             guard let statement = MoreStatement.named(member.plainName) ?? booleanNext(member),
                 let hasMore = statement.hasMore(truth)
             else { continue }
-            // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
-            // each other.
+            // A next page and the origin's own statement each win over all other evidence (R24). If they contradict
+            // each other, the next page wins.
             if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
                 if draft.evidence.next == nil, MoreStatement.isPlain(member.plainName) {
                     draft.evidence.isMoreDenied = true
@@ -160,7 +160,7 @@ extension Detector {
             draft.explain("more", member.pointer.description, .seen)
             return
         }
-        // A header has no place in the profile. It shows that page one is not the whole list.
+        // The profile does not store this header. The header only shows that page one is not the whole list.
         let header = answer.response.headers.first { field in
             let plain = EnvelopeMember.plain(field.name)
             return ["hasmore", "hasnext", "hasnextpage", "morepages"].contains { plain.hasSuffix($0) }
@@ -178,7 +178,7 @@ extension Detector {
         member.kind == .boolean && ["next", "nextpage", "hasnextlink"].contains(member.plainName) ? .more : nil
     }
 
-    /// The value of `has_more: 1` or `is_last: 0`. A number under another name, such as `last: 1`, is no statement.
+    /// The value of `has_more: 1` or `is_last: 0`. A number under another name, such as `last: 1`, is not a statement.
     fileprivate func numericTruth(_ member: EnvelopeMember) -> Bool? {
         let isQuestion = ["has", "have", "is"].contains { member.plainName.hasPrefix($0) }
         return isQuestion ? document.statement(member.value) : nil

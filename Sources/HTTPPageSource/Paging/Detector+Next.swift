@@ -1,6 +1,6 @@
 import PageModel
 
-// The answer's way to the next page: a URL, else a token, else an object. Probes prove it later.
+// The answer's way to the next page: a URL, else an object of parameters, else a token. Probes prove it later.
 extension Detector {
     /// Finds the way to the next page in this order:
     /// - the `Link` header,
@@ -82,7 +82,7 @@ extension Detector {
         }
     }
 
-    /// The token at the place that the caller named. Some names are known for tokens that the last page has as well.
+    /// The token at the place that the caller named. The token is weak if its name is one that the last page has, too.
     private func said(_ text: String, _ place: HTTPSourceConfiguration.Place, _ name: String) -> ContinuationToken {
         let known = TokenName(name)
         return ContinuationToken(place: place, name: name, text: text, isWeak: known.isToken && !known.isStrong)
@@ -144,7 +144,8 @@ extension Detector {
         }
     }
 
-    /// A string under another name for the next page (`more_topics_url`), whose URL has the same path or one below.
+    /// Whether a member is a string under another name for the next page (`more_topics_url`), whose URL has the same
+    /// path or one below, and other parameters.
     private func isNextLink(_ member: EnvelopeMember) -> Bool {
         let name = member.plainName
         guard member.kind == .string, ["next", "more", "older"].contains(where: { name.contains($0) }),
@@ -172,8 +173,8 @@ extension Detector {
         }
     }
 
-    /// Whether a text is a URL reference. A base 64 token may also begin with a slash. A path without a query is a URL
-    /// only under the name of one.
+    /// Whether a text is a URL reference. A path without a query counts as one only under a name for URLs, because a
+    /// base 64 token may also begin with a slash.
     func looksLikeURL(_ text: String, named name: String) -> Bool {
         if text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("?") { return true }
         if text.unescapedLink != text { return looksLikeURL(text.unescapedLink, named: name) }

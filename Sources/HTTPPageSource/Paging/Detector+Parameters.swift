@@ -54,7 +54,7 @@ extension Detector {
         .map { ($0, 0) }
     }
 
-    /// 1 when the answer states 1 as the first position. `nil` when the parameter is not counted from 1.
+    /// 1 when the answer states 1 as the first position of a parameter that may count from 1. `nil` otherwise.
     private func firstOffset(of name: String) -> Int? {
         ParameterNames.countedFromOne.contains(name)
             && members.contains { $0.name == name && document.integer($0.value) == 1 } ? 1 : nil
@@ -96,8 +96,8 @@ extension Detector {
     /// Whether a size under this plain name may be the number of items of the page.
     private static func mayCountPage(_ name: String) -> Bool { ["size", "rows", "maxresults"].contains(name) }
 
-    /// Compares the requested page size with the number of items in page one. The actual number counts. A warning
-    /// reports a difference.
+    /// Compares the requested page size with the number of items in page one. A warning reports a difference, unless
+    /// page one is short because the list ends.
     func findSize(_ draft: inout DetectionDraft) {
         let stated = members.filter { Detector.sizeNames.contains($0.plainName) }.compactMap { member in
             document.integer(member.value).map { (name: member.plainName, size: $0) }

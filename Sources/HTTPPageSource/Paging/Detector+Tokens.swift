@@ -53,8 +53,8 @@ extension Detector {
             ?? endOfRange() ?? echoOfLast()
     }
 
-    /// Finds a text next to the items whose whole name is `token`, if the answer has no other way on and counts more items
-    /// than it has. Such a text may also identify a session, so it only suggests a parameter.
+    /// Finds a text next to the items whose whole name is `token`, if the answer shows no other way to the next page
+    /// and counts more items than it has. Such a text may also identify a session, so it only suggests a parameter.
     func findPlainToken(_ draft: inout DetectionDraft) {
         guard configuration.next == nil, draft.description.next == nil,
             draft.evidence.exactTotal ?? 0 > draft.evidence.count
@@ -111,8 +111,8 @@ extension Detector {
 
     func text(_ member: EnvelopeMember) -> String { document.scalarText(member.value) ?? "" }
 
-    /// Whether a text can be a token: neither a mark of the end, nor the caller's own value for page one
-    /// (`cursorMark=*`). A date is a token only under the name of one, because `next_run` and its like also hold dates.
+    /// Whether a text can be a token: at most 4,096 bytes, not a mark of the end, and not the caller's own value for
+    /// page one (`cursorMark=*`). A date counts only under the name of a token, because `next_run` also holds a date.
     func isTokenText(_ text: String, named name: String) -> Bool {
         let digits = text.utf8.prefix(10)
         let isDate =

@@ -26,7 +26,8 @@ extension Detector {
             let isOpen =
                 !draft.evidence.goesOn && draft.evidence.hasMore == nil && draft.evidence.pageCount == nil
             draft.evidence.isTotalLikely =
-                isOpen && !isWeak(found, draft) && found.rank >= 4 && isLikely(found.number, at: found.place, draft)
+                isOpen && !isWeak(found, draft) && found.rank >= 3 && isLikely(found.number, draft)
+            draft.evidence.isPageSmall = isSmall(draft)
             draft.evidence.isTotalWeak = isOpen && isWeak(found, draft) || draft.evidence.isTotalLikely
             draft.explain(
                 "total", found.place.description, .seen,
@@ -50,17 +51,18 @@ extension Detector {
     }
 
     /// Whether a number that equals the length of the page may count the page. A member may under any name, where the
-    /// page has the size in the URL or a usual size. A header with a plain name may where the answer also states its
-    /// own place in a list of pages. A name such as `X-Result-Count` counts the page as often as the list, whatever the
-    /// size of the page.
+    /// page has the size in the URL or a usual size. A header with a plain name may where the page has the size in
+    /// the URL, or a usual size next to its own place in a list of pages. A name such as `X-Result-Count` counts the
+    /// page as often as the list, whatever the size of the page.
     private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
         guard found.number == draft.evidence.count else { return false }
         if found.rank < 3, found.number > 0 { return true }
         let size = ParameterNames.size(in: answer.url).flatMap { answer.url.value(of: $0) }
-        let isFull = size == "\(found.number)" || OpenEnd.usualSizes.contains(found.number)
+        let isAsked = size == "\(found.number)"
+        let isFull = isAsked || OpenEnd.usualSizes.contains(found.number)
         return found.rank < 4
             ? draft.evidence.looksFull || isFull || draft.evidence.count >= 10 && !echoes().isEmpty
-            : isFull && (found.member != nil || !echoes().isEmpty)
+            : isFull && (found.member != nil || isAsked || !echoes().isEmpty)
     }
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
@@ -129,7 +131,9 @@ extension Detector {
             guard let rank = [own, parent].compactMap(\.self).max() else { continue }
             guard let number = answer.number(at: .body(member.pointer)), number >= 0 else {
                 // A warning reports the wrong value when the name leaves no doubt that it is a total (R44).
-                if rank >= 4 { draft.warnings.append("\(member.pointer) is no number of items; the total is unknown") }
+                if rank >= 4 {
+                    draft.warnings.append("\(member.pointer) is not a number of items; the total is unknown")
+                }
                 continue
             }
             found.append(
@@ -164,7 +168,7 @@ extension Detector {
         return member?.pointer.description ?? field.map { "header:\($0.name)" }
     }
 
-    /// - Parameter count: the number of items of the page. A text that counts another number is no total.
+    /// - Parameter count: the number of items of the page. A text that counts another number is not a total.
     private static func totals(inHeaders answer: Answer, count: Int) -> [Candidate] {
         var found: [Candidate] = []
         for field in answer.response.headers {
@@ -221,38 +225,6 @@ extension Detector {
             best = (field.name, rank)
         }
         return best.map { .header($0.name) }
-    }
-
-    /// The rank of a name as the name of a total, 1 to 4. Returns nil when the name is not one.
-    static func rank(_ name: String) -> Int? {
-        var plain = EnvelopeMember.plain(name)
-        // `totalPages` counts pages. `scannedCount` and `returnedCount` count this page, and `remainingCount` counts
-        // the rest.
-        if ["page", "length", "time", "rate", "limit", "remaining", "scanned", "returned"].contains(where: {
-            plain.contains($0)
-        }) {
-            return nil
-        }
-        if plain.hasPrefix("x") { plain.removeFirst() }
-        if plain.hasPrefix("wp") { plain.removeFirst(2) }
-        if [
-            "total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects",
-            "totalhits", "totalsize", "numbermatched", "totalmatched",
-            "totalfound", "totalavailable",
-            "odata.count", "nbresults", "numresults", "numberofresults", "numberofitems",
-        ].contains(plain) {
-            return 4
-        }
-        if ["count", "itemscount", "numfound", "hits", "nbhits", "matched", "found", "countall"].contains(plain) {
-            return 3
-        }
-        if plain.hasSuffix("count") { return 2 }
-        return plain.contains("total") || ["items", "results", "records", "rows", "entries"].contains(plain) ? 1 : nil
-    }
-
-    private static func soundsEstimated(_ name: String) -> Bool {
-        let plain = EnvelopeMember.plain(name)
-        return ["estimat", "approx", "atleast", "lowerbound", "minimum"].contains { plain.contains($0) }
     }
 
     /// Whether a number that equals the length of the page may count the page. The place that the caller names is not

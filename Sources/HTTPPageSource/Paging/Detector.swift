@@ -10,7 +10,8 @@ struct Detector {
     private(set) var members: [EnvelopeMember]
     var document: JSONDocument { answer.document }
 
-    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no items.
+    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no list of items, leaves open which of
+    ///   several lists holds them, or states a failure.
     static func describe(_ answer: Answer, _ configuration: HTTPSourceConfiguration) throws(FetchFailure)
         -> DetectionDraft
     {
@@ -27,7 +28,7 @@ struct Detector {
     private mutating func describe() throws(FetchFailure) -> DetectionDraft {
         guard let found = itemsPointer() else { return try withoutItems() }
         let list = try countedEmpty(found)
-        // Members of items are no evidence, where an object holds the items.
+        // If an object holds the items, their members are not evidence.
         members.removeAll { list.pointer.isAbove($0.pointer) }
         var draft = DetectionDraft(
             description: PagingProfile(style: .none, url: answer.url.text, items: list.pointer))
@@ -50,7 +51,7 @@ struct Detector {
         }
         if let rival = list.rival, draft.evidence.emptyRival == nil {
             draft.warnings.append(
-                "the items are taken from \(list.pointer); there are others at \(rival): choose with \(HTTPSourceConfiguration.Setting.items)"
+                "the items are taken from \(list.pointer); \(rival) holds a list, too: choose with \(HTTPSourceConfiguration.Setting.items)"
             )
         }
         let elements =

@@ -60,7 +60,7 @@ public struct HTTPSourceConfiguration: Sendable {
         }
     }
 
-    /// The URL of page one. Secrets in it are used and never stored.
+    /// The URL of page one. Secrets in the URL are sent to the origin and never stored.
     public var url: String
     /// How the origin pages. Defaults to `auto`.
     public var paging: Paging = .auto
@@ -87,8 +87,8 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The place of a keyset's key below each item. Defaults to nil: a sort value or a cursor that every item has, else
     /// a member that the URL sorts by, else the item's id.
     public var key: JSONPointer?
-    /// The number of known items that a page by position repeats. With 0, detection also accepts an origin that returns
-    /// other items only from multiples of the page size on. Defaults to nil: `SyncOptions.overlap` decides.
+    /// The number of known items that a page by position repeats. With 0, detection also accepts an origin that pages
+    /// only from multiples of the page size. Defaults to nil: `SyncOptions.overlap` decides.
     public var overlap: Int?
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
@@ -112,8 +112,8 @@ public struct HTTPSourceConfiguration: Sendable {
     public var secretHeaders: Set<String> = []
     /// Further hosts that redirects and next links may lead to (R45). An entry is `files.example.com`, or
     /// `files.example.com:8443` for a port that is not the default of its scheme. Requests to these hosts carry no
-    /// `headers`, no user and password, and no secret parameters. An https URL never leads to an http one. Defaults to
-    /// none.
+    /// `headers`, no user and password, and no secret parameters. A request whose `body` has a secret member never goes
+    /// to them. An https URL never leads to an http one. Defaults to none.
     public var allowedHosts: Set<String> = []
     /// The limits for the origin's answers (R43). Defaults to `HTTPLimits()`. A transport has limits of its own, and
     /// should be given the same ones.
@@ -124,7 +124,7 @@ public struct HTTPSourceConfiguration: Sendable {
         self.url = url
     }
 
-    /// The configured names of paging parameters. The position of a page is no part of the identity of a list (R45).
+    /// The configured names of paging parameters. The position of a page is not part of the identity of a list (R45).
     var pagingParameters: [String] {
         [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self)
     }

@@ -16,7 +16,8 @@ enum JSONWrapping {
         return [UInt8(ascii: "[")] + filled.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }
 
-    /// Whether the body has one object a line: each line begins and ends with a brace, and there is more than one.
+    /// Whether the body looks like one object a line: the first line begins and ends with a brace, and the next line
+    /// begins with one.
     private static func looksLikeLines(_ body: [UInt8]) -> Bool {
         guard body.first == UInt8(ascii: "{"), let end = body.firstIndex(of: UInt8(ascii: "\n")) else { return false }
         var last = end

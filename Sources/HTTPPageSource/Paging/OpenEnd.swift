@@ -19,7 +19,7 @@ struct OpenEnd {
     ]
 
     /// Detection was interrupted, so the page may be a part of the list.
-    static let interrupted = OpenEnd("how the list goes on is not known yet")
+    static let interrupted = OpenEnd("the way to the next page is not known yet")
 
     /// An answer to a probe could not be read, so the page may be a part of the list.
     static func unreadable(_ detail: String) -> OpenEnd {
@@ -134,9 +134,9 @@ struct OpenEnd {
         let style = Setting.paging.assigned(paging.rawValue)
         return switch paging {
         case .auto, .none: "name one with \(Setting.paging)"
-        case .offset: "no parameter for \(style) proved itself: name one with \(parameters.offset)"
-        case .page: "no parameter for \(style) proved itself: name one with \(parameters.page)"
-        case .keyset: "no parameter for \(style) proved itself: name one with \(parameters.cursor)"
+        case .offset: "no parameter for \(style) has proved itself: name one with \(parameters.offset)"
+        case .page: "no parameter for \(style) has proved itself: name one with \(parameters.page)"
+        case .keyset: "no parameter for \(style) has proved itself: name one with \(parameters.cursor)"
         case .cursor: "page one has no token for \(style): name its place with \(Setting.next)"
         case .link: "page one has no link for \(style): name its header with \(Setting.next.assigned("header:NAME"))"
         case .nextURL: "page one has no URL for \(style): name its place with \(Setting.next)"

@@ -1,6 +1,6 @@
-// The reason why a text is no URL of an origin.
+// The reason why a text is not a URL of an origin.
 extension OriginURL {
-    /// Returns the reason why a text is no usable URL, for people. Returns nil when this check finds none.
+    /// Returns the reason why a text is not a usable URL, for people. Returns nil when this check finds none.
     static func refusal(of text: String) -> String? {
         guard let mark = text.firstRange(of: "://"),
             ["http", "https"].contains(text[..<mark.lowerBound].lowercased())
@@ -41,7 +41,7 @@ extension String {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether the host in the text, if there is one, is ASCII.
+    /// Whether the authority in the text is ASCII. True for a text without one.
     var hasPlainAuthority: Bool {
         authorityStart.map { start in
             self[start...].prefix { !"/?#".contains($0) }.utf8.allSatisfy { $0 < 0x80 }

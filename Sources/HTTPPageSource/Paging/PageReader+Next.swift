@@ -3,8 +3,9 @@ import PageModel
 // The way to the next page in an answer (R24). Every cursor is stored as the URL of its request, without secrets (R45).
 // The URL is all that a restart needs to continue.
 extension PageReader {
-    /// The origin's statement whether more items follow: a boolean, else the number of remaining items next to a weak
-    /// token, else the number of pages. `nil` when the answer states nothing.
+    /// The origin's statement whether more items follow. The first of these decides: the answer is a part of the list,
+    /// the `Link` header has an empty next page, a boolean, the number of remaining items next to a weak token, the
+    /// number of pages. `nil` when the answer states nothing.
     var saysMore: Bool? {
         let document = answer.document
         if isPart { return true }
@@ -65,7 +66,20 @@ extension PageReader {
         return answer.text(at: place).map { !PageReader.endMarks.contains($0) } ?? false
     }
 
-    /// The cursor of the next page. Returns nil at the end, and for pages that are requested by number.
+    /// Whether the answer has the place in which page one names the next page, and names none there: `next: null`, or
+    /// links without one. An answer without the place states nothing.
+    var deniesNext: Bool {
+        guard let place = description.next, !isNextLive else { return false }
+        return switch place {
+        case .body(let pointer):
+            [pointer.linkArray, pointer].compactMap(\.self).contains { answer.document.value(at: $0) != nil }
+        case .header(let name):
+            name.lowercased() == "link" && answer.response.header(name) != nil
+        }
+    }
+
+    /// The cursor of the next page. Returns nil at the end, and for pages that are requested by position or number.
+    /// - Throws: `FetchFailure` as `url(of:)` does.
     func next(behind content: PageContent) throws(FetchFailure) -> PageCursor? {
         switch description.style {
         case .offset, .page, .none:
@@ -91,7 +105,7 @@ extension PageReader {
         }
     }
 
-    /// Whether the next link only counts on; see `isMereCount`.
+    /// Whether `isMereCount` is true for the next link. False without a next link.
     var isNextMereCount: Bool {
         guard let text = description.next.flatMap({ answer.text(at: $0) }), let next = try? url(of: text) else {
             return false
@@ -99,10 +113,10 @@ extension PageReader {
         return isMereCount(next)
     }
 
-    /// Whether the next link differs from the URL of the answer only in a larger offset or page number, and an exact
-    /// total counts no item there. Behind an answer without items, such a link shows no further items: some origins
-    /// always have one. Without a total it counts, because an origin can leave out all items of a page in the middle
-    /// (R53).
+    /// Whether the next link differs from the URL of the answer only in a larger offset or page number, and by an exact
+    /// total the answer itself is behind the last item. After an answer without items, such a link shows no further
+    /// items: some origins always have one. Returns false without a total, because an origin can leave out all items of
+    /// a page in the middle (R53).
     private func isMereCount(_ text: String) -> Bool {
         guard saysMore != true, let next = OriginURL(text) else { return false }
         let here = answer.url
@@ -127,8 +141,8 @@ extension PageReader {
         PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
     }
 
-    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter
-    /// unchanged when a cursor parameter is known.
+    /// The URL of page one with the token, or with the members of the object, as parameters. If a cursor parameter is
+    /// known, it takes an object or an array unchanged.
     private var cursor: OriginURL? {
         guard isNextLive, let place = description.next else { return nil }
         var next = base
@@ -160,6 +174,8 @@ extension PageReader {
     }
 
     /// The next URL in its stored form: without secrets, which the request adds again (R45).
+    /// - Throws: `FetchFailure` with class `undecodable` when the text is not a URL, or `limitExceeded` when the policy
+    ///   refuses its origin.
     func url(of text: String) throws(FetchFailure) -> String {
         // After a redirect, the links of an answer are relative to the final URL (RFC 3986, 5.1.3).
         let origin = answer.response.redirectedTo ?? answer.url

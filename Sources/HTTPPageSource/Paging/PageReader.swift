@@ -30,6 +30,9 @@ struct PageReader {
             // Pages are requested by number. A next link only shows that more items follow.
             page.hasMore = true
         }
+        if !description.isChain, description.style != .none, page.hasMore == nil, !isFirst, deniesNext {
+            page.hasMore = false
+        }
         page.validator = validator
         return page
     }
@@ -48,7 +51,7 @@ struct PageReader {
                 .undecodable,
                 isEmpty
                     ? "the answer has no items at \(own), and objects at \(place)"
-                    : "the answer has items at \(own), and others at \(place)",
+                    : "the answer has items at \(own), and further items at \(place)",
                 isRetryable: false, httpStatus: answer.response.status)
         }
         guard let list else {
@@ -102,7 +105,8 @@ struct PageReader {
             && answer.document.values(of: list).allSatisfy { answer.document.kind(of: $0) == .object }
     }
 
-    /// Removes the first item when the keyset begins with the item of the key. Most keysets begin after it.
+    /// Removes the first item of a keyset page when it is the item that the request continues after. Most origins leave
+    /// that item out.
     private func withoutTheLast(_ content: PageContent) -> PageContent {
         guard description.style == .keyset, !isFirst, !content.isEmpty, let name = description.cursorParameter,
             let asked = answer.url.value(of: name), key(ofItemAt: 0) == asked
@@ -117,7 +121,7 @@ struct PageReader {
         guard let place = description.total, let text = answer.text(at: place) else { return (.unknown, nil) }
         guard let number = answer.number(at: place), number >= 0 else {
             // `0-24/*`: the origin does not know the total (RFC 9110, 14.4).
-            return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is no number of items; the total is unknown")
+            return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is not a number of items; the total is unknown")
         }
         let total = ListTotal(claimed: number)
         guard
@@ -128,11 +132,12 @@ struct PageReader {
         return (total.count.map { .estimate($0) } ?? .unknown, nil)
     }
 
-    /// `relation: "gte"`, `isEstimate: true`: every value that does not clearly state an exact total.
+    /// Whether the member at `mark` says that the total is an estimate: `relation: "gte"`, `isEstimate: true`. A text
+    /// counts unless it is empty, `eq`, `exact` or `equal`.
     private static func isMarked(_ answer: Answer, _ mark: JSONPointer?) -> Bool {
         guard let value = mark.flatMap({ answer.document.value(at: $0) }) else { return false }
         if let truth = answer.document.truth(value) {
-            // `exhaustiveNbHits`, `isExact`: the opposite.
+            // `exhaustiveNbHits` and `isExact` are true for an exact total.
             let name = EnvelopeMember.plain(mark?.tokens.last ?? "")
             return ["exact", "exhaustive"].contains { name.contains($0) } ? !truth : truth
         }
@@ -162,9 +167,11 @@ struct PageReader {
             request: answer.url.text, entityTag: entityTag, lastModified: lastModified, coversTotal: coversTotal)
     }
 
-    /// The key of an item that a keyset continues after.
+    /// The key of an item that a keyset continues after. `nil` for an item without a key, and for an index without an
+    /// item.
     func key(ofItemAt index: Int) -> String? {
-        guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items)
+        guard index >= 0, let key = description.key ?? description.id,
+            let list = answer.document.value(at: description.items)
         else { return nil }
         let elements = answer.document.entries(of: list, atMost: index + 1)
         guard index < elements.count else { return nil }

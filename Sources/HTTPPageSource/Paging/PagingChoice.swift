@@ -35,7 +35,7 @@ enum PagingChoice {
             draft.description.key = key
             return key.map { key in CandidateOrder.keysets(url).map { .keyset($0, key: key) } } ?? []
         case .link, .nextURL:
-            // A next URL is followed wherever it is. Without one, the list has no way on.
+            // A next URL is followed wherever it is. Without one, no next page can be requested.
             if evidence.next != nil || evidence.hasBrokenNext {
                 draft.description.style = configuration.paging == .link ? .link : .nextURL
             }
@@ -51,7 +51,10 @@ enum PagingChoice {
     /// The parameters that the caller names, as candidates. Page one confirms a parameter of its next URL, so that no
     /// probe is needed. A list that ends with page one needs none.
     static func said(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
-        guard !isWhole(draft.evidence), ![.none, .link, .nextURL].contains(configuration.paging) else { return [] }
+        let isSmallList = draft.evidence.isTotalLikely && draft.evidence.isPageSmall
+        guard !isWhole(draft.evidence), !isSmallList, ![.none, .link, .nextURL].contains(configuration.paging) else {
+            return []
+        }
         func isShown(_ name: String) -> Bool { draft.evidence.next?.value(of: name) != nil }
         var found: [Candidate] = []
         if let name = configuration.offsetParameter, !isShown(name) {
@@ -133,8 +136,7 @@ enum PagingChoice {
             return CandidateOrder.unique(
                 Array(candidates.prefix(3)) + CandidateOrder.forNothing(draft, configuration, url))
         }
-        let candidates = CandidateOrder.forNothing(draft, configuration, url)
-        return evidence.isTotalLikely ? Array(candidates.prefix(CandidateOrder.mostForLikelyTotal)) : candidates
+        return CandidateOrder.forNothing(draft, configuration, url)
     }
 
     /// Whether one probe for offsets is worth its cost, so that a chain can be read in parallel as well. It is when the
@@ -205,6 +207,7 @@ enum PagingChoice {
     static func acceptPageOneOnly(_ draft: inout DetectionDraft) {
         guard draft.description.style == .none else { return }
         draft.description.isProvisional = true
+        if draft.evidence.isTotalLikely, draft.unexplained == nil { draft.evidence.isTotalWeak = false }
     }
 
     /// Completes the paging profile with the values that its style needs besides the parameters.

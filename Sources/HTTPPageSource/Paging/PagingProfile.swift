@@ -19,11 +19,12 @@ struct PagingProfile: Codable, Hashable, Sendable {
         var total: Int?
         /// The largest number of items that page one had so far.
         var most: Int?
-        /// The number of searches. `nil` counts as 1.
+        /// The number of searches, `mostCounted` at most. `nil` counts as 1.
         var runs: Int?
         /// Whether nothing suggests that the list has more items than page one.
         var isWhole: Bool?
-        /// Whether the origin was in trouble during the last search. Another search may then have another result.
+        /// Whether the last search was disturbed, so that another one may have another result: the origin was in
+        /// trouble, refused a probe as it may in a fault, changed page one, or returned other items that prove nothing.
         var isDoubtful: Bool?
         /// A hash of the ids of page one and of the ways to continue that were tried. `nil` means that the next run
         /// searches again, unless the list is whole.
@@ -33,15 +34,21 @@ struct PagingProfile: Codable, Hashable, Sendable {
         /// The warning that page one is not the whole list. It contains no secret.
         var warning: String?
 
-        /// The number of searches after which trouble of the origin is no longer a reason for another one.
+        /// The number of searches after which a disturbance is no longer a reason for another one.
         static let mostRuns = 3
         var isSettled: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
 
+        /// The largest number of searches that is counted. The pause is a week then.
+        static let mostCounted = 11
+
         /// The time until an unproven list that looks the same is searched again: a day, doubled by each search up to a
-        /// week.
+        /// week. Where the total counts more items than page one has, an hour comes first. After three disturbed
+        /// searches the pause begins with an hour, which each further one doubles.
         var pause: Duration {
-            let days = min(1 << (max(runs ?? 1, 1) - 1), 7)
-            return .seconds(86_400 * days)
+            let runs = min(max(runs ?? 1, 1), Searched.mostCounted)
+            if isDoubtful == true { return .seconds(3_600 * min(1 << max(runs - Searched.mostRuns, 0), 168)) }
+            let searches = runs - (total ?? 0 > items ? 1 : 0)
+            return searches == 0 ? .seconds(3_600) : .seconds(86_400 * min(1 << (searches - 1), 7))
         }
     }
 
@@ -127,17 +134,23 @@ struct PagingProfile: Codable, Hashable, Sendable {
 
     init?(json: String) {
         guard var known = try? JSONDecoder().decode(PagingProfile.self, from: Data(json.utf8)) else { return nil }
-        // A hostile store must not make page numbers overflow (R46).
+        // A hostile store must not make page numbers or counts overflow (R46).
         known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
         known.firstOffset = known.firstOffset.map { min(max($0, 0), 1) }
         known.gridSize = known.gridSize.map { max($0, 1) }
         known.largestSize = known.largestSize.map { max($0, 1) }
+        let runs = known.searched?.runs
+        known.searched?.runs = runs.map { min(max($0, 1), Searched.mostCounted) }
+        known.unansweredHeads = known.unansweredHeads.map { min(max($0, 0), PagingProfile.mostUnansweredHeads) }
         self = known
     }
 
-    /// Whether page one needs another HEAD. After five unanswered ones, HEAD is no longer sent: each one may cost the
-    /// time of a whole request.
-    var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
+    /// The number of unanswered HEAD requests after which HEAD is no longer sent: each one may cost the time of a whole
+    /// request.
+    private static let mostUnansweredHeads = 5
+
+    /// Whether page one needs another HEAD.
+    var awaitsHead: Bool { (1..<PagingProfile.mostUnansweredHeads).contains(unansweredHeads ?? 0) }
 
     /// Whether the stored profile fits the caller's settings. A caller without settings accepts every profile.
     func fits(_ saying: String?) -> Bool { saying == nil || saying == said }

@@ -7,11 +7,11 @@ import PageModel
 struct RequestBody: Sendable {
     let document: JSONDocument
 
-    /// - Throws: `FetchFailure` with class `rejected` when the body is no JSON object.
+    /// - Throws: `FetchFailure` with class `rejected` when the body is not a JSON object.
     init(_ bytes: [UInt8], limits: HTTPLimits) throws(FetchFailure) {
         guard let document = try? JSONDocument(bytes, depthLimit: limits.depth),
             document.kind(of: document.root) == .object
-        else { throw FetchFailure(.rejected, "the body of the request is no JSON object", isRetryable: false) }
+        else { throw FetchFailure(.rejected, "the body of the request is not a JSON object", isRetryable: false) }
         self.document = document
     }
 

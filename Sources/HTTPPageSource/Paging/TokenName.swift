@@ -11,7 +11,8 @@ struct TokenName {
     ]
     /// Names of weak tokens that count only as the whole name: longer names with these words mean other things.
     private static let weakNames: Set<String> = ["position"]
-    /// Words of names that count, time or identify something else, or lead to the page before.
+    /// Words in the names of members that are not tokens: they hold a count, a time or the id of something else, or
+    /// lead to the page before.
     private static let otherWords = [
         "prev", "before", "backward", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date",
         "sync",

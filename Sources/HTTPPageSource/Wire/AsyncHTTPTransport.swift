@@ -75,8 +75,8 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     deinit {
         // A client that ends without a shutdown traps in debug builds. After `close` the shutdown has no effect.
-        let client = client
-        Task { try? await client.shutdown() }
+        let clients = [client] + proxied.values
+        Task { for client in clients { try? await client.shutdown() } }
     }
 
     /// Closes all connections, and ends the requests on them.

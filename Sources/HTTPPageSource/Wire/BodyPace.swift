@@ -34,7 +34,7 @@ struct BodyPace {
         guard leastPerSecond > 0, window > .zero else { return .never }
         guard let began else { return .lookAgain(at: now + window) }
         guard now - began >= window else { return .lookAgain(at: began + window) }
-        // A late look covers more time, and expects more bytes. Floating point avoids an overflow with extreme limits.
+        // The required bytes grow with the time since `began`. Floating point avoids an overflow with extreme limits.
         guard Double(bytes) >= Double(leastPerSecond) * ((now - began) / .seconds(1)) else { return .tooSlow }
         begin(at: now)
         return .lookAgain(at: now + window)

@@ -19,12 +19,12 @@ public struct HTTPNetwork: Hashable, Sendable {
 
         /// Parses `http://user:password@host:port`. Scheme, credential and port may be left out; the port defaults to
         /// 80.
-        /// - Throws: `FetchFailure` with class `rejected` for another scheme, and for a text that is no URL.
+        /// - Throws: `FetchFailure` with class `rejected` for another scheme, and for a text that is not a URL.
         public init(_ text: String) throws(FetchFailure) {
             let text = text.contains("://") ? text : "http://" + text
             guard text.lowercased().hasPrefix("http://"), let url = OriginURL(text) else {
                 throw FetchFailure(
-                    .rejected, "a proxy is http://host:port; another kind is not supported", isRetryable: false)
+                    .rejected, "the address of a proxy must be http://host:port", isRetryable: false)
             }
             (host, port, userInfo) = (url.host, url.port, url.userInfo.map { $0.percentDecoded ?? $0 })
         }

@@ -1,12 +1,13 @@
 /// The `Link` header field (RFC 8288).
 enum LinkHeader {
-    /// The target of the first link with this relation, as it is written. It may be a relative reference. A link whose
-    /// own parameter says that nothing is after it (`results="false"`) does not count.
+    /// The target of the first link with this relation, as it is written. The target may be a relative reference. A
+    /// link with the parameter `results="false"` does not count: the page at its target has no items.
     static func target(rel wanted: String, in field: String) -> String? {
         links(rel: wanted, in: field).first { !$0.isEmpty }?.target
     }
 
-    /// Whether the links to the next page all say that nothing is after them: `rel="next"; results="false"`.
+    /// Whether the field has a link to the next page, and each such link states that the next page has no results:
+    /// `rel="next"; results="false"`.
     static func hasEmptyNext(in field: String) -> Bool {
         let found = links(rel: "next", in: field)
         return !found.isEmpty && found.allSatisfy(\.isEmpty)

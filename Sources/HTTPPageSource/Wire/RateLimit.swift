@@ -3,7 +3,8 @@ import PageModel
 /// The rate limit fields of an answer, for origins that send no `Retry-After`: `RateLimit-Remaining` and
 /// `RateLimit-Reset`, often with the prefix `X-`.
 enum RateLimit {
-    /// The time until requests are available again. Returns nil when requests remain, or the fields are missing.
+    /// The time until requests are available again. Zero when the origin states no time. Returns nil when requests
+    /// remain, or the fields are missing.
     /// - Parameter now: the time of the answer, from its own `Date` field where it has one.
     static func pause(_ response: HTTPPageResponse, now: Timestamp) -> Duration? {
         guard number("Remaining", response) == 0 else { return nil }

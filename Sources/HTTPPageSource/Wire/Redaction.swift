@@ -26,7 +26,7 @@ extension HTTPSource: CustomStringConvertible, CustomReflectable {
 
 extension OriginURL {
     /// Scheme, host, port and path of a URL, which can be shown whatever secrets its parameters hold. `?` for a text
-    /// that is no URL.
+    /// that is not a URL.
     static func place(of text: String) -> String {
         guard var url = OriginURL(text) else { return "?" }
         url.userInfo = nil

@@ -67,7 +67,7 @@ enum TransportFailure {
             ("UNSUPPORTED_PROTOCOL", "the origin supports only an old version of TLS"),
             ("CERTIFICATE_REQUIRED", "the origin requires a client certificate, which is not supported"),
         ]
-        let reason = reasons.first { text.contains($0.0) }?.1 ?? "TLS cannot be agreed on with the origin"
+        let reason = reasons.first { text.contains($0.0) }?.1 ?? "the TLS handshake with the origin failed"
         return FetchFailure(.limitExceeded, reason, isRetryable: false)
     }
 
