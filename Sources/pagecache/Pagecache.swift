@@ -102,7 +102,7 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Returns the columns for help. Returns nil when standard output is no terminal and `COLUMNS` is not set. Also
+    /// Returns the columns for help. Returns nil when standard output is not a terminal and `COLUMNS` is not set. Also
     /// sets `COLUMNS` for the parser. For a narrow terminal the parser then renders unbroken lines, because it traps
     /// when its own columns do not fit.
     private static func helpWidth() -> Int? {
@@ -127,30 +127,39 @@ struct Pagecache: AsyncParsableCommand {
     }
 
     /// The parser's error about invalid arguments as an error of the tool. Commands throw such errors, too.
-    static func usageFailure(_ error: any Error) -> ToolFailure? {
+    /// - Parameter words: the arguments, without the name of the tool. Defaults to those of the process.
+    static func usageFailure(
+        _ error: any Error, words: [String] = Array(CommandLine.arguments.dropFirst())
+    ) -> ToolFailure? {
         guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure
         else { return nil }
-        if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
-        if let option = unknownOption() {
+        if asksForJSON(words) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
+        let options = options(for: words)
+        if let option = unknownOption(in: words, of: options) {
             return ToolFailure(
                 .usage, "usage", "unknown option '\(option.name)'",
                 hint: option.suggestion.map { "did you mean '\($0)'?" } ?? helpHint(for: error))
         }
-        let usage = UsageMessage(
-            message(for: error), words: Array(CommandLine.arguments.dropFirst()), commands: commandNames)
-        return ToolFailure(.usage, "usage", usage.message, hint: usage.hint ?? helpHint(for: error))
+        let usage = UsageMessage(message(for: error), words: words, commands: commandNames + [["help"]])
+        let lacking = options?.first { option in option.names?.contains { $0.text == usage.lacking } ?? false }
+        return ToolFailure(
+            .usage, "usage", usage.message,
+            hint: usage.hint ?? lacking.flatMap(UsageMessage.meaning) ?? helpHint(for: error))
+    }
+
+    /// The options of the command that the arguments name. Returns nil when they name none.
+    private static func options(for words: [String]) -> [CommandDescription.Option]? {
+        guard let name = words.first, let tool = try? CommandDescription.tool() else { return nil }
+        let command = tool.subcommands?.first { $0.commandName == name || $0.aliases?.contains(name) == true }
+        return command.map { $0.arguments ?? [] }
     }
 
     /// The first option that the command does not have. The parser checks the values of known options first, and then
     /// reports another error than the cause.
-    private static func unknownOption() -> (name: String, suggestion: String?)? {
-        let words = CommandLine.arguments.dropFirst()
-        guard let name = words.first, let tool = try? CommandDescription.tool(),
-            let command = tool.subcommands?.first(where: {
-                $0.commandName == name || $0.aliases?.contains(name) == true
-            })
-        else { return nil }
-        let options = command.arguments ?? []
+    private static func unknownOption(
+        in words: [String], of options: [CommandDescription.Option]?
+    ) -> (name: String, suggestion: String?)? {
+        guard let options else { return nil }
         var isValue = false
         for word in words.dropFirst() {
             if word == "--" { return nil }
@@ -171,11 +180,8 @@ struct Pagecache: AsyncParsableCommand {
     /// The option that is spelled most like the text. Pure.
     private static func closest(_ text: String, _ options: [CommandDescription.Option]) -> String? {
         let names = options.flatMap { $0.names ?? [] }.map(\.text).filter { $0.hasPrefix("--") }
-        // Half of a short name may differ by chance.
-        let most = min(3, max(1, text.count / 2 - 1))
-        return names.map { ($0, Spelling.edits(Array(text), Array($0), most: 3)) }.filter { $0.1 <= most }.min {
-            $0.1 < $1.1
-        }?.0
+        let close = names.compactMap { name in Spelling.distance(ofOption: text, name).map { (name, $0) } }
+        return close.min { $0.1 < $1.1 }?.0
     }
 
     /// The names of each command, aliases included.

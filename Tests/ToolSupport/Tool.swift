@@ -34,6 +34,18 @@ public func withOrigin<Value>(_ origin: DemoOrigin, _ body: (String) async throw
     }
 }
 
+extension DemoOrigin {
+    /// An origin of 3,000 items that holds the requests for items from `position` on. Requests are not counted, because
+    /// a busy machine may need one more: the answer of a probe is used as a page for a few seconds only.
+    public static func holding(from position: Int) -> DemoOrigin {
+        DemoOrigin(count: 3_000) { _, target in
+            let offset = target.split(separator: "offset=").dropFirst().first
+            let first = offset.flatMap { Int($0.prefix(while: \.isNumber)) } ?? 0
+            return first >= position ? .hold : nil
+        }
+    }
+}
+
 /// Waits for the effect of another process. No clock can be advanced for it. The deadline only ends a test that would
 /// hang.
 public func eventually(_ what: String, _ condition: () -> Bool) async throws {

@@ -24,7 +24,7 @@ struct CompletionTests {
         #expect(try await Tool.run(["completions", "csh"]).status == 64)
     }
 
-    @Test("Queries are completed from --store or the default store, and a missing store is no error")
+    @Test("Queries are completed from --store or the default store, and a missing store is not an error")
     func queries() async throws {
         let origin = DemoOrigin(count: 10)
         try await withOrigin(origin) { root in

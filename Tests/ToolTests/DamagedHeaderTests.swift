@@ -86,7 +86,7 @@ struct DamagedHeaderTests {
         #expect(try await tool(["verify"]).status == 0)
     }
 
-    @Test("A process that is stopped before it recovers the log makes other commands busy, and no internal error")
+    @Test("While a process is stopped before it recovers the log, other commands end as busy, not as internal")
     func stoppedBeforeRecovery() async throws {
         try await folder.writeListWithGap()
         // Byte 120 of the shared memory is SQLite's write lock, and byte 128 shows that a process uses it.

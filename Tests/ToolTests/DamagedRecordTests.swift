@@ -142,6 +142,31 @@ struct DamagedRecordTests {
         #expect(try await tool(["verify"]).status == 0)
     }
 
+    @Test("After a repair that dropped queries, verify names the URLs and pins that it can read, and the commands work")
+    func dropped() async throws {
+        try await writeTwo("name_hash = 1")
+        let nameless = try await tool(["verify", "--repair", "--yes"])
+        #expect(nameless.errors.contains("1 dropped query has no readable URL"), "\(nameless.errors)")
+        try await withOrigin(DemoOrigin(count: 250)) { root in
+            #expect(try await tool(["sync", "\(root)/items?a=1&b=2", "--key", "items"]).status == 0)
+            #expect(try await tool(["sync", "\(root)/feed", "--key", "feed"]).status == 0)
+            #expect(try await tool(["pin", "items"]).status == 0)
+            try await sql("UPDATE query SET name_hash = id WHERE key IN ('items', 'feed')")
+            let ended = try await tool(["verify", "--repair", "--yes"])
+            #expect(ended.status == 0, "\(ended.errors)")
+            let url = "\(root)/items?a=1&b=2"
+            #expect(ended.errors.contains("'pagecache sync \"\(url)\""), "\(ended.errors)")
+            #expect(ended.errors.contains("'pagecache sync \(root)/feed"), "\(ended.errors)")
+            #expect(ended.errors.contains("fetches the list of a dropped query again"), "\(ended.errors)")
+            #expect(ended.errors.contains("'pagecache pin \"\(url)\""), "\(ended.errors)")
+            #expect(!ended.errors.contains("'pagecache pin \(root)/feed"), "\(ended.errors)")
+            #expect(!ended.errors.contains("no readable URL"), "\(ended.errors)")
+            for command in ["sync", "pin"] { #expect(try await tool([command, url]).status == 0) }
+            let whole = try await tool(["export", url])
+            #expect(whole.output.split(separator: "\n").count == 250, "\(whole.errors)")
+        }
+    }
+
     @Test(
         "After a repair of a damaged record, sync --rebind fetches the whole list, and finds a list with a key by its URL and key"
     )

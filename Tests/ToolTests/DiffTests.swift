@@ -125,7 +125,7 @@ struct DiffTests {
         }
     }
 
-    @Test("Evicted positions are shown in order and counted, and are no change of the list")
+    @Test("Evicted positions are shown in order and counted, and are not a change of the list")
     func evicted() async throws {
         let origin = DemoOrigin(count: 550)
         try await withOrigin(origin) { root in

@@ -290,7 +290,7 @@ struct ExplanationTests {
         #expect(
             sentences(list, .failure)
                 == [
-                    "2 pages fail, the first at position 100: the origin answered 500. At most 4 attempts for a page; the first was 5 min ago (2027-01-15T07:55:00.000Z)."
+                    "2 pages fail, the first at position 100: the origin answered 500. Up to 4 attempts for a page so far; the first was 5 min ago (2027-01-15T07:55:00.000Z)."
                 ])
     }
 

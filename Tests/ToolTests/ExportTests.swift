@@ -256,7 +256,7 @@ struct ExportTests {
         #expect(json.jsonArray.compactMap { $0["/id"] as? String } == ["item-2", "item-1", "item-0"])
     }
 
-    @Test("A closed pipe is no error, and wrong usage ends with 64 or 66")
+    @Test("A closed pipe is not an error, and wrong usage ends with 64 or 66")
     func usage() async throws {
         let query = try await filled(3_000)
         let command = "'\(Tool.path)' export \(query) --store '\(folder.store)' | head -n 1 >/dev/null"

@@ -29,6 +29,20 @@ extension FailureCommandTests {
         #expect(try !complaint([refused, Sample.failing(300)]).contains("pagecache retry"))
     }
 
+    @Test("The summary counts pages as pages, and failed and cancelled requests as requests")
+    func requestCounts() throws {
+        var report = SyncReport(stored: Sample.list([Sample.page(0..<100)], total: .exact(3_400)))
+        (report.outcome, report.pagesFetched) = (.incomplete, 9)
+        report.usage = SourceUsage(requests: 108, failures: 99)
+        func sentence() throws -> String {
+            SyncRendering(report: report, key: "k", url: "http://h/", common: try CommonOptions.parse([])).sentence
+        }
+        #expect(try sentence().contains("108 requests (9 pages fetched, 99 failed requests)"))
+        report.usage = SourceUsage(requests: 11, failures: 1)
+        report.usage.cancelled = 1
+        #expect(try sentence().contains("11 requests (9 pages fetched, 1 failed request, 1 cancelled request)"))
+    }
+
     @Test("sync --due without due work names the time of the next retry")
     func nextRetry() async throws {
         let isBusy = Mutex(false)

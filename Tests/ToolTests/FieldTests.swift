@@ -79,7 +79,7 @@ struct FieldTests {
         #expect(rows == "/id,/o,/o/n\n1,\"{\"\"n\"\":\"\"x\"\"}\",x\n2,,\n")
     }
 
-    @Test("A single empty value is quoted so that its row is not blank, and items that are no objects form one column")
+    @Test("A single empty value is quoted so that its row is not blank, and items that are not objects form one column")
     func alone() throws {
         #expect(try csv([#"{"a":""}"#, #"{"a":"b"}"#]) == "a\n\"\"\nb\n")
         #expect(try csv(["1", #""x,y""#]) == "payload\n1\n\"\"\"x,y\"\"\"\n")

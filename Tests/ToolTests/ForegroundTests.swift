@@ -49,7 +49,7 @@ struct ForegroundTests {
 
     @Test("A terminal that becomes narrower shows no rest of the progress line of sync")
     func narrower() async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 9 ? .hold : nil }
+        let origin = DemoOrigin.holding(from: 900)
         try await withOrigin(origin) { root in
             let tool = try TerminalProgram(
                 Tool.path, ["sync", "\(root)/items", "--store", folder.store],

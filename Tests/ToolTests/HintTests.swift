@@ -163,6 +163,18 @@ struct HintTests {
         #expect(count > 10)
     }
 
+    @Test("A repair without room names 'gc --rewrite' only for a store that it can read")
+    func repairWithoutRoom() {
+        let inPlace = Verify.hint(withoutRoom: StorageError(.full, "reading or writing S: database or disk is full"))
+        #expect(inPlace.contains("'pagecache gc' with --max-bytes and --rewrite"))
+        #expect(inPlace.contains("'pagecache purge --all'"))
+        // The message is that of `Salvage.checkRoom`.
+        let message = "a repair of S needs 11 MB of free space for a new file, and 9 MB are free"
+        let copied = Verify.hint(withoutRoom: StorageError(.full, message))
+        #expect(!copied.contains("--rewrite"))
+        #expect(copied.contains("'pagecache purge --all'"))
+    }
+
     @Test(
         "The check of this suite rejects invalid commands",
         arguments: [

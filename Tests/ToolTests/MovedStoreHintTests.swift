@@ -1,9 +1,12 @@
 #if Tool
+import DemoOrigin
 import Foundation
 import PageModel
 import PageStore
+import ProgramSupport
 import StorageSupport
 import Testing
+import ToolSupport
 
 @testable import pagecache
 
@@ -41,6 +44,38 @@ struct MovedStoreHintTests {
             _ = rename(path + ".new", path)
         }
         #expect(failure.hint == "run the command again to use the file that is at this path now")
+    }
+
+    @Test("Where the link leads to another store now, the message names it, and the hint is to run the command again")
+    func link() async throws {
+        let (link, other) = ("\(folder.path)/link", "\(folder.path)/other.sqlite")
+        for path in [folder.store, other] { await (try await SQLitePageStore.openForTest(at: path)).close() }
+        #expect(symlink(folder.store, link) == 0)
+        let store = try await SQLitePageStore.openForTest(at: link, mode: .mustExist)
+        #expect(unlink(link) == 0)
+        #expect(symlink(other, link) == 0)
+        let thrown = await #expect(throws: StorageError.self) { try await store.closeInPlace() }
+        let error = try #require(thrown)
+        #expect(error.message.hasPrefix("the target of \(link) was replaced by another file"), "\(error.message)")
+        #expect(ToolFailure(error)?.hint == "run the command again to use the file that is at this path now")
+    }
+
+    @Test("A sync whose link leads to another store at its end prints no result beside the error")
+    func noResult() async throws {
+        let (link, other) = ("\(folder.path)/link", "\(folder.path)/other.sqlite")
+        for path in [folder.store, other] { await (try await SQLitePageStore.openForTest(at: path)).close() }
+        #expect(symlink(folder.store, link) == 0)
+        let origin = DemoOrigin(count: 250) { _, _ in
+            unlink(link)
+            _ = symlink(other, link)
+            return nil
+        }
+        try await withOrigin(origin) { root in
+            let ended = try await Tool.run(["sync", "\(root)/items", "--store", link])
+            #expect(ended.status == 75, "\(ended.errors)")
+            #expect(ended.output.isEmpty, "\(ended.output)")
+            #expect(ended.errors.contains("the target of \(link) was replaced by another file"), "\(ended.errors)")
+        }
     }
 
     @Test("Where only the log is gone, the hint is to end the processes with the old one")

@@ -53,6 +53,16 @@ struct NamingTests {
         #expect(Spelling.suggestions(for: "aab", among: (0..<9).map { ["aab\($0)"] }).count == 3)
     }
 
+    @Test("The number of letters that may differ in an option depends on its length")
+    func options() {
+        #expect(Spelling.distance(ofOption: "--nope", "--scope") == nil)
+        #expect(Spelling.distance(ofOption: "--du", "--due") == 1)
+        #expect(Spelling.distance(ofOption: "--jsno", "--json") == 1)
+        #expect(Spelling.distance(ofOption: "--max-pegas", "--max-pages") == 2)
+        #expect(Spelling.distance(ofOption: "--cocurency", "--concurrency") == 2)
+        #expect(Spelling.distance(ofOption: "--aa", "--bb") == nil)
+    }
+
     @Test("An unknown name ends with 66 and a suggestion, and an ambiguous one with 64 and the ids")
     func names() async throws {
         let items = QueryKey("https://api.example.com/items")

@@ -5,11 +5,19 @@ import PagedRepository
 import Testing
 @testable import pagecache
 
-/// Next steps in `why`: commands that work, and the time from which others do.
-@Suite("Next steps in pagecache why")
+/// Next steps in `why` and `gc`: commands that work, and the time from which others do.
+@Suite("Next steps in pagecache why and gc")
 struct NextStepTests {
     private func sentences(_ list: ListOutline, _ topic: Explanation.Topic) -> [String] {
         Explanation(of: list, now: Sample.now).sentences.filter { $0.topic == topic }.map(\.text)
+    }
+
+    @Test("gc names --rewrite where a file could not be shortened, unless it was given")
+    func unreturned() throws {
+        let plain = try CollectGarbage.parse(["--max-bytes", "2M"]).keeping(4_400_000)
+        #expect(plain.hasPrefix("the file keeps 4.4 MB that it does not use"))
+        #expect(plain.contains("'pagecache gc --max-bytes 2000000 --rewrite' needs no space"))
+        #expect(try !CollectGarbage.parse(["--max-bytes", "2M", "--rewrite"]).keeping(1).contains("needs no space"))
     }
 
     @Test("A requested pause that is longer than the longest one says that the next attempt is earlier, and why")
@@ -33,6 +41,32 @@ struct NextStepTests {
         entry.retryAfterUntil = entry.nextAttemptAt
         let followed = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
         #expect(try complaint(followed)?.hasSuffix("next attempt 2027-01-15T09:00:00.000Z") == true)
+    }
+
+    @Test("An incomplete list without failures names the command that continues it, and a retry in the past is due")
+    func continues() throws {
+        func complaint(_ list: ListOutline, _ change: (inout SyncReport) -> Void = { _ in }) throws -> String? {
+            var report = SyncReport(stored: list)
+            change(&report)
+            let common = try CommonOptions.parse([])
+            return SyncRendering(report: report, key: list.record.key, url: "http://h/", common: common).complaint
+        }
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200))
+        let command = "'pagecache sync \(list.record.key.shortID)'"
+        #expect(try complaint(list) == "incomplete: 100 positions in 1 gap are missing; \(command) continues")
+        #expect(
+            try complaint(Sample.list([Sample.page(0..<100)]))
+                == "incomplete: the end of the list is not reached; \(command) continues")
+        #expect(try complaint(list) { $0.pagesNotStored = 1 } == "incomplete: 100 positions in 1 gap are missing")
+        #expect(try complaint(list) { $0.outcome = .damaged }?.contains("continues") == false)
+        for past in [Duration.zero, .seconds(-180)] {
+            let failing = Sample.list(
+                [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: past)])
+            #expect(try complaint(failing)?.hasSuffix("; next attempt is due, and \(command) makes it") == true)
+        }
+        let later = Sample.list(
+            [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .milliseconds(1))])
+        #expect(try complaint(later)?.hasSuffix("; next attempt 2027-01-15T08:00:00.001Z") == true)
     }
 
     @Test("A run whose check of a whole list failed names the failure, and not a changing list")

@@ -33,6 +33,27 @@ struct ProgressLineTests {
         #expect(text == "██░░░░░░░░ · 20/100 pages · 2,000 items · 100/s · 21 requests · 80 s left")
     }
 
+    @Test("A list that is held whole has no full bar before the run has stored a page")
+    func heldWhole() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 1_000, length: 1_000), at: noon)
+        func text(_ requests: Int, _ wait: Duration?) -> String {
+            line.text(width: 120, requests: requests, storeWait: wait, now: noon + .seconds(8))
+        }
+        #expect(text(1, .milliseconds(999)) == "1,000/1,000 items · 1 request")
+        #expect(text(0, .seconds(8)) == "1,000/1,000 items · 0 requests · waiting 8 s for the store")
+        let narrow = line.text(width: 39, requests: 0, storeWait: .seconds(8), now: noon + .seconds(8))
+        #expect(narrow == "1,000/1,000 items · waiting 8 s")
+        line.note(.stored(0..<100, held: 1_000, length: 1_000), at: noon + .seconds(7))
+        #expect(text(1, nil).hasPrefix("██████████ · 10/10 pages"))
+    }
+
+    @Test("A line without a bar has all other parts")
+    func withoutBar() {
+        let text = line(pages: 20).text(width: 100, requests: 21, hasBar: false, now: noon + .seconds(20))
+        #expect(text == "20/100 pages · 2,000 items · 100/s · 21 requests · 80 s left")
+    }
+
     @Test("The speed is that of the last ten seconds")
     func recentSpeed() {
         var line = line(pages: 10)
@@ -64,6 +85,22 @@ struct ProgressLineTests {
         #expect(!later.contains("retry"))
     }
 
+    @Test("A wait that is not over is at least 1 s")
+    func roundedUp() {
+        var line = line(pages: 2)
+        let now = noon + .seconds(4)
+        line.note(.waiting(until: now + .milliseconds(1)), at: now)
+        #expect(line.text(width: 120, requests: 3, now: now).hasSuffix("retry in 1 s"))
+        #expect(Sample.failing(0, next: .milliseconds(1)).nextText(now: Sample.now) == "in 1 s")
+        #expect(Sample.failing(0, next: .zero).nextText(now: Sample.now) == "due")
+        let times: [(Int, String)] = [
+            (0, "0 s"), (1_000, "1 s"), (1_001, "2 s"), (119_001, "2 min"), (7_200_000, "2 h"),
+        ]
+        for (milliseconds, text) in times { #expect(TimeText.until(.milliseconds(milliseconds)) == text) }
+        // An age is only as old as its whole seconds.
+        #expect(TimeText.age(.milliseconds(1_999)) == "1 s")
+    }
+
     @Test("The line shows the reason of the latest failure where there is room")
     func reason() {
         var line = line(pages: 2)
@@ -89,6 +126,103 @@ struct ProgressLineTests {
         #expect(waiting.contains("retry in 10 s") && !waiting.contains("left"), "\(waiting)")
     }
 
+    @Test("While all requests fail, the speed and the time left stay as they are for two seconds, and then vanish")
+    func failingAll() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 0, length: nil), at: noon)
+        for page in 0..<10 {
+            let now = noon + .milliseconds(100 * (page + 1))
+            line.note(.stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: 3_000), at: now)
+        }
+        func text(_ milliseconds: Int) -> String {
+            line.text(width: 120, requests: nil, now: noon + .milliseconds(milliseconds))
+        }
+        for second in 0..<5 {
+            line.note(
+                .failed(offset: 1_000 + 100 * second, .status(503), nextAttemptAt: nil),
+                at: noon + .milliseconds(1_100 + 1_000 * second))
+        }
+        for milliseconds in [1_100, 2_000, 2_999] {
+            #expect(text(milliseconds).contains("1,000/s · 2 s left"), "\(text(milliseconds))")
+        }
+        for milliseconds in [3_000, 4_000, 6_000] {
+            let later = text(milliseconds)
+            #expect(!later.contains("/s") && !later.contains("left"), "\(later)")
+        }
+        line.note(.stored(1_000..<1_100, held: 1_100, length: 3_000), at: noon + .milliseconds(6_000))
+        #expect(text(6_100).contains("/s"))
+    }
+
+    @Test("A list that grows every five seconds keeps its speed between two pages, unless a page fails")
+    func slow() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 0, length: nil), at: noon)
+        for page in 0..<3 {
+            line.note(
+                .stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: 3_000),
+                at: noon + .seconds(5 * (page + 1)))
+        }
+        func text() -> String { line.text(width: 120, requests: nil, now: noon + .seconds(19)) }
+        #expect(text().contains("20/s · 2 min left"), "\(text())")
+        line.note(.failed(offset: 300, .status(503), nextAttemptAt: nil), at: noon + .seconds(18))
+        #expect(!text().contains("/s") && !text().contains("left"), "\(text())")
+    }
+
+    @Test("A run over several lists names the list, and a line too long for the terminal ends with an ellipsis")
+    func named() {
+        var line = ProgressLine(startedAt: noon, name: "2kt6gxhe")
+        func text(_ width: Int) -> String { line.text(width: width, requests: 32, now: noon + .seconds(9)) }
+        #expect(text(79) == "2kt6gxhe · 0 items · 32 requests")
+        line.note(.opened(held: 809, length: 1_000), at: noon)
+        for page in 0..<8 { line.note(.failed(offset: 810 + page, .status(503), nextAttemptAt: nil), at: noon) }
+        line.note(.waiting(until: noon + .seconds(10)), at: noon)
+        #expect(text(79) == "2kt6gxhe · 809/1,000 items · 32 requests · 8 failing: 503 · retry in 1 s")
+        #expect(text(39) == "2kt6gxhe · 809/1,000 items · 8 failing")
+        #expect(text(19) == "80 % · 8 failing")
+        #expect(text(2) == "8…")
+    }
+
+    @Test("A failing page is no longer counted once a longer page with its positions is stored")
+    func storedInOne() {
+        var line = line(pages: 2)
+        for offset in [200, 250] { line.note(.failed(offset: offset, .status(503), nextAttemptAt: nil), at: noon) }
+        line.note(.stored(200..<300, held: 300, length: 10_000), at: noon + .seconds(3))
+        #expect(!line.text(width: 120, requests: nil, now: noon + .seconds(3)).contains("failing"))
+    }
+
+    @Test("The stored and the failing pages of a list add up to its pages, also where pages overlap")
+    func sum() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 0, length: nil), at: noon)
+        line.note(.stored(0..<25, held: 25, length: 3_000), at: noon)
+        // Each later page has 25 items, and repeats the last one of the page before it.
+        for page in 1..<42 {
+            line.note(
+                .stored(page * 24..<page * 24 + 25, held: page * 24 + 25, length: 3_000), at: noon + .seconds(page))
+        }
+        for start in stride(from: 1_009, to: 3_000, by: 24) {
+            line.note(.failed(offset: start, .status(503), nextAttemptAt: nil), at: noon + .seconds(42))
+        }
+        let text = line.text(width: 120, requests: nil, now: noon + .seconds(42))
+        #expect(text.contains("42/125 pages") && text.contains("83 failing"), "\(text)")
+        // The last page is shorter, and does not change the number of the others.
+        line.note(.stored(2_976..<3_000, held: 1_032, length: 3_000), at: noon + .seconds(43))
+        let later = line.text(width: 120, requests: nil, now: noon + .seconds(43))
+        #expect(later.contains("43/125 pages") && later.contains("82 failing"), "\(later)")
+    }
+
+    @Test("No more pages fail than the list has, also before the number of its pages is known")
+    func sumAtOnce() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 0, length: nil), at: noon)
+        line.note(.stored(0..<25, held: 25, length: 3_000), at: noon)
+        for start in stride(from: 25, to: 3_000, by: 24) {
+            line.note(.failed(offset: start, .status(503), nextAttemptAt: nil), at: noon + .seconds(1))
+        }
+        let text = line.text(width: 120, requests: nil, now: noon + .seconds(1))
+        #expect(text.contains("1/125 pages") && text.contains("124 failing"), "\(text)")
+    }
+
     @Test("A sweep shows the verified part of a complete list, not a full bar")
     func sweep() {
         var line = ProgressLine(startedAt: noon, verifies: true)
@@ -102,6 +236,25 @@ struct ProgressLineTests {
         let text = line.text(width: 120, requests: 50, now: noon + .seconds(50))
         #expect(text.hasPrefix("█████░░░░░ · 50/100 pages verified · 5,000 items verified"), "\(text)")
         #expect(text.contains("50 s left"), "\(text)")
+    }
+
+    @Test("A continued sweep begins with the part that is verified already, and does not call a whole list empty")
+    func continuedSweep() {
+        var line = ProgressLine(startedAt: noon, verifies: true, verifiedBefore: 1_200)
+        func text(_ second: Int) -> String { line.text(width: 120, requests: 5, now: noon + .seconds(second)) }
+        line.note(.opened(held: 3_000, length: 3_000), at: noon)
+        #expect(text(1).hasPrefix("████░░░░░░ · 1,200/3,000 items verified · 5 requests"))
+        // Page one is refreshed before the sweep continues.
+        line.note(.stored(0..<100, held: 3_000, length: 3_000), at: noon + .seconds(1))
+        #expect(text(1).hasPrefix("████░░░░░░ · 12/30 pages verified · 1,200 items verified"), "\(text(1))")
+        line.note(.stored(1_200..<1_300, held: 3_000, length: 3_000), at: noon + .seconds(2))
+        #expect(text(2).hasPrefix("████░░░░░░ · 13/30 pages verified · 1,300 items verified"), "\(text(2))")
+        // A sweep that begins again counts from the start.
+        line.note(.stored(100..<200, held: 3_000, length: 3_000), at: noon + .seconds(3))
+        #expect(text(3).hasPrefix("░░░░░░░░░░ · 2/30 pages verified"), "\(text(3))")
+        var new = ProgressLine(startedAt: noon, verifies: true)
+        new.note(.opened(held: 3_000, length: 3_000), at: noon)
+        #expect(new.text(width: 120, requests: 5, now: noon).contains(" 0/3,000 items verified"))
     }
 
     @Test("A list of unknown length is counted in items")
@@ -120,9 +273,9 @@ struct ProgressLineTests {
         line.note(.failed(offset: 9_900, .status(500), nextAttemptAt: nil), at: noon + .seconds(99))
         let text = line.text(width: width, requests: 12_345, now: noon + .seconds(100))
         #expect(text.count <= width)
-        #expect(text.contains("99/100 pages"))
-        // The failure takes precedence where there is room for one more part.
-        #expect(text.contains("failing") == (width >= 24))
+        // The failure takes precedence over the number of pages.
+        #expect(text.contains("1 failing"))
+        #expect(text.contains(width >= 24 ? "99/100 pages" : "99 %"))
     }
 
     @Test("Numbers that are too long for a narrow terminal become a percentage")

@@ -47,6 +47,17 @@ struct SnapshotTests {
         }
     }
 
+    @Test("The help of sync shows its eight common options before all others")
+    func common() async throws {
+        let help = try await Tool.run(["sync", "--help"], environment: ["COLUMNS": "80"]).output
+        let groups = help.split(separator: "\n\n").map(String.init).filter { $0.contains("OPTIONS:\n") }
+        let first = try #require(groups.first)
+        #expect(first.hasPrefix("COMMON OPTIONS:"))
+        #expect(
+            first.matches(of: /\n  --([a-z-]+)/).map { String($0.output.1) }
+                == ["refresh", "sweep", "max-pages", "stale-after", "offline", "due", "all", "stale"])
+    }
+
     @Test("Documentation/pagecache.1 matches the output of `pagecache man`, and troff accepts it without a warning")
     func manual() async throws {
         let ended = try await Tool.run(["man"])

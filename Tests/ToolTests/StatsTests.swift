@@ -3,6 +3,7 @@ import DemoOrigin
 import Foundation
 import PageModel
 import PageStore
+import PagedRepository
 import ProgramSupport
 import StorageSupport
 import Testing
@@ -66,6 +67,31 @@ struct StatsTests {
         #expect(try await folder.tool(["stats"]).output.contains("and saved 22\n"))
         let report = HTMLReport(statistics: statistics, store: "s", now: Sample.now).text
         #expect(report.contains("<b>22</b><span>requests saved</span>"))
+    }
+
+    @Test("The client of the comparison fetches pages without overlaps, and one request for each page of a chain")
+    func overlaps() {
+        // 1,000 items in pages of 5, of which each later one repeats an item.
+        let later = stride(from: 5, to: 1_000, by: 4).map { Sample.page($0..<min($0 + 4, 1_000)) }
+        let pages = [Sample.page(0..<5)] + later
+        var list = Sample.list(pages, total: .exact(1_000))
+        func report() -> SyncReport {
+            var report = SyncReport(stored: list)
+            report.reconciliation = .shifted
+            report.usage = SourceUsage(requests: 1)
+            return report
+        }
+        #expect(Savings(report(), storedBytes: nil)?.text == "1 request instead of 200")
+        // Two runs: the first load with a probe, and a refresh of page one.
+        let tally = RunTally(
+            runs: 2, requests: pages.count + 2, pagesFetched: pages.count + 1, pagesKept: pages.count - 1)
+        func saved() -> Int {
+            StoreStatistics.Query(summary: QuerySummary(outline: list, bytes: 0), tally: tally).requestsSaved
+        }
+        #expect(saved() == 2 * 200 - (pages.count + 2))
+        list.record.paging = "cursor"
+        #expect(Savings(report(), storedBytes: nil)?.withoutStore == pages.count)
+        #expect(saved() == 2 * pages.count - (pages.count + 2))
     }
 
     @Test("stats prints each query and the total in every format")

@@ -37,6 +37,26 @@ struct StoredSyncTests {
         }
     }
 
+    @Test("--all limits the rate of requests to an origin of several queries, and trusts only --cacert")
+    func limits() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            for path in ["items", "items?sort=name"] {
+                #expect(try await tool(["sync", "\(root)/\(path)"]).status == 0)
+            }
+            let before = origin.requests.count
+            let began = ContinuousClock.now
+            #expect(try await tool(["sync", "--all", "--sweep", "--rate", "4/s"]).status == 0)
+            let sent = origin.requests.count - before
+            #expect(sent >= 4)
+            // A fetch may send more than one request.
+            #expect(ContinuousClock.now - began >= .milliseconds(250) * (sent / 2))
+            let untrusting = try await tool(["sync", "--all", "--cacert", "\(folder.path)/none.pem"])
+            #expect(untrusting.status == 64)
+            #expect(untrusting.errors.contains("none.pem"), "\(untrusting.errors)")
+        }
+    }
+
     @Test("A successful sync with --quiet prints nothing, and a failing one its error")
     func quiet() async throws {
         let origin = DemoOrigin(count: 250)
@@ -228,21 +248,23 @@ struct StoredSyncTests {
         }
         #expect(hint([(239_000_000, false)]) == "'pagecache gc --max-bytes 119M' shrinks the store")
         #expect(hint([(40_000_000, false), (60_000_000, true)]) == "'pagecache gc --max-bytes 80M' shrinks the store")
-        #expect(hint([(1_000_000, false)]) == "free some space on this disk; the store has 1.0 MB to evict")
-        #expect(hint([]) == "free some space on this disk; the store has 0 B to evict")
+        #expect(
+            hint([(1_000_000, false)]) == "free some space on this disk; 'pagecache gc' can evict 1.0 MB of the store")
+        #expect(hint([]) == "free some space on this disk; 'pagecache gc' can evict 0 B of the store")
     }
 
     @Test("doctor refuses a folder and a text file as other commands do, and says where no store can be created")
     func doctorOnOtherFiles() async throws {
         let text = "\(folder.path)/notes.txt"
         folder.createFile(text, "no store, only a text")
-        for path in [folder.path, text] {
+        // A folder is a mistake of the caller, and no damage.
+        for (path, status) in [(folder.path, 64), (text, 65)] as [(String, Int32)] {
             let environment = ["PAGECACHE_STORE": path]
             let ended = try await Tool.run(["doctor", "--json"], environment: environment)
-            #expect(ended.status == 65)
+            #expect(ended.status == status)
             #expect(!ended.output.contains("chmod"), "\(ended.output)")
             #expect(ended.jsonArray.first?["status"] as? String == "error")
-            #expect(try await Tool.run(["list"], environment: environment).status == 65)
+            #expect(try await Tool.run(["list"], environment: environment).status == status)
         }
         var places = ["\(text)/store.sqlite", "\(text)/deep/store.sqlite"]
         let closed = "\(folder.path)/closed"

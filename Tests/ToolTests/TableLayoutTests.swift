@@ -150,9 +150,11 @@ struct TableLayoutTests {
         entry.failure = FetchFailure.status(500)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(300), ledger: [entry])
         let shown = List.table([QuerySummary(outline: list, bytes: 1)], now: Sample.now).lines(width: 40)
-        for heading in ["QUERY", "FRESHNESS", "FAILING", "GAPS"] {
+        for heading in ["HELD", "FRESHNESS", "FAILING", "GAPS"] {
             #expect(shown.lines[0].contains(heading), "\(shown.lines)")
         }
+        #expect(shown.lines[1] == "\(list.record.key.shortID)  http://h/items")
+        #expect(shown.lines[2].hasPrefix("33 %"), "\(shown.lines)")
         #expect(shown.leftOut.contains("SEGMENTS") && shown.leftOut.contains("ITEMS"))
         let errors = Errors.grouped([(list.record.key, entry)], now: Sample.now).lines(width: 40)
         #expect(errors.lines[0].contains("HTTP") && errors.lines[0].contains("LAST ERROR"), "\(errors.lines)")
@@ -161,6 +163,25 @@ struct TableLayoutTests {
         let calm = List.table([QuerySummary(outline: fine, bytes: 1)], now: Sample.now).lines(width: 60)
         #expect(calm.lines[0].hasPrefix("ID"))
         #expect(calm.leftOut.contains("FAILING") && !calm.leftOut.contains("HELD"), "\(calm.leftOut)")
+    }
+
+    @Test(
+        "list names each query by its id and its last path segment, with the held share, at every width",
+        arguments: 12...120)
+    func names(width: Int) {
+        let list = Sample.list(
+            [Sample.page(0..<905)], total: .exact(1_000), ledger: [Sample.failing(905)],
+            key: QueryKey("https://api.example.com/v2/regions/customers?sort=name", scope: "tenant-7"))
+        for lists in [[list], [list, Sample.list([], key: QueryKey(list.record.key.text, scope: "b"))]] {
+            let table = List.table(lists.map { QuerySummary(outline: $0, bytes: 1) }, now: Sample.now)
+            let lines = table.lines(width: width).lines
+            #expect(lines.allSatisfy { TextWidth.columns($0) <= width }, "\(lines)")
+            let shown = lines.joined(separator: "\n").replacing(/\n +/, with: "")
+            for text in [list.record.key.shortID, "customers?sort=name", "90 %"] {
+                #expect(shown.contains(text), "\(lines)")
+            }
+            #expect(lists.count == 1 || shown.contains("tenant-7"), "\(lines)")
+        }
     }
 
     @Test("list and stats show the scope where queries of several scopes have one key")
@@ -195,7 +216,8 @@ struct TableLayoutTests {
             // The note about the omitted columns is whole, and continues on the next line.
             let note = lines.drop { !$0.hasPrefix("… ") }
             #expect(note.count > 1)
-            #expect(note.joined(separator: " ").contains("PAGING: on a wider terminal"))
+            let words = note.joined(separator: " ").split(separator: " ").joined(separator: " ")
+            #expect(words.contains("PAGING: on a wider terminal"))
         }
     }
 

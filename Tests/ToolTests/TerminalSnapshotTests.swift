@@ -39,18 +39,27 @@ struct TerminalSnapshotTests {
             snapshot += "$ pagecache \(command.joined(separator: " "))\n\(shown)\n"
             expectFits(shown, columns, command)
             let piped = try await Tool.run(command, environment: place.merging(["COLUMNS": "1000"]) { $1 }).output
-            if isHelp || command[0] == "why" { expectWhole(shown, OperatorStore.stable(piped), columns, command) }
+            if isHelp { expectWhole(shown, OperatorStore.stable(piped), columns, command) }
+            if command[0] == "why" {
+                // A URL or a time is longer than the narrowest line, and is broken between its parts.
+                let lines = shown.split(separator: "\n")
+                #expect(lines.allSatisfy { TextWidth.columns($0) <= columns }, "\(command) at \(columns)")
+                #expect(unspaced(shown) == unspaced(OperatorStore.stable(piped)), "\(command) at \(columns)")
+            }
             if command == ["errors"] || command == ["pages", OperatorStore.failing.text] {
                 let words = Set(shown.split { $0.isWhitespace })
                 for word in ["503", "429", "retrying", "origin", "answered"] {
                     #expect(words.contains(Substring(word)), "\(command) at \(columns): \(word)")
                 }
             }
-            // At 40 columns the age and the failures of a list leave too little room.
-            if command[0] == "info" || command[0] == "list" && columns != 40 || command[0] == "stats" && columns > 40 {
+            if ["info", "list", "stats"].contains(command[0]) {
                 let end = "customers?sort=name"
                 #expect(shown.replacing(/\n */, with: "").contains(end), "\(command) at \(columns)")
             }
+            if ["list", "stats"].contains(command[0]) {
+                #expect(shown.contains(OperatorStore.failing.shortID), "\(command) at \(columns)")
+            }
+            if command[0] == "list" { #expect(shown.contains("24 %"), "list at \(columns)") }
         }
         try SnapshotTests.compare(snapshot, with: "Tests/ToolTests/Snapshots/terminal-\(columns)-columns.txt")
     }
@@ -91,6 +100,8 @@ struct TerminalSnapshotTests {
             #expect(line.split(separator: " ").count == 1, "\(command) at \(columns): \(line)")
         }
     }
+
+    private func unspaced(_ text: String) -> String { text.filter { !$0.isWhitespace } }
 
     /// Expects every word of the text to be shown whole.
     private func expectWhole(_ shown: String, _ text: String, _ columns: Int, _ command: [String]) {

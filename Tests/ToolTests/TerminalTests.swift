@@ -6,6 +6,8 @@ import StorageSupport
 import Testing
 import ToolSupport
 
+@testable import PageStore
+
 @Suite("pagecache at a terminal")
 struct TerminalTests {
     private let folder = Folder()
@@ -37,7 +39,7 @@ struct TerminalTests {
 
     @Test("sync shows a single progress line in any width, and removes it at the end", arguments: [20, 40, 80])
     func progress(columns: Int) async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        let origin = DemoOrigin.holding(from: 600)
         try await withOrigin(origin) { root in
             let tool = try start(["sync", "\(root)/items", "--overlap", "0"], columns: columns, output: "/dev/null")
             try await eventually("the line is there") { tool.shown.contains("6/30 pages") }
@@ -52,15 +54,30 @@ struct TerminalTests {
         }
     }
 
+    @Test("While another process holds the write lock, sync says that it waits for the store, and shows no full bar")
+    func locked() async throws {
+        let query = try await filled(300)
+        let other = try Connection(path: folder.store)
+        try other.execute("BEGIN IMMEDIATE")
+        let tool = try start(["sync", query, "--wait", "0s"])
+        try await eventually("it waits") { tool.shown.contains("waiting 1 s for the store") }
+        #expect(!tool.shown.contains("█"), "\(tool.shown)")
+        try other.execute("ROLLBACK")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 75)
+    }
+
     @Test("A dumb terminal receives no escapes")
     func dumb() async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        let origin = DemoOrigin.holding(from: 600)
         try await withOrigin(origin) { root in
             let dumb = try start(["sync", "\(root)/items", "--overlap", "0"], output: "/dev/null", term: "dumb")
-            try await eventually("everything that may be in flight is") { origin.held >= 4 }
+            // Without a line that can be redrawn, a plain line appears every five seconds, and it has no bar.
+            try await eventually("a plain line is there") { dumb.shown.contains("pagecache: 6/30 pages · 600 items") }
             origin.release()
             try await eventually("it has ended") { dumb.ended != nil }
             #expect(!dumb.shown.contains("\u{1b}"))
+            #expect(!dumb.shown.contains("█") && !dumb.shown.contains("░"))
         }
     }
 
@@ -70,7 +87,7 @@ struct TerminalTests {
             ("\u{3}", 130), ("", 143),
         ] as [(String, Int32)])
     func interrupted(keys: String, status: Int32) async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        let origin = DemoOrigin.holding(from: 600)
         try await withOrigin(origin) { root in
             let tool = try start(["sync", "\(root)/items", "--overlap", "0"])
             try await eventually("the line is there") { tool.shown.contains("6/30 pages") }
@@ -159,6 +176,8 @@ struct TerminalTests {
         try await eventually("the failed sweep has its reason") { tool.shown.contains("sweep failed: offline") }
         tool.type("\r")
         try await eventually("the items are shown") { tool.shown.contains("any other key returns") }
+        tool.type("\u{1b}[F")
+        try await eventually("the last items are shown") { tool.shown.contains("199  {") }
         tool.type(" /zebra")
         try await eventually("nothing matches") { tool.shown.contains("no query matches 'zebra'") }
         tool.type("\u{1b}")
@@ -202,8 +221,14 @@ struct TerminalTests {
         view.type("q")
         let changes = try start(["watch", "--changes"])
         try await eventually("it waits") { changes.shown.contains("waiting for changed items of 1 query") }
-        changes.type("\u{3}")
-        for tool in [view, changes] { try await eventually("it has ended") { tool.ended != nil } }
+        // Neither a dumb terminal nor a pipe has a view.
+        let dumb = try start(["watch"], term: "dumb")
+        let piped = try start(["watch"], output: "/dev/null")
+        for tool in [dumb, piped] {
+            try await eventually("it waits") { tool.shown.contains("waiting for events of 1 query; Ctrl-C ends") }
+        }
+        for tool in [changes, dumb, piped] { tool.type("\u{3}") }
+        for tool in [view, changes, dumb, piped] { try await eventually("it has ended") { tool.ended != nil } }
     }
 
     @Test("stats, probe and list break lines between words at 40 and 80 columns", arguments: [40, 80])

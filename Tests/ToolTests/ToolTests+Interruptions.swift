@@ -92,7 +92,7 @@ extension ToolTests {
         "SIGINT and SIGTERM end a run before its held answers, with their own code, and keep the fetched pages",
         arguments: [SIGINT, SIGTERM])
     func signals(number: Int32) async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        let origin = DemoOrigin.holding(from: 600)
         try await withOrigin(origin) { root in
             let tool = try await Tool.start(["sync", "\(root)/items", "--store", folder.store, "--overlap", "0"])
             try await eventually("it waits for four pages") { origin.held == 4 }
@@ -109,7 +109,7 @@ extension ToolTests {
         }
     }
 
-    @Test("A closed pipe of show is no error")
+    @Test("A closed pipe of show is not an error")
     func brokenPipe() async throws {
         let origin = DemoOrigin(count: 3_000)
         try await withOrigin(origin) { root in

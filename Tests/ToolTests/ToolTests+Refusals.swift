@@ -88,7 +88,7 @@ extension ToolTests {
             let text = "\(folder.path)/notes.txt"
             try "my notes".write(toFile: text, atomically: true, encoding: .utf8)
             for (path, status) in [
-                (text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73),
+                (text, 65), ("\(text)/store.sqlite", 73), (folder.path, 64), ("/proc/none/store.sqlite", 73),
             ] as [(String, Int32)] {
                 let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
                 #expect(ended.status == status, "\(path): \(ended.errors)")
@@ -128,12 +128,34 @@ extension ToolTests {
             #expect(shown.output.split(separator: "\n").count == 850)
             #expect(shown.errors.contains("100 items from position 300 on are damaged"))
             #expect(shown.errors.contains("verify --repair"))
+            let lost = try await Tool.run(["show", url, "--id", origin.ids[320], "--store", folder.store])
+            #expect(lost.status == 65 && lost.errors.contains("100 items from position 300 on are damaged"))
             #expect(try await Tool.run(["verify", "--repair", "--yes", "--store", folder.store]).status == 0)
             let before = origin.requests.count
             #expect(try await sync(url).status == 0)
             // Page one, the damaged page, and the end of the chain, which no total shows (R24).
             #expect(origin.requests.count == before + 3)
             #expect(try await shownIDs(folder, url) == origin.ids)
+        }
+    }
+
+    @Test(
+        "Each command that syncs stored lists finds damaged items, and fetches them again",
+        arguments: [["--all"], ["--all", "--sweep"], ["--stale", "--stale-after", "1ms"]])
+    func damageInStoredLists(options: [String]) async throws {
+        let origin = DemoOrigin(count: 950)
+        try await withOrigin(origin) { root in
+            _ = try await sync("\(root)/feed")
+            let script = try await Program.run(
+                "/usr/bin/env",
+                [
+                    "python3", "-c",
+                    "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
+                ])
+            #expect(script.status == 0, "\(script.errors)")
+            let ended = try await Tool.run(["sync"] + options + ["--store", folder.store])
+            #expect(ended.status == 0 && ended.errors.contains("100 items are damaged in the store"), "\(ended.errors)")
+            #expect(try await shownIDs(folder, "\(root)/feed") == origin.ids)
         }
     }
 }

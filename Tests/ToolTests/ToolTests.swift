@@ -200,8 +200,28 @@ struct ToolTests {
         let missing = ended.output.firstMatch(of: /for (\d+) missing pages?/).flatMap { Int($0.1) }
         #expect(try #require(stored) + #require(missing) == 101)
         #expect(ended.output.contains("answered with 304"))
-        #expect(ended.output.contains("sync ends with 75"))
+        #expect(ended.output.contains("sync ends with 75: offline: "))
+        #expect(!ended.output.contains(folder.path), "the demo names a file that it removes")
         #expect(folder.contents == [])
+    }
+
+    @Test("The demo fits the terminal, breaks no word, and marks what it cuts", arguments: [20, 40, 80])
+    func demoAtTerminal(columns: Int) async throws {
+        let tool = try TerminalProgram(
+            Tool.path, ["demo"],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm", "TMPDIR": folder.path],
+            columns: columns)
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 0, "\(tool.shown)")
+        let lines = tool.shown.replacing(/\u{1b}\[[0-9;]*[a-zA-Z]/, with: "").split(whereSeparator: \.isNewline)
+        for line in lines { #expect(line.count <= columns, "\(line)") }
+        let quoted = lines.filter { $0.hasPrefix("     {") }
+        #expect(quoted.count == 2, "\(lines)")
+        for line in quoted { #expect(line.hasSuffix("}") || line.hasSuffix("…"), "\(line)") }
+        // A request count that is cut would be another number.
+        for line in lines where line.hasPrefix("   resuming: ") { #expect(line.hasSuffix(" so far"), "\(line)") }
+        let words = lines.flatMap { $0.split(separator: " ") }.joined(separator: " ")
+        #expect(words.contains("3 The origin changes: three inserts and two deletes"))
     }
 }
 #endif

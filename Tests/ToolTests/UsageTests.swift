@@ -23,7 +23,7 @@ struct UsageTests {
     }
 
     @Test(
-        "An address that hides a part of its password, or is none, is refused without being shown, and creates no file",
+        "An address with an ambiguous password, or without a known form, is refused, is not shown and creates no file",
         arguments: [
             "postgres://app:p@ssS3cr3t@127.0.0.1/db", "postgres://app:p/S3cr3t@127.0.0.1/db",
             "postgres://app:p?S3cr3t@127.0.0.1/db", "postgress://app:S3cr3t@127.0.0.1/db",
@@ -79,6 +79,18 @@ struct UsageTests {
             (["sync", "http://h/", "--paging", "foo"], "auto, offset, page, cursor, keyset, link, next-url or none"),
             (["sync", "http://h/", "--concurrency", "x"], "'x' is not valid for --concurrency (give a whole number"),
             (["sync", "http://h/", "--concurrency", "99"], "--concurrency is 99 (give a whole number from 1 to 64)"),
+            (["hlep"], "unknown command 'hlep' (did you mean 'help'?)"),
+            (["sync", "http://h/", "--nope"], "unknown option '--nope' (see 'pagecache sync --help')"),
+            (["--nope"], "unknown option '--nope' (see 'pagecache --help')"),
+            (["--hlep"], "unknown option '--hlep' (did you mean '--help'?)"),
+            (
+                ["sync", "http://127.0.0.1:1/", "--method", "POST", "--body", "/none"],
+                "there is no file '/none' of --body (name the file that holds the JSON object)"
+            ),
+            (
+                ["sync", "http://127.0.0.1:1/", "--method", "POST", "--body", "/"],
+                "'/' of --body is not a file of at most 16 MiB (name the file that holds the JSON object)"
+            ),
             (["sync", "--bogus"], "unknown option '--bogus'"), (["sync", "--du"], "did you mean '--due'?"),
             (["demo", "--foo"], "unknown option '--foo' (see 'pagecache demo --help')"),
             (["sync", "http://h/", "--page-size"], "--page-size needs a value"),
@@ -88,10 +100,71 @@ struct UsageTests {
                 ["sync", "http://h/", "--items", "items"],
                 "'items' is not valid for --items (a JSON Pointer begins with"
             ),
-            (["sync", "--due", "--all"], "exclude each other"),
+            (["sync", "--due", "--all"], "--due and --all exclude each other; name one of them"),
+            (["sync", "x", "--stale"], "'x' and --stale exclude each other; name one of them"),
+            (["sync", "--all", "--key", "k"], "--key needs one query or URL, and cannot be combined with --all"),
+            (["purge", "x", "--all"], "'x' and --all exclude each other; name one of them"),
+            (["purge", "x", "--stale-after", "1h"], "--stale-after is the age for --stale; add --stale, or use"),
+            (["export", "x", "--format", "table"], "--format is table; export writes ndjson, json or csv"),
+            (["sync", "x", "--key", "k"], "--key names the query of a URL, and 'x' is none; a URL starts"),
+            (["sync", "x", "--scope", "s"], "--scope names the query of a URL, and 'x' is none; a URL starts"),
+            (["sync", "x", "--offline", "--sweep"], "--sweep needs requests, and --offline sends none"),
+            (["sync", "http://h/", "--refresh", "--offline"], "--refresh needs requests, and --offline sends none"),
+            (["sync", "http://h/", "--rebind", "--offline"], "--rebind needs requests, and --offline sends none"),
+            (["sync", "--all", "--items", "/x"], "--items is about one origin; with --due, --all or --stale"),
+            (["sync", "--stale", "--explain"], "--explain is about one origin; with --due, --all or --stale"),
+            (["sync", "http://127.0.0.1:1/", "--cacert", "/none"], "cannot be read: '/none' (--cacert names it)"),
+            (["sync", "http://h/", "--body", "/none"], "--body '/none' needs --method POST; a GET request"),
+            (["probe", "http://h/", "--cursor-in", "/a"], "--cursor-in '/a' needs --method POST"),
+            (["list", "--store", "/tmp"], "/tmp is a directory, not a store (give the path of a file, such as /tmp/"),
+            (["sync", "http://h/", "--bearer-file", "/none"], "there is no file '/none' of --bearer-file"),
+            (["sync", "http://h/", "--header-env", "X-Key: S3CRET"], "--header-env takes 'Name=VAR', not 'X-Key'"),
+            (["completions", "powershell"], "'powershell' is not valid for SHELL (use bash, zsh or fish)"),
+            (["list", "--json=3"], "--json takes no value, and got '3' (write --json alone)"),
+            (["list", "--format"], "--format needs a value (use table, json, ndjson or csv)"),
+            (["purge", "--scope"], "--scope needs a value (--scope <scope>: Every query of this scope)"),
+            (
+                ["show", "x", "--fields", "a=b=/id"],
+                "'a=b=/id' in --fields is neither /pointer nor name=/pointer; a name has no '=', as in owner="
+            ),
             (["sync"], "name a URL, a query in the store, --due, --all or --stale"),
         ])
     func errors(arguments: [String], message: String) async throws {
+        try await expectUsage(arguments, message)
+    }
+
+    @Test(
+        "Two options that contradict each other are refused, and the error names both",
+        arguments: [
+            (["list", "--json", "--format", "csv"], "--json and --format csv exclude each other; name one of them"),
+            (["show", "x", "--json", "--format", "table"], "--json and --format table exclude each other"),
+            (["sync", "--due", "-q", "-v"], "--quiet and --verbose exclude each other; name one of them"),
+            (["list", "--no-color", "--color=always"], "--color always and --no-color exclude each other; name one"),
+            (["demo", "--no-color", "--color", "auto"], "--color auto and --no-color exclude each other; name one"),
+            (
+                ["sync", "http://h/", "--header", "authorization : Basic S", "--bearer-file", "f"],
+                "--header 'Authorization' and --bearer-file exclude each other; name one of them"
+            ),
+            (
+                ["retry", "--header-env", "Authorization=VAR", "--bearer-env", "VAR"],
+                "--header-env 'Authorization' and --bearer-env exclude each other; name one of them"
+            ),
+            (
+                ["sync", "http://h/", "--paging", "offset", "--page-param", "p"],
+                "--paging offset and --page-param exclude each other; name one of them"
+            ),
+            (
+                ["probe", "http://h/", "--paging", "none", "--next", "/next"],
+                "--paging none and --next exclude each other; name one of them"
+            ),
+            (["verify", "--repair", "--set-aside"], "--repair and --set-aside exclude each other; name one of them"),
+        ] as [([String], String)])
+    func contradictions(arguments: [String], message: String) async throws {
+        try await expectUsage(arguments, message)
+    }
+
+    /// Expects the tool to refuse these arguments in one line, and to create no file.
+    private func expectUsage(_ arguments: [String], _ message: String) async throws {
         let ended = try await Tool.run(arguments, environment: ["PAGECACHE_STORE": folder.store])
         #expect(ended.status == 64)
         // The option comes before the words of the shell in JSON.
@@ -122,7 +195,7 @@ struct UsageTests {
         ("5iB", nil),
     ]
 
-    @Test("Sizes are those of du, docker and restic")
+    @Test("Sizes are accepted as du, docker and restic write them")
     func readSizes() {
         for (text, bytes) in UsageTests.sizes { #expect(SizeArgument(argument: text)?.bytes == bytes, "\(text)") }
     }
@@ -132,7 +205,7 @@ struct UsageTests {
         ("0s", 0), ("1y", 31_536_000), ("5", nil), ("h", nil), ("1x", nil), ("-5m", nil), ("", nil), ("1h 30m", nil),
     ]
 
-    @Test("Durations are those of docker and restic")
+    @Test("Durations are accepted as docker and restic write them")
     func readDurations() {
         for (text, seconds) in UsageTests.durations {
             #expect(DurationArgument(argument: text)?.duration == seconds.map { .seconds($0) }, "\(text)")

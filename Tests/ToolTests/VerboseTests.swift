@@ -45,7 +45,7 @@ struct VerboseTests {
         #expect(OriginMessage.find(in: response) == expected)
     }
 
-    @Test("The message of a refusal is no passing one", arguments: [400, 401, 403, 404, 422, 429, 500, 503])
+    @Test("Only messages of 429 and 5xx answers count as passing", arguments: [400, 401, 403, 404, 422, 429, 500, 503])
     func refusals(status: Int) {
         #expect(OriginMessage.mayPass(status) == (status == 429 || status >= 500))
     }

@@ -1,6 +1,8 @@
 #if Tool
 import DemoOrigin
 import Foundation
+import PageModel
+import PageStore
 import ProgramSupport
 import StorageSupport
 import Testing
@@ -68,6 +70,31 @@ struct WatchTests {
         }
     }
 
+    @Test(
+        "A watch ends with 65 when another program changes the schema of the store, or gives the store another name",
+        arguments: ["CREATE TABLE zz (a)", "ALTER TABLE tally ADD COLUMN zz INTEGER", "PRAGMA user_version = 9", nil]
+            as [String?])
+    func changedByOthers(script: String?) async throws {
+        try await folder.writeListWithGap()
+        let (tool, lines) = try watch([])
+        var count = 0
+        try await eventuallyAwaiting("it listens") {
+            count += 1
+            try await folder.write(items(0..<3), as: QueryKey("list \(count)"), total: .exact(3))
+            return !lines().isEmpty
+        }
+        #expect(tool.ended == nil)
+        if let script {
+            let code = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2]); d.commit()"
+            let ended = try await Program.run("/usr/bin/env", ["python3", "-c", code, folder.store, script])
+            #expect(ended.status == 0, "\(ended.errors)")
+        } else {
+            try FileManager.default.linkItem(atPath: folder.store, toPath: "\(folder.path)/other")
+        }
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 65)
+    }
+
     @Test("A watch of one query prints only its events, and an unknown query or a missing store ends with 66")
     func one() async throws {
         let origin = DemoOrigin(count: 250)
@@ -89,8 +116,15 @@ struct WatchTests {
         }
     }
 
-    @Test("A watch whose store is removed or replaced says so, and ends with 75", arguments: ["removed", "replaced"])
+    @Test(
+        "A watch whose store is removed or replaced, or whose link leads elsewhere, says so, and ends with 75",
+        arguments: ["removed", "replaced", "linked"])
     func gone(change: String) async throws {
+        let (link, target, other) = (folder.store, "\(folder.path)/target.sqlite", "\(folder.path)/other.sqlite")
+        if change == "linked" {
+            for path in [target, other] { await (try await SQLitePageStore.openForTest(at: path)).close() }
+            #expect(symlink(target, link) == 0)
+        }
         try await folder.writeListWithGap()
         let (tool, lines) = try watch([])
         try await eventuallyAwaiting("it listens") {
@@ -100,14 +134,15 @@ struct WatchTests {
             return !lines().isEmpty
         }
         #expect(tool.ended == nil)
-        for name in folder.contents where name.hasPrefix("store.sqlite") {
-            try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
-        }
+        // The last connection of another process removes the log meanwhile.
+        for name in folder.contents where name.hasPrefix("store.sqlite") { unlink("\(folder.path)/\(name)") }
         if change == "replaced" { try await folder.writeListWithGap() }
+        if change == "linked" { #expect(symlink(other, link) == 0) }
         try await eventually("it has ended") { tool.ended != nil }
         #expect(tool.ended == 75)
         let shown = tool.shown.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        #expect(shown.contains("removed while it was watched"), "\(shown)")
+        let sentence = change == "linked" ? "was replaced by another file while" : "removed while it was watched"
+        #expect(shown.contains(sentence), "\(shown)")
     }
 }
 #endif

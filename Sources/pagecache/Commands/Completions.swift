@@ -7,8 +7,8 @@ struct Completions: ParsableCommand {
         commandName: "completions",
         abstract: "Print the completion script of a shell.",
         discussion: """
-            Completes commands, options, queries in the store, and the variables for
-            --bearer-env. 'make install' installs the scripts.
+            A script completes commands, options, queries in the store, and the variables
+            for --bearer-env. 'make install' installs the scripts.
 
             EXAMPLES
               d=~/.local/share/bash-completion/completions

@@ -75,7 +75,7 @@ private final class DemoStory {
     func play() async throws {
         let started = SystemClock().now()
         terminal.print(sentence: "An origin with 10,000 items in 100 pages, 40 ms per answer, some of them errors:")
-        terminal.print("  \(url)")
+        terminal.print("  " + cut(url, indentation: 2))
         try await firstSyncAndKill()
         try await resume()
         try await changeAndRefresh()
@@ -147,9 +147,7 @@ private final class DemoStory {
         rows.append(Row(what: "3 inserts and 2 deletes applied", sent: sent, plain: "\(pages + 1)"))
         let diff = try await Child(["diff", url, "--store", store]).wait()
         say("pagecache diff, without a request:")
-        for line in diff.output.split(separator: "\n") {
-            say("  " + TextWidth.prefix(line, columns: max(20, (terminal.outputIsTerminal ? terminal.width : 80) - 6)))
-        }
+        quote(diff.output)
 
         before = origin.requests.count
         _ = try await run(["sync", url, "--store", store, "--json"])
@@ -164,9 +162,7 @@ private final class DemoStory {
         let started = SystemClock().now()
         let shown = try await Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"]).wait()
         say("pagecache show --offset 5000 --limit 2, after \((SystemClock().now() - started).wholeMilliseconds) ms:")
-        for line in shown.output.split(separator: "\n") {
-            say("  " + TextWidth.prefix(line, columns: terminal.width - 6))
-        }
+        quote(shown.output)
         let child = Child(["sync", url, "--store", store, "--wait", "2s"])
         while child.isRunning { try await watch("trying to reach the origin") }
         let ended = try await child.wait()
@@ -174,7 +170,9 @@ private final class DemoStory {
         guard let code = ended.code, code == ExitStatus.incomplete.rawValue else {
             throw broken("sync did not end with 75")
         }
-        say("pagecache sync ends with \(code): \(ended.errors.split(separator: "\n").last ?? "")")
+        // The rest of the message suggests a command on the store of the demo, which is removed.
+        let reason = ended.errors.split(separator: "\n").last?.prefix { $0 != ";" } ?? ""
+        say("pagecache sync ends with \(code): \(reason.trimmingPrefix("pagecache: "))")
         rows.append(Row(what: "read with the origin gone", sent: 0, plain: "impossible"))
     }
 
@@ -193,11 +191,25 @@ private final class DemoStory {
 
     private func heading(_ text: String) {
         terminal.print("")
-        terminal.print(styled: terminal.colour(1, text))
+        let width = terminal.outputIsTerminal ? terminal.width : .max
+        for line in TableLayout.wrapped(text, width: width, margin: "   ", breakingWords: false) {
+            terminal.print(styled: terminal.colour(Colour.bold, line))
+        }
+    }
+
+    /// Prints the output of a command. On a terminal each line is cut to its width, and then ends with "…".
+    private func quote(_ output: String) {
+        for line in output.split(separator: "\n") { terminal.print("     " + cut(line, indentation: 6)) }
+    }
+
+    /// The text, cut to the columns that the indentation leaves in a line of the terminal. Not cut without a terminal.
+    private func cut(_ text: some StringProtocol, indentation: Int) -> String {
+        let width = terminal.outputIsTerminal ? max(1, terminal.width - indentation) : .max
+        return TextWidth.cut(Printable.text(String(text)), to: width)
     }
 
     private func say(_ text: some StringProtocol) {
-        let width = terminal.outputIsTerminal ? max(20, terminal.width - 3) : .max
+        let width = terminal.outputIsTerminal ? max(1, terminal.width - 3) : .max
         let lines = TableLayout.wrapped(Printable.text(String(text)), width: width, margin: "", breakingWords: false)
         for line in lines { terminal.print("   \(line)") }
     }
@@ -206,7 +218,9 @@ private final class DemoStory {
 
     /// Shows the number of requests so far, and pauses briefly.
     private func watch(_ what: String) async throws {
-        terminal.progress("   \(what): \(SizeText.count(origin.requests.count, "request", "requests")) so far")
+        let count = SizeText.count(origin.requests.count, "request", "requests")
+        let long = "   \(what): \(count) so far"
+        terminal.progress(long.count < terminal.errorWidth ? long : "   \(count)")
         try await Task.sleep(for: .milliseconds(20))
     }
 

@@ -10,16 +10,15 @@ struct Diff: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Show inserted, deleted, moved and edited items of a query, without the network.",
         discussion: """
-            One line for each change: a sign, the position, the id, and the item. The
-            signs are '+' inserted or loaded, '-' deleted or no longer stored, '>' moved,
-            '~' edited, '!' replaced. The position and the item are those right after the
-            change. For a deleted item they are those before it. The exit code is 1 when an
-            item changed, positions were loaded or the list was replaced, and otherwise 0.
-            Positions that are no longer stored are no change. The store keeps the changes
-            of the last ten minutes, and older ones up to 1 MiB for each query. When they
-            do not reach back far enough, the exit code is 66. 'last' means: since the
-            start of the most recent sync that changed an item. For the changes of one
-            sync, store the version before it.
+            Prints one line for each change: a sign, the position, the id, and the item.
+            The signs are '+' inserted or loaded, '-' deleted or no longer stored, '>'
+            moved, '~' edited, '!' replaced. The position and the item are those right
+            after the change; of a deleted item, those before it. The exit code is 1 when
+            an item changed, positions were loaded or the list was replaced, and otherwise
+            0. Positions that are no longer stored do not count as a change. The store
+            keeps the changes of the last ten minutes, and older ones up to 1 MiB for each
+            query. The exit code is 66 when these changes do not reach back far enough. To
+            see the changes of one sync, store the version before it.
 
             EXAMPLES
               pagecache diff 4k2m9xqa                 since the last sync with changes
@@ -69,7 +68,7 @@ struct Diff: AsyncParsableCommand {
         }
         try await changes.readItems(of: record.id, in: store, at: reached)
         render(changes.all, record.key, start, reached)
-        // Positions that were evicted are no change of the list.
+        // Positions that were evicted are not a change of the list.
         return changes.all.contains { $0.kind != .dropped }
     }
 

@@ -31,7 +31,7 @@ struct Doctor: AsyncParsableCommand {
         common.apply()
         var checks = DoctorChecks(environment: ProcessInfo.processInfo.environment, now: SystemClock().now())
         do throws(StorageError) {
-            let store = try await common.place.open(.reading)
+            let store = try await common.place.openShowingWait(.reading)
             do throws(StorageError) {
                 let (statistics, damaged) = (try await store.statistics(), try await store.storedQueries().damagedCount)
                 if let path = common.place.path { checks.checkPlace(path, statistics.queries.map(\.summary)) }

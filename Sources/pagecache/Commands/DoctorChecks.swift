@@ -96,7 +96,7 @@ struct DoctorChecks {
         let budget = all - evictable / 2
         let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")]
         guard evictable >= 2_000_000, let unit = units.first(where: { budget >= 10 * $0.0 }) else {
-            return "free some space on this disk; the store has \(SizeText.bytes(evictable)) to evict"
+            return "free some space on this disk; 'pagecache gc' can evict \(SizeText.bytes(evictable)) of the store"
         }
         let command = "pagecache gc --max-bytes \(budget / unit.0)\(unit.1)"
         return "'\(command)' shrinks the store"
@@ -119,7 +119,7 @@ struct DoctorChecks {
                 "store", .error, "\(error.message), and none can be created: \(place)",
                 hint: "change the permissions of the folder, or use another path with --store", exit: .cannotCreate)
         }
-        // A file that is no store belongs to another program, so its permissions are not checked.
+        // A file that is not a store belongs to another program, so its permissions are not checked.
         if let path, error.code != .notAStore { checkPlace(path) }
         note("store", .error, error.message, hint: failure?.hint, exit: failure?.status ?? .internal)
     }
@@ -213,13 +213,14 @@ struct DoctorChecks {
         }
     }
 
-    private mutating func checkPinned(_ lists: [ListOutline]) {
+    mutating func checkPinned(_ lists: [ListOutline]) {
         let pinned = lists.filter(\.record.isPinned)
         let stale = pinned.filter { $0.judgedFreshness(now: now) != .fresh }
+        // A sync of another query says nothing about the timer.
         let last =
-            lists.compactMap(\.record.validatedAt).max().map { "; last sync \(TimeText.age(now - $0)) ago" } ?? ""
+            pinned.compactMap(\.record.validatedAt).min().map { "; oldest sync \(TimeText.age(now - $0)) ago" } ?? ""
         if pinned.isEmpty {
-            note("pinned", .ok, "no query is pinned\(last)", hint: "'sync --due' refreshes pinned queries only")
+            note("pinned", .ok, "no query is pinned", hint: "'sync --due' refreshes pinned queries only")
         } else if stale.isEmpty {
             note("pinned", .ok, "\(SizeText.count(pinned.count, "pinned query is", "pinned queries are")) fresh\(last)")
         } else {

@@ -38,7 +38,9 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if common.format == .table { throw ValidationError("export writes ndjson, json or csv, and no table") }
+        if common.format == .table {
+            throw ValidationError("--format is table; export writes ndjson, json or csv, not a table")
+        }
         if output?.isEmpty == true { throw ValidationError("--output must name a file, or be '-'") }
         try FieldPointer.validate(fields)
     }

@@ -23,7 +23,7 @@ struct List: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         let (queries, damaged) = try await common.withStore(.reading) { store in
-            (try await store.summaries(), try await store.storedQueries().damagedCount)
+            (try await store.listed(), try await store.storedQueries().damagedCount)
         }
         let now = queries.readAt
         if queries.isEmpty, common.outputFormat == .table {
@@ -46,15 +46,15 @@ struct List: AsyncParsableCommand {
 
     private static func columns(showsScope: Bool) -> [ResultTable.Column] {
         [
-            .init(name: "query", heading: "ID", isWhole: true, rank: 2),
-            .init(name: "key", heading: "QUERY", least: 16, leastAlone: 10, isCutInside: true, rank: 0),
-            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
+            .init(name: "query", heading: "ID", isWhole: true, rank: 2, isTitle: true),
+            .init(name: "key", heading: "QUERY", least: 16, isCutInside: true, rank: 0, isTitle: true),
+            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, isWhole: true, rank: 0),
             .init(name: "items", heading: "ITEMS", isNumber: true, rank: 5),
             .init(name: "total", heading: "TOTAL", isNumber: true, rank: 6),
             .init(name: "total_kind"),
-            .init(name: "coverage", heading: "HELD", isNumber: true, rank: 3),
+            .init(name: "coverage", heading: "HELD", isNumber: true, rank: 0),
             .init(name: "segments", heading: "SEGMENTS", isNumber: true, rank: 9),
-            .init(name: "gaps", heading: "GAPS", isNumber: true, rank: 1, isCount: true),
+            .init(name: "gaps", heading: "GAPS", isNumber: true, rank: 3, isCount: true),
             .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 0),
             .init(name: "validated_at"),
             .init(name: "oldest_check_at"),
@@ -91,7 +91,7 @@ struct List: AsyncParsableCommand {
             .init(.time(list.oldestCheckAt)),
             .init(.time(record.lastAuditAt)),
             .init(.int(failures.count), colour: failures.isEmpty ? nil : Colour.failing),
-            .init(.time(next), next.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
+            .init(.time(next), next.map { $0 > now ? "in \(TimeText.until($0 - now))" : "due" }),
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
             .init(.bool(record.isPinned)),
             .init(.string(record.paging)),

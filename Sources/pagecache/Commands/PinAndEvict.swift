@@ -64,11 +64,11 @@ struct CollectGarbage: AsyncParsableCommand {
             An evicted page leaves a gap in its list, and the next sync fetches it again.
             Pages of pinned queries stay.
 
-            Deleting pages needs about 300 KB of free space for a log. On a disk without
-            it, only some pages or none are removed, and the exit code is 74. With
-            --rewrite the pages that stay are then held in memory and written over the
-            file. A crash during that write loses the store, so free space by other means
-            where you can.
+            Deleting pages needs about 300 KB of free space for a log. On a fuller disk,
+            only some pages or none are removed, and the exit code is 74. With --rewrite,
+            gc then holds the pages that stay in memory, and writes them over the file. A
+            crash during that write loses the store, so free space by other means if you
+            can.
 
             EXAMPLES
               pagecache gc --max-bytes 500M --dry-run
@@ -83,7 +83,8 @@ struct CollectGarbage: AsyncParsableCommand {
     var maxAge: DurationArgument?
     @Flag(name: [.customShort("n"), .long], help: "Show the effect, and change nothing.")
     var dryRun = false
-    @Flag(help: "On a full disk, hold what stays in memory and rewrite the file. A crash meanwhile loses the store.")
+    @Flag(
+        help: "On a full disk, hold the kept pages in memory and rewrite the file. A crash meanwhile loses the store.")
     var rewrite = false
     @OptionGroup var common: CommonOptions
 
@@ -110,6 +111,11 @@ struct CollectGarbage: AsyncParsableCommand {
                 ? try await store.evictRewritingFile(to: budget, exempt: [])
                 : try await store.evict(to: budget, exempt: [])
         } catch {
+            if error.code == .damaged, error.message.hasSuffix("only after a repair") {
+                throw ToolFailure(
+                    .unusableData, error.code.description, error.message,
+                    hint: "'pagecache verify --repair' repairs it where the disk has room, and \(Purge.makesRoom)")
+            }
             guard error.code == .full else { throw error }
             throw ToolFailure(
                 .inputOutput, error.code.description, error.message,
@@ -117,10 +123,25 @@ struct CollectGarbage: AsyncParsableCommand {
         }
     }
 
+    /// The note on a file that could not be shortened. The limit of the process can be the reason, too.
+    func keeping(_ bytes: Int) -> String {
+        let budgets = [
+            maxBytes.map { "--max-bytes \($0.bytes)" }, maxAge.map { "--max-age \($0.defaultValueDescription)" },
+        ]
+        let command = (["pagecache gc"] + budgets.compactMap(\.self)).joined(separator: " ")
+        let size = SizeText.bytes(bytes)
+        let unused = "the file keeps \(size) that it does not use, because there is no room to shorten it"
+        let again = "free some space, or raise 'ulimit -f', and run '\(command)' again"
+        guard !rewrite else { return "\(unused); \(again)" }
+        return "\(unused); \(again); '\(command) --rewrite' needs no space, see 'pagecache gc --help'"
+    }
+
     private func remedy(_ error: StorageError) -> String {
-        guard rewrite else { return "free 300 KB for the log, or see --rewrite in 'pagecache gc --help'" }
-        return error.message.contains("the store is open elsewhere too")
-            ? "end the other programs that use the store" : "free 300 KB by other means"
+        guard rewrite else {
+            return "free that space, or raise 'ulimit -f', or see --rewrite in 'pagecache gc --help'"
+        }
+        return error.message.contains("another process has the store open, too")
+            ? "end the other programs that use the store" : "free some space by other means"
     }
 
     private func write(_ report: EvictionReport) {
@@ -132,12 +153,11 @@ struct CollectGarbage: AsyncParsableCommand {
                 ("queries", .int(report.queries)), ("bytes_left", .int(report.bytesLeft)),
             ], common.outputFormat, sentence: "\(dryRun ? "would remove" : "removed") \(removed); \(left)")
         if report.unreturnedBytes > 0 {
-            Terminal.standard.note(
-                "the file keeps \(SizeText.bytes(report.unreturnedBytes)) that it does not use, because the disk has no room to shorten it; free some space and run 'pagecache gc' again"
-            )
+            Terminal.standard.note(keeping(report.unreturnedBytes))
         }
         if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
-            Terminal.standard.note("the remaining pages belong to pinned queries")
+            Terminal.standard.note(
+                "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)")
         }
     }
 }

@@ -55,11 +55,20 @@ struct Purge: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        let chosen = [query != nil, all, scope != nil, stale, olderThan != nil, failed].count { $0 }
-        guard chosen == 1 else {
+        let given: [String?] = [
+            query.map { "'\($0)'" }, all ? "--all" : nil, scope.map { _ in "--scope" }, stale ? "--stale" : nil,
+            olderThan.map { _ in "--older-than" }, failed ? "--failed" : nil,
+        ]
+        let chosen = given.compactMap { $0 }
+        guard !chosen.isEmpty else {
             throw ValidationError("name one of: a query, --all, --scope, --stale, --older-than, --failed")
         }
-        guard stale || staleAfter == nil else { throw ValidationError("--stale-after goes with --stale") }
+        guard chosen.count == 1 else {
+            throw ValidationError("\(chosen.joined(separator: " and ")) exclude each other; name one of them")
+        }
+        guard stale || staleAfter == nil else {
+            throw ValidationError("--stale-after is the age for --stale; add --stale, or use --older-than")
+        }
     }
 
     /// The queries to remove.
@@ -90,7 +99,7 @@ struct Purge: AsyncParsableCommand {
                     return write(PurgeReport(queries: 0, pages: 0, bytes: 0), [], [])
                 }
                 report = try await BusyLine.whileDoing("removing \(sentence(report))") {
-                    all ? try await store.purgeAll() : try await store.purge(selection.ids)
+                    all ? try await store.purgeAll() : try await purge(selection.ids, from: store)
                 }
             }
             write(report, selection.keys, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
@@ -101,6 +110,19 @@ struct Purge: AsyncParsableCommand {
                         "\(DamagedRecords.remedy(selection.undecided)), and 'pagecache purge --all' removes every query"
                 )
             }
+        }
+    }
+
+    private func purge(_ queries: [QueryID], from store: any ToolStore) async throws -> PurgeReport {
+        do throws(StorageError) {
+            return try await store.purge(queries)
+        } catch {
+            guard error.code == .full else { throw error }
+            throw ToolFailure(
+                .inputOutput, error.code.description, error.message,
+                hint:
+                    "free some space, and run the command again: some pages may be gone, and the queries stay until then; other queries are safe; 'pagecache gc' needs less space, see 'pagecache gc --help'"
+            )
         }
     }
 
@@ -120,7 +142,7 @@ struct Purge: AsyncParsableCommand {
     {
         var chosen = Selection()
         chosen.damaged = QuerySelector.matches(name, stored.damaged.map(\.key)).map { stored.damaged[$0] }
-        // A prefix is no reason to remove a query whose name cannot be read.
+        // A prefix is not a reason to remove a query whose name cannot be read.
         if chosen.damaged.count > 1 || QuerySelector.matches(name, stored.records.map(\.key)).count > 0 {
             chosen.damaged.removeAll { $0.key.text != name && $0.key.shortID != name }
         }
@@ -183,6 +205,9 @@ struct Purge: AsyncParsableCommand {
         let others = more > 0 ? " and \(SizeText.count(more)) more" : ""
         return "\(names.joined(separator: ", "))\(others): \(sentence(selection.report))"
     }
+
+    /// The last remedy for a full disk.
+    static let makesRoom = "'pagecache purge --all' makes room on a full disk, and removes every query"
 
     /// The warning about bytes in the log. A command that writes while the same reader goes on cannot remove them, either.
     static func remainder(isDiskFull: Bool) -> String {

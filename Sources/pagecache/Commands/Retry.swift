@@ -89,6 +89,7 @@ struct Retry: AsyncParsableCommand {
             RetriedQuery(
                 key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
         }
+        try store.checkPlace(while: "it was open")
         render(retried)
         try renderings.end()
     }

@@ -11,11 +11,11 @@ struct Show: AsyncParsableCommand {
         abstract: "Show the items of a query, without the network.",
         discussion: """
             A pipe or file receives each item as the origin sent it, one per line. Line
-            breaks inside an item become spaces. --fields selects members: a table on a
-            terminal, objects elsewhere. The exit code is 75 when a requested position is
-            missing or not up to date, when more items are requested than stored and the
-            end of the list is not known yet, and when an id is not found while positions
-            are missing.
+            breaks inside an item become spaces. --fields selects members of the items: a
+            terminal shows a table of them, a pipe or file receives objects. The exit code
+            is 75 in three cases: a requested position is missing or not up to date; more
+            items are requested than stored, and the end of the list is not known yet; an
+            id is not found, and positions are missing.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -76,7 +76,11 @@ struct Show: AsyncParsableCommand {
         let written =
             try await positions.limit <= ShowWriting.pieceSize
             ? writeShort(positions, record, store) : write(positions, record, store)
-        try finish(written, positions, terminal)
+        let end = written.range.upperBound
+        let rest =
+            try await terminal.outputIsTerminal && end < written.list.length
+            ? store.excerpt(of: record.id, end..<Int.max) : nil
+        try finish(written, positions, rest?.rest(from: end), terminal)
     }
 
     /// Writes a range of any length. One transaction reads it, piece by piece.
@@ -113,7 +117,10 @@ struct Show: AsyncParsableCommand {
 
     // MARK: Messages
 
-    private func finish(_ written: ShowWriting.Written, _ positions: ShownPositions, _ terminal: Terminal) throws {
+    /// - Parameter rest: the sentence about the positions after the written ones. `nil` means there is none to show.
+    private func finish(
+        _ written: ShowWriting.Written, _ positions: ShownPositions, _ rest: String?, _ terminal: Terminal
+    ) throws {
         let list = written.list
         let id = list.record.key.shortID
         let length = list.shownLength
@@ -121,6 +128,9 @@ struct Show: AsyncParsableCommand {
             let reason =
                 list.record.windowText ?? "the list has \(SizeText.count(length, "item", "items"))"
             terminal.note("pagecache: \(reason); there is none at \(SizeText.count(offset))")
+        }
+        if length == 0, terminal.outputIsTerminal, !list.record.hasUnknownEnd {
+            terminal.note("pagecache: the list has no items")
         }
         // Missing positions are reported, and a gap is never closed up (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(
@@ -131,16 +141,10 @@ struct Show: AsyncParsableCommand {
                 "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(id)' shows them"
             )
         }
-        if terminal.outputIsTerminal, written.range.upperBound < list.length {
-            terminal.note(
-                "… \(SizeText.count(list.length - written.range.upperBound)) more; --limit and --offset show them")
-        }
+        if let rest { terminal.note("… \(rest)") }
         guard written.damaged.isEmpty else {
             throw ToolFailure(
-                .unusableData, "damaged", DamageText.sentence(written.damaged),
-                hint:
-                    "'\(list.record.syncCommand)' fetches them again, and 'pagecache verify --repair' repairs the store"
-            )
+                .unusableData, "damaged", DamageText.sentence(written.damaged), hint: DamageText.remedy(list.record))
         }
         let isEndMissing = positions.exceeds(list) && gaps.isEmpty && list.record.hasUnknownEnd
         if isEndMissing {
@@ -190,12 +194,19 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// The error for an id that no stored item has. The item may be at a missing position.
+    /// The error for an id that no readable item has. The item may be damaged, or at a missing position.
     private func missing(_ selector: ItemSelector, _ record: QueryRecord, in store: any ToolStore) async throws
         -> ToolFailure
     {
         guard let list = try await store.outline(of: record.id) else { return gone }
         let id = Printable.text(selector.text)
+        let damage = try await store.damage(of: record.id, thoroughly: true)
+        if !damage.isNone {
+            let sentence = damage.pages.isEmpty ? "the store is damaged" : DamageText.sentence(damage.pages)
+            return ToolFailure(
+                .unusableData, "damaged", "no readable item has the id '\(id)', and \(sentence)",
+                hint: DamageText.remedy(list.record))
+        }
         let missing = list.coverage.gaps(below: list.reachableLength).reduce(0) { $0 + $1.count }
         if missing == 0, list.isComplete || list.record.isCutOff {
             return ToolFailure(

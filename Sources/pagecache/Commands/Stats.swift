@@ -26,6 +26,10 @@ struct Stats: AsyncParsableCommand {
     var html: String?
     @OptionGroup var common: CommonOptions
 
+    func validate() throws {
+        if html?.isEmpty == true { throw ValidationError("--html is empty; give the path of a file to write") }
+    }
+
     func run() async throws {
         common.apply()
         let (statistics, path, damaged) = try await common.withStore(.reading) { store in

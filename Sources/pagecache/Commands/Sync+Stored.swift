@@ -15,12 +15,13 @@ extension Sync {
             let jobs = try await jobs(in: store, options)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
-                options: options, overlap: fetch.overlap)
+                options: options, overlap: fetch.overlap, cacert: source.cacert, rate: fetch.rate)
             let results = try await runner.run(jobs)
             if results.isEmpty, damaged == 0 { Terminal.standard.note(try await nothing(in: store)) }
             var all = SyncResults(results: results, common: common)
             all.damaged = damaged
             all.lost = jobs.map(\.query).filter { $0.isDescriptionLost && ListRunner.url(of: $0) == nil }.map(\.key)
+            try store.checkPlace(while: "it was open")
             try all.render()
         }
     }
@@ -84,7 +85,7 @@ extension Sync {
 
     /// Renders the result of a run that had no request to send.
     func renderStored(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
-        if work.explain { printDecisions(HTTPSource.explanation(inStored: list.record.source)) }
+        if rare.explain { printDecisions(HTTPSource.explanation(inStored: list.record.source)) }
         var report = SyncReport(stored: list)
         if try await !store.damage(of: list.record.id, thoroughly: true).isNone { report.outcome = .damaged }
         try SyncRendering(report: report, key: key, url: target, common: common).render()

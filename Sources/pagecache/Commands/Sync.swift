@@ -41,30 +41,40 @@ struct Sync: AsyncParsableCommand {
     @OptionGroup(title: "Common options") var work: SyncWorkOptions
     @OptionGroup(title: "Request options") var fetch: FetchOptions
     @OptionGroup(title: "Origin options") var source: SourceOptions
+    @OptionGroup(title: "Rare options") var rare: RareOptions
     @OptionGroup(title: "Store and output options") var common: CommonOptions
 
     func validate() throws {
-        let chosen = [target != nil, work.due, work.all, work.stale].count { $0 }
-        guard chosen == 1 else {
+        let given: [String?] = [
+            target.map { "'\($0)'" }, work.due ? "--due" : nil, work.all ? "--all" : nil, work.stale ? "--stale" : nil,
+        ]
+        let chosen = given.compactMap { $0 }
+        guard chosen.count == 1 else {
             throw ValidationError(
-                chosen == 0
+                chosen.isEmpty
                     ? "name a URL, a query in the store, --due, --all or --stale"
-                    : "a target, --due, --all and --stale exclude each other")
+                    : "\(chosen.joined(separator: " and ")) exclude each other; name one of them")
         }
-        if work.selectsQueries, work.offline || source.key != nil || source.scope != nil {
-            throw ValidationError("--due, --all and --stale cannot be combined with --offline, --key or --scope")
+        let single = work.offline ? "--offline" : source.key != nil ? "--key" : source.scope != nil ? "--scope" : nil
+        if work.selectsQueries, let single {
+            throw ValidationError("\(single) needs one query or URL, and cannot be combined with \(chosen[0])")
         }
         if work.due, work.refresh || work.sweep {
             throw ValidationError(
                 "--due cannot be combined with --refresh or --sweep; it does the due work of each query")
         }
-        if work.trace, work.selectsQueries || work.offline {
+        if work.selectsQueries, let name = source.firstDescribing ?? (rare.explain ? "--explain" : nil) {
+            throw ValidationError(
+                "\(name) is about one origin; with --due, --all or --stale the store knows the paging of each query")
+        }
+        try checkTarget()
+        if rare.trace, work.selectsQueries || work.offline {
             throw ValidationError("--trace needs one query or URL, and cannot be combined with --offline")
         }
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
-        if work.rebind, work.selectsQueries { throw ValidationError("--rebind needs one query or URL") }
+        if rare.rebind, work.selectsQueries { throw ValidationError("--rebind needs one query or URL") }
         if let maxPages = work.maxPages, maxPages < 1 {
             throw ValidationError("--max-pages is \(maxPages)")
         }
@@ -82,6 +92,19 @@ struct Sync: AsyncParsableCommand {
         }
         guard fetch.retries >= 1 else {
             throw ValidationError("--retries is \(fetch.retries)")
+        }
+    }
+
+    /// Refuses options that would have no effect on this target.
+    private func checkTarget() throws {
+        let name = source.key != nil ? "--key" : source.scope != nil ? "--scope" : nil
+        if let target, let name, !target.contains("://") {
+            throw ValidationError(
+                "\(name) names the query of a URL, and '\(target)' is none; a URL starts with http:// or https://")
+        }
+        let requests = work.sweep ? "--sweep" : work.refresh ? "--refresh" : rare.rebind ? "--rebind" : nil
+        if work.offline, let requests {
+            throw ValidationError("\(requests) needs requests, and --offline sends none; name one of them")
         }
     }
 
@@ -115,7 +138,7 @@ struct Sync: AsyncParsableCommand {
         }
 
         var configuration = source.adding(try source.credentials.read(), to: plain)
-        configuration.rebinds = work.rebind
+        configuration.rebinds = rare.rebind
         configuration.overlap = fetch.overlap
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
         options.overlap = configuration.overlap ?? options.overlap
@@ -158,7 +181,9 @@ struct Sync: AsyncParsableCommand {
                 .permission, "other_credential", "the list was fetched with a different credential, or without one",
                 hint: "choose another list with --scope or --key, or purge \(key.shortID)")
         }
-        let progress = SyncProgress(terminal: .standard, verifies: work.sweep) { origin.usage.requests }
+        let progress = SyncProgress(
+            terminal: .standard, verifies: work.sweep, verifiedBefore: known?.sweep?.position ?? 0,
+            storeWait: { store.writeWait }, requests: { origin.usage.requests })
         // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
         let gate = fetch.rate.map { OriginGate(concurrency: fetch.concurrency, requestsPerSecond: $0.perSecond) }
@@ -176,13 +201,14 @@ struct Sync: AsyncParsableCommand {
         }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
-        if work.explain { printDecisions(origin.explanation) }
+        if rare.explain { printDecisions(origin.explanation) }
         for warning in report.warnings { Terminal.standard.warn(SettingNames.options(in: warning)) }
         await store.count(report, since: known?.contentVersion, after: options.work)
         var bytes: Int?
         if Terminal.standard.outputIsTerminal, let query = report.list?.record.id {
             bytes = try await store.summary(of: query)?.bytes
         }
+        try store.checkPlace()
         try SyncRendering(report: report, key: key, url: configuration.url, common: common, storedBytes: bytes).render()
     }
 
@@ -199,9 +225,9 @@ struct Sync: AsyncParsableCommand {
         // choice for them.
         options.storesDespiteNoStore = !fetch.respectNoStore
         options.retryWaitBudget = fetch.wait?.duration ?? options.retryWaitBudget
-        options.checksStoredBytes = !work.selectsQueries
+        options.checksStoredBytes = true
         options.reportsOutline = true
-        options.reportsActions = work.trace
+        options.reportsActions = rare.trace
         // A mistyped URL leaves no query in the store.
         options.registersFirst = false
         return options
@@ -246,7 +272,7 @@ struct Sync: AsyncParsableCommand {
     /// Refuses another URL under the key of a list, unless `--rebind` allows it (R47).
     private func checkBinding(of known: QueryRecord, to url: String) throws {
         let isBound = HTTPSource.isBound(url: url, parameters: source.pagingParameters, stored: known.source)
-        guard !work.rebind, !isBound else { return }
+        guard !rare.rebind, !isBound else { return }
         let other = HTTPSource.url(inStored: known.source) ?? ""
         throw ToolFailure(
             .usage, "other_url", "'\(known.key.text)' is bound to \(other)",

@@ -20,9 +20,10 @@ struct Verify: AsyncParsableCommand {
             and the next sync fetches them again. Intact pages stay. --repair rebuilds the
             damaged record of a query from its pages. 'pagecache sync ID --rebind' then
             fetches the list, with the credential that its origin needs. If rows are
-            unreadable, --repair copies the readable ones to a new file, and keeps the old
-            file as '….corrupt-<time>'. No other process may have the store open then.
-            --set-aside renames a damaged store, so that the next sync creates a new one.
+            unreadable, or another program changed a table, --repair copies the readable
+            rows to a new file, and keeps the old file as '….corrupt-<time>'. No other
+            process may have the store open then. --set-aside renames a damaged store, so
+            that the next sync creates a new one; its sound items stay in the renamed file.
             It refuses a sound store, and files of other programs.
 
             EXAMPLES
@@ -39,7 +40,7 @@ struct Verify: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if repair, setAside { throw ValidationError("--repair and --set-aside exclude each other") }
+        if repair, setAside { throw ValidationError("--repair and --set-aside exclude each other; name one of them") }
     }
 
     func run() async throws {
@@ -49,36 +50,61 @@ struct Verify: AsyncParsableCommand {
         do {
             do {
                 try await common.withStore(access) { store in try await check(at: store) }
-            } catch let error as StorageError where error.code == .damaged && access == .writing {
+            } catch let error as StorageError where access == .writing {
                 guard let path = common.place.path else { throw error }
+                if try await salvage(path, error) { return }
+                guard error.code == .damaged else { throw error }
                 let header = try SQLitePageStore.repairHeader(at: path)
                 guard !header.isEmpty else { throw error }
                 try await common.withStore(access) { store in try await check(at: store, repaired: header) }
             }
         } catch let error as StorageError where error.code == .damaged || error.code == .notAStore {
-            guard error.code == .damaged || isOurs else { throw error }
+            guard error.code == .damaged || isOurs, !(error.cause is EarlierBuild) else { throw error }
             throw unreadable(error)
+        } catch let error as StorageError where error.code == .full && common.place.path != nil {
+            throw ToolFailure(
+                .inputOutput, error.code.description, error.message, hint: Self.hint(withoutRoom: error))
         }
+    }
+
+    /// The ways to make room for a repair. `gc --rewrite` cannot read a store that needs a new file.
+    static func hint(withoutRoom error: StorageError) -> String {
+        guard !error.message.contains("free space for a new file") else {
+            return "free that space; stored pages are safe, and \(Purge.makesRoom)"
+        }
+        return
+            "free some space; without a free byte, 'pagecache gc' with --max-bytes and --rewrite removes pages (see 'pagecache gc --help'); stored pages are safe, and \(Purge.makesRoom)"
+    }
+
+    /// Copies the readable rows of a store whose schema another program changed.
+    /// - Returns: false where the error has another cause. Nothing was changed then.
+    private func salvage(_ path: String, _ error: StorageError) async throws -> Bool {
+        guard let change = error.cause as? SchemaChange, change.isSalvageable else { return false }
+        let report = try await SQLitePageStore.salvage(at: path, from: change)
+        try await common.withStore(.reading) { store in try await finish(report, await shortIDs(in: store), at: store) }
+        return true
     }
 
     /// Whether the file has the mark of a store, so that a foreign schema in it is damage.
     private var isOurs: Bool { common.place.path.map(SQLitePageStore.hasMark) ?? false }
+
+    /// Whether a repair of the header may make a store readable that cannot be opened.
+    private var isRepairable: Bool { common.place.path.map(SQLitePageStore.hasRepairableHeader) ?? true }
 
     /// The error for a store that cannot be examined or changed. Its hint names `verify --repair` only when this
     /// command was not a repair.
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
-            hint: (error.cause as? SchemaChange).flatMap { ToolFailure.remedy(for: $0) }
-                ?? (repair && !consent.dryRun
-                    ? Self.lastResort : "'pagecache verify --repair' may repair it, and \(Self.lastResort)"))
+            hint: (error.cause as? SchemaChange).map { ToolFailure.remedy(for: $0) }
+                ?? (repair && !consent.dryRun || !isRepairable
+                    ? Self.lastResort : "'pagecache verify --repair' repairs its header"))
     }
 
     /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.
     private func check(at store: any ToolStore, repaired header: [Finding] = []) async throws {
         if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
-        let names = Dictionary(
-            uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
+        let names = await shortIDs(in: store)
         guard repair else {
             let report = try await store.verify()
             write(report, names, repaired: nil)
@@ -96,6 +122,15 @@ struct Verify: AsyncParsableCommand {
         var report = try await store.repair()
         report.found.findings = header + report.found.findings
         report.repaired += header.count
+        try await finish(report, names, at: store)
+    }
+
+    private func shortIDs(in store: any ToolStore) async -> [QueryID: String] {
+        Dictionary(uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
+    }
+
+    /// Prints the result of a repair.
+    private func finish(_ report: RepairReport, _ names: [QueryID: String], at store: any ToolStore) async throws {
         write(report.found, names, repaired: report)
         noteLost((try? await store.records())?.filter(\.isDescriptionLost) ?? [])
         guard report.remaining.isSound else { throw Self.failure(report.remaining, hint: Self.lastResort) }
@@ -110,7 +145,8 @@ struct Verify: AsyncParsableCommand {
         )
     }
 
-    private static let lastResort = "'pagecache verify --set-aside' makes room for a new store"
+    private static let lastResort =
+        "'pagecache verify --set-aside' makes room for a new store, and sound items stay in the file set aside"
 
     private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
         let count = report.findings.count
@@ -168,15 +204,47 @@ struct Verify: AsyncParsableCommand {
             "dropped \(SizeText.count(repaired.pagesDropped, "page", "pages")) and \(SizeText.count(repaired.queriesDropped, "query", "queries")), repaired \(SizeText.count(repaired.repaired, "record", "records"))\(repaired.remaining.isSound ? "; the store is sound" : "")"
         )
         if let replaced = repaired.replacedFile {
-            terminal.note("the readable rows were copied to a new file; the damaged file is \(replaced)")
+            terminal.note("the readable rows were copied to a new file; the old file is \(replaced)")
         }
-        if repaired.pagesDropped > 0 { terminal.note("'pagecache sync --all' fetches them again") }
+        noteDropped(repaired)
+    }
+
+    /// Prints the command that fetches each dropped list. `sync --all` fetches only lists that have a record.
+    private func noteDropped(_ repaired: RepairReport) {
+        let terminal = Terminal.standard
+        if repaired.pinsLost > 0 {
+            let queries = SizeText.count(repaired.pinsLost, "rebuilt query", "rebuilt queries")
+            terminal.note("the pins of \(queries) could not be read; 'pagecache pin' pins a query again")
+        }
+        if repaired.queriesDropped > 0 {
+            var unknown = repaired.queriesDropped
+            for record in repaired.removed {
+                guard let url = ListRunner.url(of: record).map(StoreHint.quoted) else { continue }
+                unknown -= 1
+                let pin = record.isPinned ? ", and 'pagecache pin \(url)' pins it again" : ""
+                terminal.note("'pagecache sync \(url)' fetches the list of a dropped query again\(pin)")
+            }
+            if unknown > 0 {
+                let queries = SizeText.count(unknown, "dropped query has", "dropped queries have")
+                terminal.note(
+                    "\(queries) no readable URL; 'pagecache sync URL' fetches a list again, and 'pagecache pin URL' pins it again"
+                )
+            }
+        }
+        guard repaired.pagesDropped > 0 else { return }
+        if repaired.queriesDropped == 0 {
+            terminal.note("'pagecache sync --all' fetches them again")
+        } else if repaired.found.queries > repaired.queriesDropped {
+            terminal.note("'pagecache sync --all' fetches dropped pages of the other queries again")
+        }
     }
 
     private func printPlan(_ plan: RepairReport) {
         if let replaced = plan.replacedFile {
+            let room = plan.bytesNeeded.map { ", which needs \(SizeText.bytes($0)) of free space" } ?? ""
             return Terminal.standard.print(
-                sentence: "would copy the readable rows to a new file, and keep the damaged file as \(replaced)")
+                sentence:
+                    "would copy the readable rows to a new file\(room), and keep the damaged file as \(replaced)")
         }
         let pages = SizeText.count(plan.pagesDropped, "page", "pages")
         let queries = SizeText.count(plan.queriesDropped, "query", "queries")

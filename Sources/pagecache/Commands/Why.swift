@@ -60,9 +60,11 @@ struct Why: AsyncParsableCommand {
             let paging = explanation.list.record.paging
             terminal.print(
                 sentence:
-                    "\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")\(url)\(paging.isEmpty ? "" : "  (\(paging))")"
-            )
-            for sentence in explanation.sentences { terminal.print(sentence: sentence.text, state: sentence.state) }
+                    "\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")\(url)\(paging.isEmpty ? "" : "  (\(paging))")",
+                breakingWords: true)
+            for sentence in explanation.sentences {
+                terminal.print(sentence: sentence.text, state: sentence.state, breakingWords: true)
+            }
         case .json:
             let sentences = explanation.sentences.map {
                 JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string(terminal.hinted($0.text)))])

@@ -1,19 +1,26 @@
 #if Tool
-/// A line on the terminal for work without countable steps. Work of up to two seconds shows no line.
-enum BusyLine {
-    private static let quietTime = Duration.seconds(2)
+import PageStore
 
-    /// Does the work, and shows its name and its time meanwhile.
-    static func whileDoing<Value: Sendable>(
-        _ what: String, on terminal: Terminal = .standard, _ work: () async throws -> Value
-    ) async throws -> Value {
+/// A line on the terminal for work without countable steps. Work of less than two seconds shows no line.
+enum BusyLine {
+    /// The time before the line, unless the caller names another one.
+    static let quietTime = Duration.seconds(2)
+
+    /// Does the work, and shows its name and its time meanwhile, or that it waits for another process.
+    static func whileDoing<Value: Sendable, Failure: Error>(
+        _ what: String, after quietTime: Duration = BusyLine.quietTime, on terminal: Terminal = .standard,
+        _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         guard terminal.showsProgress else { return try await work() }
         let started = ContinuousClock.now
         let task = Task {
+            var isShown = false
             while !Task.isCancelled {
-                do { try await Task.sleep(for: .milliseconds(500)) } catch { return }
+                do { try await Task.sleep(for: .milliseconds(250)) } catch { return }
                 let time = ContinuousClock.now - started
-                if time >= quietTime { terminal.progress("\(what) · \(TimeText.age(time))") }
+                let line = text(what, after: time, quietTime: quietTime, storeWait: LockWaits.current)
+                if line != nil || isShown { terminal.progress(line ?? "") }
+                isShown = line != nil
             }
         }
         defer {
@@ -21,6 +28,17 @@ enum BusyLine {
             terminal.progress("")
         }
         return try await work()
+    }
+
+    /// The line of work that has taken this time. `nil` means that the work shows no line yet. Pure.
+    /// - Parameter storeWait: the time that the work has waited for the lock of another process. `nil` means that it
+    ///   does not wait.
+    static func text(
+        _ what: String, after time: Duration, quietTime: Duration = BusyLine.quietTime, storeWait: Duration? = nil
+    ) -> String? {
+        if let wait = StoreWait.text(storeWait) { return wait }
+        guard time >= quietTime else { return nil }
+        return time < .seconds(1) ? what : "\(what) · \(TimeText.age(time))"
     }
 }
 #endif

@@ -37,7 +37,7 @@ extension LedgerEntry {
 
     /// The time of the next attempt for people.
     func nextText(now: Timestamp) -> String {
-        nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? TableLayout.nothing
+        nextAttemptAt.map { $0 > now ? "in \(TimeText.until($0 - now))" : "due" } ?? TableLayout.nothing
     }
 }
 #endif

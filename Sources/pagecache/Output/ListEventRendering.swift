@@ -66,6 +66,20 @@ struct ListEventRendering {
         }
     }
 
+    /// The sentence in fewer words, the position and the reason of a failure first. For a screen without room for it.
+    var shortSentence: String {
+        switch event.kind {
+        case .failed(let entry):
+            "\(SizeText.count(entry.offset)) failed: \(entry.failure?.shortMessage ?? "no answer")"
+        case .retried(let entry): "\(SizeText.count(entry.offset)) retried"
+        case .stored(let range): "stored \(place(range))"
+        case .dropped(let range): "dropped \(place(range))"
+        case .moved: "items changed"
+        case .replaced: "new generation"
+        case .registered, .confirmed, .total, .ended, .recovered, .purged: sentence
+        }
+    }
+
     private func place(_ range: Range<Int>) -> String {
         "\(SizeText.count(range.lowerBound))–\(SizeText.count(max(range.lowerBound, range.upperBound - 1)))"
     }
@@ -73,7 +87,7 @@ struct ListEventRendering {
     private func reason(_ entry: LedgerEntry) -> String {
         let message = entry.failure?.shownMessage ?? "no answer"
         guard let next = entry.nextAttemptAt else { return "\(message); no retry scheduled" }
-        return "\(message); next attempt \(next > at ? "in \(TimeText.age(next - at))" : "is due")"
+        return "\(message); next attempt \(next > at ? "in \(TimeText.until(next - at))" : "is due")"
     }
 
     private var range: Range<Int>? {

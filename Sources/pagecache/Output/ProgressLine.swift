@@ -6,48 +6,66 @@ import PagedRepository
 struct ProgressLine {
     /// The time before the first line. Short runs end within it, and need no line.
     static let quietTime = Duration.milliseconds(300)
-    /// The time over which the speed is measured, so that it is the present speed.
-    private static let memory = Duration.seconds(10)
 
     private let startedAt: Timestamp
     private var held = 0
     private var length: Int?
     private var pageSize = 0
+    /// The number of pages stored after page one and before the last page, and of their new items. A page with an
+    /// overlap repeats items of the page before it.
+    private var inner = (pages: 0, items: 0)
     private var failing: Set<Int> = []
     /// The latest failure.
     private var failure: FetchFailure?
     private var waitingUntil: Timestamp?
-    /// The number of held items at several times. The speed is measured from the oldest sample.
-    private var samples: [(at: Timestamp, held: Int)] = []
+    private var growth = GrowthRate()
+    /// The list that the line is about. `nil` when the run has only one.
+    private let name: String?
 
     /// Whether the run verifies every page (`--sweep`). Once every position is held, the line shows the verified part
     /// of the list, not the held part.
     private let verifies: Bool
+    /// The position up to which an interrupted sweep, which this run continues, has verified the list.
+    private let verifiedBefore: Int
 
-    init(startedAt: Timestamp, verifies: Bool = false) {
+    /// - Parameters:
+    ///   - name: the id of the list that the line is about. Defaults to `nil`, which means that the run has only one.
+    ///   - verifiedBefore: the position at which the run continues a sweep. Defaults to 0.
+    init(startedAt: Timestamp, name: String? = nil, verifies: Bool = false, verifiedBefore: Int = 0) {
         self.startedAt = startedAt
+        self.name = name
         self.verifies = verifies
+        self.verifiedBefore = verifiedBefore
+        growth.note(0, at: startedAt)
     }
 
     mutating func note(_ event: SyncEvent, at now: Timestamp) {
         switch event {
         case .opened(let held, let length):
-            (self.held, self.length) = (verifies && held >= length ?? .max ? 0 : held, length)
-            samples = [(now, self.held)]
+            isVerifying = verifies && held >= length ?? .max
+            (self.held, self.length) = (isVerifying ? min(verifiedBefore, held) : held, length)
+            beginGrowth(at: self.held, now)
         case .stored(let range, let held, let length):
             // A sweep verifies pages in the order of their positions.
             let isVerified = verifies && held >= length ?? .max
-            if isVerified, !isVerifying { (isVerifying, samples) = (true, [(now, range.lowerBound)]) }
-            let held = isVerified ? min(range.upperBound, held) : held
+            if isVerified, !isVerifying {
+                (isVerifying, self.held) = (true, 0)
+                beginGrowth(at: range.lowerBound, now)
+            }
+            // A run that continues a sweep refreshes page one first.
+            let isPageOne = isVerified && range.lowerBound == 0
+            let held = isVerified ? max(min(range.upperBound, held), isPageOne ? self.held : 0) : held
+            // A page that fills a small gap says nothing about the others.
+            let new = held - self.held
+            if range.lowerBound > 0, range.upperBound < length ?? .max, new <= range.count, 2 * new > range.count {
+                inner = (inner.pages + 1, inner.items + new)
+            }
             (self.held, self.length) = (held, length)
             pageSize = max(pageSize, range.count)
-            failing.remove(range.lowerBound)
+            // A stored page begins before the failed position, with its overlap, or holds the positions of several.
+            failing = failing.filter { $0 != range.lowerBound && !range.contains($0) }
             waitingUntil = nil
-            if samples.isEmpty { samples = [(startedAt, 0)] }
-            // More than a few samples a second would only cost memory.
-            if samples.count > 1, now - samples[samples.count - 2].at < .milliseconds(250) { samples.removeLast() }
-            samples.append((now, held))
-            while samples.count > 2, now - samples[1].at > ProgressLine.memory { samples.removeFirst() }
+            growth.note(held, at: now)
         case .failed(let offset, let failure, _):
             failing.insert(offset)
             self.failure = failure
@@ -56,16 +74,28 @@ struct ProgressLine {
         }
     }
 
+    private mutating func beginGrowth(at held: Int, _ now: Timestamp) {
+        growth = GrowthRate()
+        growth.note(held, at: now)
+    }
+
     /// Whether the run has lasted long enough to show a line.
     func isWorthShowing(at now: Timestamp) -> Bool { now - startedAt >= ProgressLine.quietTime }
 
     /// The line, in at most `width` columns. The most important parts are kept, and the order of the parts does not
     /// change.
     ///
-    /// - Parameter requests: the number of requests sent so far. `nil` means it is not counted.
-    func text(width: Int, requests: Int?, now: Timestamp) -> String {
-        var parts = [Part(rank: 0, text: how(width))]
-        if let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
+    /// - Parameters:
+    ///   - requests: the number of requests sent so far. `nil` means it is not counted.
+    ///   - storeWait: the time that a write to the store, or a wait for its lock, has lasted. `nil` means there is none.
+    ///   - hasBar: whether the line begins with a bar. Defaults to true.
+    func text(
+        width: Int, requests: Int?, storeWait: Duration? = nil, hasBar: Bool = true, now: Timestamp
+    ) -> String {
+        // The number of failing pages matters more than the exact progress.
+        let failures = failing.isEmpty ? nil : "\(failing.count) failing"
+        var parts = [Part(rank: 0, text: how(width - (failures.map { $0.count + 3 } ?? 0)))]
+        if hasBar, let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
         if hasPages {
             parts.append(Part(rank: 5, text: SizeText.count(held, "item", "items") + (isVerifying ? " verified" : "")))
         }
@@ -75,18 +105,22 @@ struct ProgressLine {
         if let requests {
             parts.append(Part(rank: 4, text: SizeText.count(requests, "request", "requests")))
         }
-        if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.age(left)) left")) }
-        if !failing.isEmpty {
-            let count = "\(failing.count) failing"
+        if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.until(left)) left")) }
+        if let failures {
             parts.append(
                 Part(
-                    rank: 1, text: count, medium: shortReason.map { "\(count): \($0)" },
-                    long: failure.map { "\(count): \(Printable.text($0.shownMessage))" }))
+                    rank: 1, text: failures, medium: failure.map { "\(failures): \(Printable.text($0.shortMessage))" },
+                    long: failure.map { "\(failures): \(Printable.text($0.shownMessage))" }))
         }
         if let until = waitingUntil, until > now {
-            parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))"))
+            parts.append(Part(rank: 1, text: "retry in \(TimeText.until(until - now))"))
+        }
+        if let storeWait, let wait = StoreWait.text(storeWait) {
+            parts.append(Part(rank: 1, text: "waiting \(TimeText.age(storeWait))", medium: wait))
         }
         if parts.count == 1 { parts.append(Part(rank: 6, text: TimeText.age(now - startedAt))) }
+        // On the narrowest terminals only the number of failing pages has room.
+        if let name, width >= 30 { parts.insert(Part(rank: 1, text: name), at: 0) }
         return ProgressLine.fit(parts, into: width)
     }
 
@@ -109,11 +143,28 @@ struct ProgressLine {
     /// The progress so far: in pages when the page size is known, else in items.
     private func how(_ width: Int) -> String {
         guard let length, length > 0 else { return SizeText.count(held, "item", "items") }
-        guard pageSize > 0 else { return short("\(SizeText.count(held))/\(SizeText.count(length)) items", width) }
-        // A page with an overlap adds one item less than the others. Rounding up there would count a page too many.
-        let pages = (length + pageSize - 1) / pageSize
-        let done = held >= length ? pages : min(held / pageSize, pages - 1)
-        return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages\(isVerifying ? " verified" : "")", width)
+        let verified = isVerifying ? " verified" : ""
+        guard pageSize > 0 else {
+            return short("\(SizeText.count(held))/\(SizeText.count(length)) items\(verified)", width)
+        }
+        // These are the pages of the run, which overlap, so that the stored and the failing ones add up.
+        var pages = pageCount(before: length, rounding: .up)
+        var done = pages
+        if held < length {
+            done = min(pageCount(before: held, rounding: .toNearestOrAwayFromZero), pages - 1)
+            // Before the usual length of a page is known, the failing ones may be more than it lets expect.
+            pages = max(pages, done + failing.count)
+        }
+        return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages\(verified)", width)
+    }
+
+    /// The number of pages of the run before a position: page one, and then pages of the usual length.
+    private func pageCount(before position: Int, rounding: FloatingPointRoundingRule) -> Int {
+        guard position > pageSize else { return position < pageSize && rounding != .up ? 0 : 1 }
+        let usual = inner.pages > 0 ? Double(inner.items) / Double(inner.pages) : Double(pageSize)
+        // A quotient of whole pages may differ from a whole number by an error of the division.
+        let later = Double(position - pageSize) / usual
+        return 1 + Int((rounding == .up ? later - 1e-6 : later).rounded(rounding))
     }
 
     private func short(_ text: String, _ width: Int) -> String {
@@ -125,35 +176,17 @@ struct ProgressLine {
         return min(1, Double(held) / Double(length))
     }
 
+    /// The bar. `nil` for a list that is held whole, until the run has stored a page: a full bar would mean the end.
     private var bar: String? {
-        guard let length, length > 0 else { return nil }
+        guard let length, length > 0, pageSize > 0 || held < length else { return nil }
         let filled = Int(share * 10)
         return String(repeating: "█", count: filled) + String(repeating: "░", count: 10 - filled)
     }
 
-    /// The status of the latest failure, or a few words about it.
-    private var shortReason: String? {
-        failure.map { failure in
-            if let status = failure.httpStatus { return String(status) }
-            return failure.shownMessage.count <= 24
-                ? Printable.text(failure.shownMessage) : failure.failureClass.rawValue
-        }
-    }
-
-    /// Whether progress has stopped: the run waits for a retry, or the last page was stored longer ago than three usual
-    /// intervals between pages, and than three seconds.
-    private func isStalled(at now: Timestamp) -> Bool {
-        if let waitingUntil, waitingUntil > now { return true }
-        guard let first = samples.first, let last = samples.last, samples.count > 1 else { return false }
-        let usual = (last.at - first.at) / (samples.count - 1)
-        return now - last.at > max(.seconds(3), usual * 3)
-    }
-
-    /// Items a second within the recent samples. `nil` before the first page is stored, and when nothing moves.
+    /// Items a second. `nil` before the first page is stored, while the run waits for a retry, and when nothing moves.
     private func rate(at now: Timestamp) -> Double? {
-        guard let first = samples.first, samples.count > 1, !isStalled(at: now) else { return nil }
-        let seconds = Double((now - first.at).wholeMilliseconds) / 1_000
-        return seconds < 0.1 ? nil : Double(max(0, held - first.held)) / seconds
+        if let waitingUntil, waitingUntil > now { return nil }
+        return growth.rate(at: now, isFailing: !failing.isEmpty)
     }
 
     private func timeLeft(at now: Timestamp) -> Duration? {
@@ -169,21 +202,21 @@ struct ProgressLine {
             let space = chosen.isEmpty ? 0 : 3
             let texts = [parts[index].medium, parts[index].text].compactMap { $0 }
             guard
-                let text = texts.first(where: { used + space + $0.count <= width })
+                let text = texts.first(where: { used + space + TextWidth.columns($0) <= width })
                     ?? (chosen.isEmpty ? texts.last : nil)
             else { continue }
             parts[index].text = text
             chosen.insert(index)
-            used += space + text.count
+            used += space + TextWidth.columns(text)
         }
         let line = parts.indices.filter(chosen.contains).map { index in
-            guard let long = parts[index].long, used + long.count - parts[index].text.count <= width else {
-                return parts[index].text
-            }
-            used += long.count - parts[index].text.count
+            guard let long = parts[index].long else { return parts[index].text }
+            let more = TextWidth.columns(long) - TextWidth.columns(parts[index].text)
+            guard used + more <= width else { return parts[index].text }
+            used += more
             return long
         }.joined(separator: " · ")
-        return String(line.prefix(width))
+        return TextWidth.cut(line, to: width)
     }
 }
 #endif

@@ -11,13 +11,15 @@ struct ResultTable {
         var isWhole = false
         /// As in `TableLayout.Column`.
         var least = TableLayout.narrowest
-        var leastAlone: Int?
         var isCutInside = false
         var rank = 1
         var isCount = false
         var isWrapped = false
         /// Whether the column comes last in the table. Other formats keep its place.
         var isLast = false
+        /// Whether the column is the id or the key of a row's query. On a terminal without room for both, they are in a
+        /// title above each row instead.
+        var isTitle = false
     }
 
     /// One value, in a form for programs and a form for people.
@@ -47,12 +49,13 @@ struct ResultTable {
     var rows: [[Cell]]
     /// The title of a group of rows.
     struct Group: Equatable {
-        /// The id of the query, which is never cut.
+        /// The id of the query, which is never cut. Empty for a row about several queries.
         var id: String
         var text: String
 
         /// One line, or two on a narrow terminal.
         func lines(width: Int) -> [String] {
+            guard !id.isEmpty else { return [TextWidth.cutInside(text, to: width)] }
             let room = width == .max ? .max : width - TextWidth.columns(id) - 2
             let least = min(TextWidth.columns(text), ResultTable.narrowestTitle)
             return room >= least
@@ -107,21 +110,45 @@ struct ResultTable {
     /// The lines of the table for a width in columns, and the headings of the columns that do not fit.
     /// - Parameter colour: formats a text in a colour (`Colour`).
     func lines(width: Int, colour: (Int, String) -> String = { $1 }) -> (lines: [String], leftOut: [String]) {
-        func bold(_ text: String) -> String { colour(Colour.bold, text) }
         let named = columns.indices.filter { columns[$0].heading != nil }
         let headed = named.filter { !columns[$0].isLast } + named.filter { columns[$0].isLast }
-        let texts = rows.map { row in headed.map { Printable.text(row[$0].text) } }
-        let layout = TableLayout(
+        let layout = layout(of: headed, width)
+        let isNamed = headed.allSatisfy { !columns[$0].isTitle || !layout.leftOut.contains(columns[$0].heading ?? "") }
+        let others = headed.filter { !columns[$0].isTitle }
+        if layout.isStacked || !isNamed, others.count < headed.count {
+            let titled = self.layout(of: others, width)
+            if !titled.isStacked { return (lines(others, titled, titles, width, colour), titled.leftOut) }
+        }
+        return (lines(headed, layout, groups, width, colour), layout.leftOut)
+    }
+
+    private func texts(of headed: [Int]) -> [[String]] {
+        rows.map { row in headed.map { Printable.text(row[$0].text) } }
+    }
+
+    private func layout(of headed: [Int], _ width: Int) -> TableLayout {
+        TableLayout(
             headed.map { index in
                 let column = columns[index]
                 return .init(
                     heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole,
-                    least: column.least, leastAlone: column.leastAlone,
-                    isCutInside: column.isCutInside, rank: column.rank, isCount: column.isCount,
+                    least: column.least, isCutInside: column.isCutInside, rank: column.rank, isCount: column.isCount,
                     isWrapped: column.isWrapped)
-            }, rows: texts, width: width)
+            }, rows: texts(of: headed), width: width)
+    }
+
+    /// A title for each row, from the columns with its id and its key.
+    private var titles: [Group] {
+        let named = columns.indices.filter { columns[$0].isTitle }
+        return rows.map { Group(id: $0[named[0]].text, text: $0[named[1]].text) }
+    }
+
+    private func lines(
+        _ headed: [Int], _ layout: TableLayout, _ groups: [Group], _ width: Int, _ colour: (Int, String) -> String
+    ) -> [String] {
+        func bold(_ text: String) -> String { colour(Colour.bold, text) }
         var lines = layout.heading(bold: bold).map { [$0] } ?? []
-        for (number, row) in texts.enumerated() {
+        for (number, row) in texts(of: headed).enumerated() {
             if layout.isStacked, !lines.isEmpty { lines.append("") }
             if number < groups.count, number == 0 || groups[number] != groups[number - 1] {
                 let title = Group(id: groups[number].id, text: Printable.text(groups[number].text))
@@ -131,7 +158,7 @@ struct ResultTable {
                 rows[number][headed[column]].colour.map { colour($0, text) } ?? text
             }
         }
-        return (lines, layout.leftOut)
+        return lines
     }
 }
 

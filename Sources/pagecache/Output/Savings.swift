@@ -17,7 +17,7 @@ struct Savings: Equatable {
             report.reconciliation != .none
         else { return nil }
         self.init(
-            requests: report.usage.requests, pages: list.heldPages.count { $0.count > 0 },
+            requests: report.usage.requests, pages: list.plainPages,
             bytes: storedBytes.map { max(0, $0 - report.usage.bytesReceived) })
     }
 

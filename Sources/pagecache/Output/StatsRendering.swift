@@ -23,9 +23,9 @@ struct StatsRendering {
 
     private static func columns(showsScope: Bool) -> [ResultTable.Column] {
         [
-            .init(name: "query", heading: "ID", isWhole: true, rank: 3),
-            .init(name: "key", heading: "QUERY", leastAlone: 12, isCutInside: true, rank: 0),
-            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, rank: 0),
+            .init(name: "query", heading: "ID", isWhole: true, rank: 3, isTitle: true),
+            .init(name: "key", heading: "QUERY", isCutInside: true, rank: 0, isTitle: true),
+            .init(name: "scope", heading: showsScope ? "SCOPE" : nil, isWhole: true, rank: 0),
             .init(name: "items", heading: "ITEMS", isNumber: true, rank: 6),
             .init(name: "pages", heading: "PAGES", isNumber: true, rank: 7),
             .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 5),
@@ -51,7 +51,7 @@ struct StatsRendering {
             let outline = query.summary.outline
             return row(
                 outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes,
-                query.ledger, query.tally, saved: query.tally.requestsSaved)
+                query.ledger, query.tally, saved: query.requestsSaved)
         }
         let total = row(
             nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger,

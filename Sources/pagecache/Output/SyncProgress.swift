@@ -1,5 +1,6 @@
 #if Tool
 import PageModel
+import PageStore
 import PagedRepository
 import Synchronization
 
@@ -20,16 +21,27 @@ final class SyncProgress: Sendable {
 
     private let terminal: Terminal
     private let requests: @Sendable () -> Int?
+    private let storeWait: @Sendable () -> Duration?
     private let clock = SystemClock()
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - name: the id of the list. `nil` when the command has only one.
     ///   - verifies: whether the run verifies every page.
+    ///   - verifiedBefore: the position at which the run continues a sweep.
+    ///   - storeWait: returns the time that a write to the store has lasted, or nil when there is none.
     ///   - requests: returns the number of requests sent so far, or nil when it is not counted.
-    init(terminal: Terminal, verifies: Bool = false, requests: @escaping @Sendable () -> Int? = { nil }) {
+    init(
+        terminal: Terminal, name: String? = nil, verifies: Bool = false, verifiedBefore: Int = 0,
+        storeWait: @escaping @Sendable () -> Duration? = { nil },
+        requests: @escaping @Sendable () -> Int? = { nil }
+    ) {
         self.terminal = terminal
         self.requests = requests
-        state = Mutex(State(line: ProgressLine(startedAt: clock.now(), verifies: verifies)))
+        self.storeWait = storeWait
+        let line = ProgressLine(
+            startedAt: clock.now(), name: name, verifies: verifies, verifiedBefore: verifiedBefore)
+        state = Mutex(State(line: line))
         let pause = terminal.showsProgress ? SyncProgress.redraw : SyncProgress.plainLine
         // The clock triggers the drawing, not the events. People want to see progress most while an origin does not
         // answer.
@@ -62,12 +74,16 @@ final class SyncProgress: Sendable {
 
     private func draw() {
         let (now, sent) = (clock.now(), requests())
+        let wait = [storeWait(), LockWaits.current].compactMap(\.self).max()
         state.withLock { state in
             guard !state.isFinished, state.line.isWorthShowing(at: now) else { return }
             if terminal.showsProgress {
-                terminal.progress(state.line.text(width: terminal.errorWidth - 1, requests: sent, now: now))
+                terminal.progress(
+                    state.line.text(width: terminal.errorWidth - 1, requests: sent, storeWait: wait, now: now))
             } else {
-                terminal.note("pagecache: \(state.line.text(width: 100, requests: sent, now: now))")
+                // A bar belongs on a terminal. In a mail of cron, it is a row of strange characters.
+                let text = state.line.text(width: 100, requests: sent, storeWait: wait, hasBar: false, now: now)
+                terminal.note("pagecache: \(text)")
             }
         }
     }

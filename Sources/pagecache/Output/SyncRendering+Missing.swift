@@ -28,7 +28,9 @@ extension SyncRendering {
             parts.append("a check of the list failed: \(failure.shownMessage)")
         }
         if let hint = credentialHint { parts.append(hint) }
-        if let next = report.nextAttemptAt {
+        if let next = report.nextAttemptAt, let now = report.list?.readAt, next <= now {
+            parts.append("next attempt is due, and '\(syncCommand)' makes it")
+        } else if let next = report.nextAttemptAt {
             let reason = failures.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
             parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")
         } else if !failing.isEmpty {
@@ -43,7 +45,20 @@ extension SyncRendering {
             let count = SizeText.count(total, "item", "items")
             return "the origin counts \(count); a sync without --refresh finds the difference"
         }
-        return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
+        if parts.isEmpty { parts.append("the end of the list is not reached") }
+        if let nextRun { parts.append(nextRun) }
+        return parts.joined(separator: "; ")
+    }
+
+    private var syncCommand: String { report.list?.record.syncCommand ?? "pagecache sync \(key.shortID)" }
+
+    /// The command that continues a list without failures. `nil` when the ledger has failures, and when a run would not
+    /// get further.
+    private var nextRun: String? {
+        guard report.outcome == .incomplete, report.list?.failures.isEmpty == true, report.headFailure == nil,
+            report.unverified.isEmpty, report.pagesNotStored == 0
+        else { return nil }
+        return "'\(syncCommand)' continues"
     }
 
     /// The next step for pages that the origin refuses. `nil` when it refuses none.

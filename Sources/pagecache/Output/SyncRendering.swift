@@ -161,8 +161,8 @@ struct SyncRendering {
             ]).joined(separator: " · ")
     }
 
-    /// The sent requests, and what they were for: `104 requests (101 pages fetched, 1 probe, 2 failed)`. The parts add
-    /// up to the number of requests.
+    /// The sent requests, and what they were for: `104 requests (101 pages fetched, 1 probe, 2 failed
+    /// requests)`. The parts add up to the number of requests.
     private var requests: String {
         let sent = report.usage.requests
         let others = sent - report.pagesFetched - report.pagesUnchanged
@@ -173,8 +173,8 @@ struct SyncRendering {
             (report.pagesFetched, "page fetched", "pages fetched"),
             (report.pagesUnchanged, "page unchanged", "pages unchanged"),
             (others - failed - cancelled, "probe", "probes"),
-            (failed, "failed", "failed"),
-            (cancelled, "cancelled", "cancelled"),
+            (failed, "failed request", "failed requests"),
+            (cancelled, "cancelled request", "cancelled requests"),
         ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }
         let count = SizeText.count(sent, "request", "requests")
         return parts.isEmpty ? count : "\(count) (\(parts.joined(separator: ", ")))"

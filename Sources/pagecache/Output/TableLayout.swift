@@ -14,10 +14,7 @@ struct TableLayout {
         var isWhole = false
         /// The shortest length to which a text is cut.
         var least = TableLayout.narrowest
-        /// The shortest length to which a text is cut when only the most important columns are left.
-        var leastAlone: Int?
-        /// Whether texts are cut in the middle. Columns of a rank above the most important ones are left out before the
-        /// last path segment of a text is cut.
+        /// Whether texts are cut in the middle. A last path segment of up to 23 columns stays whole.
         var isCutInside = false
         /// The order in which columns are left out: the largest rank first, and the last of equal ranks. A column with
         /// rank 0 is left out only when it has no value in any row.
@@ -32,8 +29,6 @@ struct TableLayout {
     static let narrowest = 6
     /// The fewest columns of a table, unless it has fewer in all.
     private static let fewest = 3
-    /// The largest rank of the most important columns.
-    private static let important = 2
     /// The longest path segment that is kept whole.
     private static let longestSegment = 24
     /// The text of an empty value.
@@ -61,21 +56,16 @@ struct TableLayout {
         let segments = columns.indices.map { index in
             columns[index].isCutInside ? TableLayout.segment(rows.map { $0[index] }) : 0
         }
-        func least(_ column: Int, isAlone: Bool) -> Int {
-            let (segment, column, width) = (segments[column], columns[column], natural[column])
-            if column.isNumber || column.isWhole { return width }
-            return min(width, isAlone ? column.leastAlone ?? column.least : max(column.least, segment))
+        let least = columns.indices.map { index in
+            let (column, width) = (columns[index], natural[index])
+            return column.isNumber || column.isWhole ? width : min(width, max(column.least, segments[index]))
         }
         func rank(_ column: Int) -> Int { columns[column].isWrapped ? 0 : columns[column].rank }
-        func leasts(_ shown: [Int]) -> [Int] {
-            let isAlone = shown.allSatisfy { rank($0) <= TableLayout.important }
-            return columns.indices.map { least($0, isAlone: isAlone) }
-        }
         func sum(_ widths: [Int], _ shown: [Int]) -> Int {
             shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1)
         }
         var shown = Array(columns.indices)
-        while sum(leasts(shown), shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
+        while sum(least, shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
             let silent = shown.lastIndex { index in
                 rows.allSatisfy {
                     $0[index] == TableLayout.nothing || $0[index].isEmpty || columns[index].isCount && $0[index] == "0"
@@ -86,7 +76,6 @@ struct TableLayout {
             guard let removed = silent ?? (most > 0 ? ranks.lastIndex(of: most) : nil) else { break }
             shown.remove(at: removed)
         }
-        let least = leasts(shown)
         isStacked = sum(least, shown) > width
         self.shown = isStacked ? Array(columns.indices) : shown
         // The widest text shrinks first, because it has the most to spare.

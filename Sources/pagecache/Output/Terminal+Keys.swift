@@ -12,7 +12,7 @@ import Darwin
 
 /// A key of a view.
 enum Key: Equatable, Sendable {
-    case up, down, enter, escape, backspace
+    case up, down, pageUp, pageDown, home, end, enter, escape, backspace
     case character(Character)
 
     /// The keys in the bytes that a terminal sent at once (ECMA-48). Unknown sequences are left out.
@@ -26,8 +26,7 @@ enum Key: Equatable, Sendable {
                 let sequence = rest.dropFirst(2).prefix { $0 < 0x40 }
                 let last = rest.dropFirst(2 + sequence.count).first
                 rest = rest.dropFirst(3 + sequence.count)
-                if last == UInt8(ascii: "A") { keys.append(.up) }
-                if last == UInt8(ascii: "B") { keys.append(.down) }
+                if let last, let key = named(last, Array(sequence)) { keys.append(key) }
                 continue
             }
             rest = rest.dropFirst()
@@ -44,6 +43,22 @@ enum Key: Equatable, Sendable {
             }
         }
         return keys
+    }
+
+    /// The key of a sequence. Terminals differ in the sequences of Home and End.
+    /// - Parameters:
+    ///   - last: the byte that ends the sequence.
+    ///   - parameters: the bytes before it.
+    private static func named(_ last: UInt8, _ parameters: [UInt8]) -> Key? {
+        switch (Character(Unicode.Scalar(last)), String(decoding: parameters, as: UTF8.self)) {
+        case ("A", _): .up
+        case ("B", _): .down
+        case ("H", _), ("~", "1"), ("~", "7"): .home
+        case ("F", _), ("~", "4"), ("~", "8"): .end
+        case ("~", "5"): .pageUp
+        case ("~", "6"): .pageDown
+        default: nil
+        }
     }
 }
 

@@ -49,14 +49,15 @@ extension Terminal {
         }
     }
 
-    /// The level of a message that is no error. The raw values appear with `--json`.
+    /// The level of a message that is not an error. The raw values appear with `--json`.
     private enum Level: String {
         case note, detail, warning
         /// The reason for an exit status or a decision. `--quiet` does not suppress it.
         case reason
     }
 
-    /// Prints a message that is no error. With `--json` it is an object, so that every line on standard error is one.
+    /// Prints a message that is not an error. With `--json` it is an object, so that every line on standard error is
+    /// one.
     private func printMessage(_ line: String, _ level: Level, state mark: (text: String, colour: Int)? = nil) {
         guard state.withLock({ $0.isJSON }) else { return writeLine(line, state: mark) }
         let message = String(line.trimmingPrefix("pagecache: ").trimmingPrefix("warning: "))

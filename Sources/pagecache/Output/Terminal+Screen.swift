@@ -33,15 +33,29 @@ extension Terminal {
     /// terminal.
     func onRedraw(_ action: (@Sendable () -> Void)?) { state.withLock { $0.redraw = action } }
 
+    /// Shows a line about a wait, while no other progress line, view or question is there. `nil` removes it.
+    func showWait(_ line: String?) {
+        let (isFree, isShown) = state.withLock { state in
+            let isFree = state.progressColumns == nil || state.isWaitShown
+            return (isFree && !state.hasView && state.question == nil, state.isWaitShown)
+        }
+        guard isFree, line != nil || isShown else { return }
+        progress(line ?? "", isWait: line != nil)
+    }
+
     /// Replaces the progress line, or removes it when `line` is empty. Does nothing without a terminal.
-    func progress(_ line: String) {
+    /// - Parameter isWait: whether the line is that of `showWait`, which gives way to others. Defaults to false.
+    func progress(_ line: String, isWait: Bool = false) {
         guard showsProgress, isInForeground else { return }
         screen.withLock { _ in
             let width = errorWidth
-            let text = String(TextWidth.prefix(Printable.text(line), columns: width - 1))
+            let text = TextWidth.cut(Printable.text(line), to: width - 1)
             let (old, isSuspended) = state.withLock { state in
                 let old = state.progressColumns
-                if !state.isSuspended { state.progressColumns = text.isEmpty ? nil : TextWidth.columns(text) }
+                if !state.isSuspended {
+                    state.progressColumns = text.isEmpty ? nil : TextWidth.columns(text)
+                    state.isWaitShown = isWait
+                }
                 return (old, state.isSuspended)
             }
             guard !isSuspended else { return }

@@ -18,6 +18,8 @@ final class Terminal: Sendable {
     struct State {
         /// The columns of the progress line. `nil` when there is none.
         var progressColumns: Int?
+        /// Whether the progress line is that of `showWait`.
+        var isWaitShown = false
         var hasView = false
         /// The question that waits for an answer.
         var question: String?
@@ -84,11 +86,13 @@ final class Terminal: Sendable {
     // MARK: Results
 
     /// Prints a sentence, on a terminal with line breaks between words.
-    /// - Parameter state: a part of the sentence, and its colour (`Colour`). Its first occurrence is coloured.
-    func print(sentence: String, state: (text: String, colour: Int)? = nil) {
+    /// - Parameters:
+    ///   - state: a part of the sentence, and its colour (`Colour`). Its first occurrence is coloured.
+    ///   - breakingWords: whether a word that is longer than a line is broken. Defaults to false: it exceeds its line.
+    func print(sentence: String, state: (text: String, colour: Int)? = nil, breakingWords: Bool = false) {
         let width = outputIsTerminal ? width : .max
         var state = state
-        for line in TableLayout.wrapped(Printable.text(hinted(sentence)), width: width, breakingWords: false) {
+        for line in TableLayout.wrapped(Printable.text(hinted(sentence)), width: width, breakingWords: breakingWords) {
             guard let (text, code) = state, let range = line.firstRange(of: text) else {
                 print(line)
                 continue
@@ -123,6 +127,7 @@ final class Terminal: Sendable {
     private func write(_ bytes: [UInt8]) {
         // A terminal gets each line at once, and a pipe gets large pieces.
         let isWatched = outputIsTerminal
+        if isWatched, state.withLock({ $0.progressColumns != nil }) { progress("") }
         let full = state.withLock { state -> [UInt8] in
             state.buffer += bytes
             guard isWatched || state.buffer.count >= 1 << 16 else { return [] }
@@ -132,7 +137,7 @@ final class Terminal: Sendable {
         put(full, to: STDOUT_FILENO)
     }
 
-    /// The text in colour, where colours are enabled. Reverse video is no colour: it marks the selected line of a view.
+    /// The text in colour, where colours are enabled. Reverse video is not a colour: it marks the selected line of a view.
     func colour(_ code: Int, _ text: String) -> String {
         guard !text.isEmpty, code == Colour.reverse || state.withLock({ $0.hasColour }) else { return text }
         return "\u{1b}[\(code)m\(text)\u{1b}[0m"
@@ -196,7 +201,7 @@ final class Terminal: Sendable {
             }
             let isGone = errno == EPIPE
             restore()
-            // The reader has ended (`| head`), which is no error.
+            // The reader has ended (`| head`), which is not an error.
             exit(isGone ? ExitStatus.done.rawValue : ExitStatus.inputOutput.rawValue)
         }
     }

@@ -17,11 +17,14 @@ struct WatchView {
     private(set) var log: [ListEventRendering] = []
     /// The query that keys act on. `nil` means the first one.
     var selected: QueryID?
-    /// Only queries whose key contains this text are shown.
+    /// Only queries whose id, scope or key contains this text are shown. The text "failing" also stands for queries
+    /// with failing pages.
     var filter = ""
     var mode = Mode.lists
     /// The result of the last key. `nil` when there is none.
     var message: String?
+    /// The size of the last drawn screen, for keys that move by a page.
+    var screen = (columns: 80, rows: 24)
     /// Whether the keys are shown: when the terminal can send them.
     var takesKeys = false
     private var growthRates: [QueryID: GrowthRate] = [:]
@@ -34,7 +37,7 @@ struct WatchView {
     private static let fewerKeys = ["↑↓ · r retry · p pin · s sweep · q quit", "r retry · q quit"]
     private static let fewerItemKeys = ["any key returns"]
     /// The fewest columns for a query on one line. Below, its key has a line of its own.
-    private static let wide = 48
+    static let wide = 48
 
     mutating func note(_ event: ListEventRendering) {
         log.append(event)
@@ -44,26 +47,6 @@ struct WatchView {
     /// Records the size of a list, for its rate.
     mutating func measure(_ list: ListOutline, now: Timestamp) {
         growthRates[list.record.id, default: GrowthRate()].note(list.coverage.count, at: now)
-    }
-
-    /// The queries that the filter leaves.
-    func shown(_ lists: [ListOutline]) -> [ListOutline] {
-        let wanted = filter.lowercased()
-        guard !wanted.isEmpty else { return lists }
-        return lists.filter { "\($0.record.key.shortID) \($0.record.key.text)".lowercased().contains(wanted) }
-    }
-
-    /// The query that keys act on.
-    func current(_ lists: [ListOutline]) -> ListOutline? {
-        let shown = shown(lists)
-        return shown.first { $0.record.id == selected } ?? shown.first
-    }
-
-    /// Selects the query `step` places after the current one, or before it for a negative step. Stops at both ends.
-    mutating func select(by step: Int, _ lists: [ListOutline]) {
-        let shown = shown(lists)
-        guard let now = shown.firstIndex(where: { $0.record.id == current(lists)?.record.id }) else { return }
-        selected = shown[min(max(0, now + step), shown.count - 1)].record.id
     }
 
     // MARK: Drawing
@@ -80,7 +63,7 @@ struct WatchView {
         if case .finding = mode {
             footer.append(cut("find: \(filter)▏", columns))
         } else if let message {
-            footer.append(cut(message, columns))
+            footer += WatchView.fitted([message], columns: columns, rows: max(1, rows / 3))
         } else if takesKeys {
             footer.append(colour(Colour.missing, cut(keys(columns), columns)))
         }
@@ -91,20 +74,27 @@ struct WatchView {
             lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count))
             return Array(lines.prefix(max(1, rows - footer.count)) + footer.prefix(max(0, rows - 1)))
         }
-        // A query has a line or two, and a map below them where there is room. Six lines are left for events.
-        let room = max(1, rows - 2 - footer.count)
-        let height = columns < WatchView.wide ? 2 : 1
-        let hasMaps = found.count * (height + 1) + 6 <= room
-        let most = max(1, (room - min(6, room / 2)) / (hasMaps ? height + 1 : height))
+        // A query has a line or two, and a map below them where there is room.
+        let (most, maps) = WatchView.capacity(
+            found.count, columns: columns, room: max(1, rows - 2 - footer.count))
         let first = min(
             max(0, (found.firstIndex { $0.record.id == current?.record.id } ?? 0) - most / 2),
             max(0, found.count - most))
-        for list in found.dropFirst(first).prefix(most) {
-            let isSelected = takesKeys && list.record.id == current?.record.id
-            lines += self.lines(of: list, now, columns, isSelected: isSelected, colour)
-            if hasMaps { lines.append(map(list, now, columns, colour)) }
+        let window = Array(found.dropFirst(first).prefix(most))
+        // The current query has the first map.
+        let inOrder = window.filter { $0.record.id == current?.record.id } + window
+        var mapped: Set<QueryID> = []
+        for list in inOrder where mapped.count < maps { mapped.insert(list.record.id) }
+        for list in window {
+            let isCurrent = list.record.id == current?.record.id
+            lines += self.lines(of: list, now, columns, isSelected: takesKeys && isCurrent, colour)
+            if mapped.contains(list.record.id) { lines.append(map(list, now, columns, colour)) }
         }
-        if most < found.count { lines.append(cut("… and \(found.count - most) more", columns)) }
+        let others = [(first, "above"), (found.count - first - most, "below")].filter { $0.0 > 0 }
+        if !others.isEmpty {
+            let text = others.map { "\(SizeText.count($0.0)) more \($0.1)" }.joined(separator: ", ")
+            lines.append(cut("… \(text)", columns))
+        }
         if lists.isEmpty {
             lines.append(cut("the store has no query yet", columns))
         } else if found.isEmpty {
@@ -112,29 +102,14 @@ struct WatchView {
         }
         lines.append("")
         let left = rows - lines.count - footer.count
-        if takesKeys, let failure = current?.failures.first, left > 1 {
-            let reason = TableLayout.wrapped(Printable.text(sentence(failure, current)), width: columns)
-            lines += reason.prefix(left - 1).map { colour(Colour.failing, $0) }
+        if takesKeys, let current, left > 1 {
+            lines += failureLines(of: current, columns: columns, rows: left - 1).map { colour(Colour.failing, $0) }
         }
-        lines += events(rows - lines.count - footer.count, columns, hasIDs: lists.count != 1)
+        lines += eventLines(columns: columns, rows: rows - lines.count - footer.count, hasIDs: lists.count != 1)
         lines = Array(lines.prefix(max(1, rows - footer.count)))
         // The keys are at the bottom of the screen.
         if !footer.isEmpty { lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count)) }
         return lines + footer.prefix(max(0, rows - 1))
-    }
-
-    /// The latest events that fit, in order. None is cut, except for the newest one where it alone does not fit.
-    private func events(_ rows: Int, _ columns: Int, hasIDs: Bool) -> [String] {
-        guard rows > 0 else { return [] }
-        var shown: [String] = []
-        for entry in log.reversed() {
-            let time = TimeText.rfc3339(entry.at).dropFirst(11).prefix(8)
-            let text = "\(time) \(hasIDs ? entry.key.shortID + " " : "")\(entry.sentence)"
-            let lines = TableLayout.wrapped(Printable.text(text), width: columns)
-            guard shown.isEmpty || shown.count + lines.count <= rows else { break }
-            shown = Array(lines.prefix(rows)) + shown
-        }
-        return shown
     }
 
     private func keys(_ columns: Int) -> String {
@@ -154,12 +129,8 @@ struct WatchView {
             Part(text: "pagecache watch", rank: 1),
             Part(text: found.count < lists.count ? "\(found.count) of \(count)" : count, rank: 2),
         ]
-        if failing > 0 { parts.append(Part(text: "\(SizeText.count(failing)) failing", rank: 0)) }
+        if failing > 0 { parts.append(Part(text: SizeText.count(failing, "failing page", "failing pages"), rank: 0)) }
         return WatchView.fitting(parts, into: columns).map(\.text).joined(separator: WatchView.separator)
-    }
-
-    private func sentence(_ failure: LedgerEntry, _ list: ListOutline?) -> String {
-        "\(list?.record.key.shortID ?? "") at \(SizeText.count(failure.offset)): \(failure.failure?.shownMessage ?? "failed")"
     }
 
     /// A part of a line.
@@ -225,11 +196,11 @@ struct WatchView {
         } else {
             parts.append(Part(text: SizeText.count(held, "item", "items"), rank: 2))
         }
-        if let rate = growthRates[record.id]?.rate(at: now), rate >= 1 {
+        if let rate = growthRates[record.id]?.rate(at: now, isFailing: !failures.isEmpty), rate >= 1 {
             parts.append(Part(text: "\(SizeText.count(Int(rate)))/s", rank: 6))
             let missing = list.length - held
             if list.coveredShare != nil, missing > 0 {
-                let left = TimeText.age(.milliseconds(Int64(Double(missing) / rate * 1_000)))
+                let left = TimeText.until(.milliseconds(Int64(Double(missing) / rate * 1_000)))
                 parts.append(Part(text: "\(left) left", rank: 5))
             }
         }
@@ -237,7 +208,7 @@ struct WatchView {
         if !failures.isEmpty {
             parts.append(Part(text: "\(failures.count) failing", rank: 0, colour: Colour.failing))
             if let next = failures.first?.nextAttemptAt {
-                parts.append(Part(text: next > now ? "next in \(TimeText.age(next - now))" : "due", rank: 4))
+                parts.append(Part(text: next > now ? "next in \(TimeText.until(next - now))" : "due", rank: 4))
             }
         }
         parts.append(

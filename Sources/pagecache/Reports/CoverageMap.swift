@@ -10,7 +10,7 @@ struct CoverageMap: Equatable {
         case failing
         /// The position is not held.
         case gap
-        /// Still readable, but from before the list was replaced (R19).
+        /// Stored in an earlier generation of the list, and still readable (R19).
         case old
         /// Held, but its order after the page before it is assumed and not proven (G1), and a sweep could prove it.
         /// Pages that only the origin's own cursors join are shown by their age instead.

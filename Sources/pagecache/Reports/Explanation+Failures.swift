@@ -30,7 +30,7 @@ extension Explanation {
                     .fetching,
                     """
                     \(page(entry)) is being fetched\(since). If its process dies, another process can \
-                    fetch it in \(TimeText.age(expiry - now)) at the latest.
+                    fetch it in \(TimeText.until(expiry - now)) at the latest.
                     """)
             } else {
                 add(
@@ -64,7 +64,7 @@ extension Explanation {
         // A statement about several pages must be true of each.
         let isSame = group.allSatisfy { $0.attempts == attempts }
         let number = "\(attempts) \(attempts == 1 ? "attempt" : "attempts")"
-        let tries = isSame ? number : "At most \(number) for a page"
+        let tries = isSame ? number : "Up to \(number) for a page so far"
         let firstTry = isSame ? attempts == 1 ? ", " : ", the first " : "; the first was "
         let since =
             group.compactMap(\.firstFailureAt).min()
@@ -119,7 +119,7 @@ extension Explanation {
                     """
             }
             return """
-                \(what) \(one ? "is" : "are") tried again in \(TimeText.age(next - now)), at \(TimeText.rfc3339(next)), by a \
+                \(what) \(one ? "is" : "are") tried again in \(TimeText.until(next - now)), at \(TimeText.rfc3339(next)), by a \
                 running service or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.
                 """
         }

@@ -100,7 +100,7 @@ struct HTMLReport {
             let tally = query.tally
             return HTMLBar(
                 label: query.name,
-                value: "\(SizeText.count(tally.requests)) sent, \(SizeText.count(tally.requestsSaved)) saved",
+                value: "\(SizeText.count(tally.requests)) sent, \(SizeText.count(query.requestsSaved)) saved",
                 whole: most,
                 parts: [
                     HTMLBar.Part(name: "fetched", size: tally.pagesFetched, style: "inferred"),
@@ -130,7 +130,7 @@ struct HTMLReport {
         guard !all.isEmpty else { return "<section><h2>Failures</h2><p>No page fails.</p></section>" }
         let rows = all.prefix(HTMLReport.drawn).map { name, entry in
             let next =
-                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "not scheduled"
+                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.until($0 - now))" : "due" } ?? "not scheduled"
             return """
                 <tr><td class="text">\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
                 <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.shownMessage ?? ""))</td><td>\(next)</td></tr>
@@ -179,9 +179,5 @@ extension StoreStatistics.Query {
         let key = summary.outline.record.key
         return key.scope.isEmpty ? key.text : "\(key.scope): \(key.text)"
     }
-}
-
-extension RunTally {
-    fileprivate var pages: Int { pagesFetched + pagesUnchanged + pagesKept }
 }
 #endif

@@ -73,7 +73,8 @@ final class Child: Sendable {
         func result() throws -> SyncWord {
             guard code == 0, let result = try? JSONDecoder().decode(SyncWord.self, from: Data(output.utf8)) else {
                 let said = errors.split(separator: "\n").last.map(String.init) ?? "nothing"
-                throw ToolFailure(.internal, "child", "a run of pagecache ended with \(status) and said: \(said)")
+                throw ToolFailure(
+                    .internal, "child", "a pagecache process of this command ended with \(status) and printed: \(said)")
             }
             return result
         }

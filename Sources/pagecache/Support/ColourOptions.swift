@@ -18,6 +18,12 @@ struct ColourOptions: ParsableArguments {
     @Flag(name: .long, help: "Short for --color never.")
     var noColor = false
 
+    func validate() throws {
+        if noColor, let color, color != .never {
+            throw ValidationError("--color \(color.rawValue) and --no-color exclude each other; name one of them")
+        }
+    }
+
     /// Whether standard output gets colours. An option overrides the environment, and NO_COLOR the other variables
     /// (no-color.org, bixense.com/clicolors).
     func isColoured(environment: [String: String], isTerminal: Bool) -> Bool {

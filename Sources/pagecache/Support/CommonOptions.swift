@@ -52,6 +52,13 @@ struct CommonOptions: ParsableArguments {
     var namedFormat: OutputFormat? { json ? .json : format }
 
     func validate() throws {
+        if store?.isEmpty == true {
+            throw ValidationError("--store is empty; give the path of a file, or postgres://… for a store on a server")
+        }
+        if json, let format, format != .json {
+            throw ValidationError("--json and --format \(format.rawValue) exclude each other; name one of them")
+        }
+        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other; name one of them") }
         if let problem = place.problem(ProcessInfo.processInfo.environment) { throw ValidationError(problem) }
     }
 
@@ -89,7 +96,7 @@ struct CommonOptions: ParsableArguments {
 
     /// Opens the store. Commands that only read pass `.reading`, and then need no permission to write.
     func openStore(_ access: StoreAccess) async throws -> any ToolStore {
-        try await place.open(access)
+        try await place.openShowingWait(access)
     }
 
     /// Opens the store for this work, and closes it in every case.
@@ -119,6 +126,13 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
     var defaultValueDescription: String
 
     init?(argument: String) {
+        guard let seconds = DurationArgument.seconds(argument), seconds < 1e10 else { return nil }
+        duration = .milliseconds(Int64(seconds * 1_000))
+        defaultValueDescription = argument
+    }
+
+    /// Returns the seconds of a text in this form, of any length. Returns nil for another text.
+    static func seconds(_ argument: String) -> Double? {
         let units: [Substring: Double] = [
             "ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000,
         ]
@@ -132,9 +146,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
             guard let count = Double(number), let seconds = units[unit] else { return nil }
             sum += count * seconds
         }
-        guard !argument.isEmpty, sum < 1e10 else { return nil }
-        duration = .milliseconds(Int64(sum * 1_000))
-        defaultValueDescription = argument
+        return argument.isEmpty ? nil : sum
     }
 }
 
@@ -143,6 +155,12 @@ struct SizeArgument: ExpressibleByArgument, Hashable {
     var bytes: Int
 
     init?(argument: String) {
+        guard let size = SizeArgument.size(argument), size < 1e18 else { return nil }
+        bytes = Int(size)
+    }
+
+    /// Returns the bytes of a text in this form, however many. Returns nil for another text.
+    static func size(_ argument: String) -> Double? {
         let number = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         var unit = argument.dropFirst(number.count).lowercased()
         let isBinary = unit.hasSuffix("ib")
@@ -150,9 +168,7 @@ struct SizeArgument: ExpressibleByArgument, Hashable {
         guard let count = Double(number), let power = ["", "k", "m", "g", "t", "p"].firstIndex(of: unit),
             !isBinary || power > 0
         else { return nil }
-        let size = (0..<power).reduce(count) { size, _ in size * (isBinary ? 1_024 : 1_000) }
-        guard size < 1e18 else { return nil }
-        bytes = Int(size)
+        return (0..<power).reduce(count) { size, _ in size * (isBinary ? 1_024 : 1_000) }
     }
 }
 
@@ -166,14 +182,22 @@ extension JSONOutput {
 /// Times for people and scripts.
 enum TimeText {
     static func rfc3339(_ moment: Timestamp) -> String {
-        Date(timeIntervalSince1970: Double(moment.milliseconds) / 1_000)
+        // Half a millisecond later, since the formatter cuts off what a binary fraction lacks.
+        Date(timeIntervalSince1970: (Double(moment.milliseconds) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
     /// An age in one unit: `12 s`, `3 min`, `5 h`, `2 d`.
-    static func age(_ duration: Duration) -> String {
-        let seconds = duration.wholeMilliseconds / 1_000
-        return switch seconds {
+    static func age(_ duration: Duration) -> String { text(duration.wholeMilliseconds / 1_000) }
+
+    /// The time until a later moment in one unit, rounded up to whole seconds: a wait of 0 s would be over.
+    static func until(_ duration: Duration) -> String {
+        let milliseconds = duration.wholeMilliseconds
+        return text(milliseconds / 1_000 + (milliseconds % 1_000 > 0 ? 1 : 0))
+    }
+
+    private static func text(_ seconds: Int64) -> String {
+        switch seconds {
         case ..<120: "\(max(seconds, 0)) s"
         case ..<7_200: "\(seconds / 60) min"
         case ..<172_800: "\(seconds / 3_600) h"
@@ -189,6 +213,10 @@ enum TimeText {
 
 /// The sentence about damaged positions.
 enum DamageText {
+    static func remedy(_ record: QueryRecord) -> String {
+        "'\(record.syncCommand)' fetches them again, and 'pagecache verify --repair' repairs the store"
+    }
+
     /// - Parameter damaged: the ranges that a window or an outline reports. Not empty.
     static func sentence(_ damaged: [Range<Int>]) -> String {
         let count = damaged.reduce(0) { $0 + $1.count }

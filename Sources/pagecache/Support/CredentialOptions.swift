@@ -40,9 +40,20 @@ struct CredentialOptions: ParsableArguments {
         for field in header where !field.contains(":") {
             throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'")
         }
-        for field in headerEnv where !field.contains("=") { throw ValidationError("--header-env takes 'Name=VAR'") }
+        for field in headerEnv where !field.contains("=") {
+            // A header with its value may have been meant. The value may be secret.
+            throw ValidationError("--header-env takes 'Name=VAR', not '\(field.prefix { $0 != ":" }.prefix(20))'")
+        }
         if bearerEnv != nil, bearerFile != nil {
-            throw ValidationError("--bearer-env and --bearer-file exclude each other")
+            throw ValidationError("--bearer-env and --bearer-file exclude each other; name one of them")
+        }
+        let names: [(String, Substring)] =
+            header.map { ("--header", $0.prefix { $0 != ":" }) }
+            + headerEnv.map { ("--header-env", $0.prefix { $0 != "=" }) }
+        let other = names.first { $0.1.trimmed().lowercased() == "authorization" }?.0
+        if let other, bearerEnv != nil || bearerFile != nil {
+            let token = bearerEnv != nil ? "--bearer-env" : "--bearer-file"
+            throw ValidationError("\(other) 'Authorization' and \(token) exclude each other; name one of them")
         }
     }
 
@@ -73,7 +84,7 @@ struct CredentialOptions: ParsableArguments {
             credential.secretHeaders.append(name)
         }
         if let headerFile {
-            for line in try SecretFile.text(headerFile).split(whereSeparator: \.isNewline)
+            for line in try SecretFile.text(headerFile, of: "--header-file").split(whereSeparator: \.isNewline)
             where !line.allSatisfy(\.isWhitespace) && !line.hasPrefix("#") {
                 let field = try CredentialOptions.field(String(line), headerFile)
                 credential.fields.append(field)
@@ -92,7 +103,7 @@ struct CredentialOptions: ParsableArguments {
         guard let colon = line.firstIndex(of: ":") else {
             throw ToolFailure(
                 .usage, "usage", "\(Printable.text(place)) contains a line that is not a header",
-                hint: "write 'Name: value', one a line")
+                hint: "write 'Name: value', one per line")
         }
         return try field(line[..<colon].trimmed(), line[line.index(after: colon)...].trimmed(), place)
     }
@@ -108,9 +119,11 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private func token(_ path: String) throws -> String {
-        let token = try SecretFile.text(path).trimmed()
+        let token = try SecretFile.text(path, of: "--bearer-file").trimmed()
         guard !token.isEmpty else {
-            throw ToolFailure(.usage, "usage", "\(Printable.text(path)) is empty", hint: "put the token into it")
+            throw ToolFailure(
+                .usage, "usage", "the file '\(Printable.text(path))' of --bearer-file is empty",
+                hint: "put the token into it")
         }
         return token
     }

@@ -29,7 +29,7 @@ enum DamagedRecords {
         "'pagecache verify --repair' repairs \(count == 1 ? "it" : "them")"
     }
 
-    /// The failure for a list whose description was damaged and removed by a repair, and whose key is no URL.
+    /// The failure for a list whose description was damaged and removed by a repair, and whose key is not a URL.
     static func lostDescription(of key: QueryKey) -> ToolFailure {
         ToolFailure(
             .unusableData, "description_lost", "the stored description of '\(key.text)' was damaged",
@@ -43,7 +43,7 @@ enum DamagedRecords {
 
 extension QueryRecord {
     /// The command that fetches the list. After a repair that has lost the description of the origin, the command needs
-    /// `--rebind` (R45), or the URL where the key is none.
+    /// `--rebind` (R45). If the key is not a URL, the command needs the URL and the key instead.
     var syncCommand: String {
         guard isDescriptionLost else { return "pagecache sync \(key.shortID)" }
         return ListRunner.url(of: self) == nil

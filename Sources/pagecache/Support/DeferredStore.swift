@@ -7,16 +7,17 @@ import Synchronization
 /// A store that is created when the first query is registered in it. A URL that is mistyped or cannot be reached leaves
 /// no file.
 ///
-/// State, behind a mutex: the store, once it exists.
+/// State, behind mutexes: the store, once it exists, and the start of each write that has not returned yet.
 final class DeferredStore: PageStorage {
     private let place: StorePlace
     private let store: Mutex<(any ToolStore)?>
+    private let writes = Mutex<[ContinuousClock.Instant]>([])
 
     /// Opens the store if it exists. Throws at once when an existing store cannot be opened.
     init(at place: StorePlace) async throws(StorageError) {
         self.place = place
         do throws(StorageError) {
-            store = Mutex(try await place.open(.writing))
+            store = Mutex(try await place.openShowingWait(.writing))
         } catch {
             guard error.code == .notFound else { throw error }
             store = Mutex(nil)
@@ -25,10 +26,28 @@ final class DeferredStore: PageStorage {
 
     func close() async { await opened?.close() }
     func closeInPlace() async throws(StorageError) { try await opened?.closeInPlace() }
+    func checkPlace() throws(StorageError) { try opened?.checkPlace(while: "it was open") }
+
+    /// The time that the longest of the present writes has lasted. `nil` when there is none.
+    var writeWait: Duration? { writes.withLock { $0.min() }.map { ContinuousClock.now - $0 } }
+
+    private func writeBegins() -> ContinuousClock.Instant {
+        let now = ContinuousClock.now
+        writes.withLock { $0.append(now) }
+        return now
+    }
+
+    private func writeEnded(_ began: ContinuousClock.Instant) {
+        writes.withLock { writes in
+            if let index = writes.firstIndex(of: began) { writes.remove(at: index) }
+        }
+    }
 
     func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        let write = writeBegins()
+        defer { writeEnded(write) }
         if let opened { return try await opened.register(key) }
-        let made = try await place.open(.creating)
+        let made = try await place.openShowingWait(.creating)
         store.withLock { $0 = made }
         return try await made.register(key)
     }
@@ -72,16 +91,22 @@ final class DeferredStore: PageStorage {
     }
 
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
-        try await existing().commit(plan, claiming: request)
+        let write = writeBegins()
+        defer { writeEnded(write) }
+        return try await existing().commit(plan, claiming: request)
     }
 
     func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
-        try await existing().claim(request, of: query)
+        let write = writeBegins()
+        defer { writeEnded(write) }
+        return try await existing().claim(request, of: query)
     }
 
     @discardableResult
     func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
-        try await existing().record(edits, for: query)
+        let write = writeBegins()
+        defer { writeEnded(write) }
+        return try await existing().record(edits, for: query)
     }
 
     func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {

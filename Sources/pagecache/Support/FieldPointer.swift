@@ -31,6 +31,9 @@ struct FieldPointer: Hashable {
     /// Returns what an invalid element may have been meant to be: most lack the slash.
     private static func correction(of element: String) -> String {
         let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        if element.contains("=/"), parts.count == 2, !parts[1].hasPrefix("/") {
+            return "a name has no '=', as in owner=/owner/name"
+        }
         let guess = parts.count == 2 ? "\(parts[0])=/\(parts[1])" : "/\(element)"
         if FieldPointer(guess) != nil { return "did you mean '\(guess)'?" }
         return element.contains("~")
@@ -40,6 +43,12 @@ struct FieldPointer: Hashable {
     /// Checks the argument of `--fields`.
     static func validate(_ text: String?) throws {
         guard let text else { return }
+        // An empty pointer is the whole item (RFC 6901, 5). Without a name it is more often an empty variable.
+        guard !elements(text).contains("") else {
+            throw ValidationError(
+                "--fields is '\(text)', with an empty pointer; write /pointer, name=/pointer, or name= for the whole item"
+            )
+        }
         if let wrong = elements(text).first(where: { FieldPointer($0) == nil }) {
             throw ValidationError(
                 "'\(wrong)' in --fields is neither /pointer nor name=/pointer; \(correction(of: wrong))")

@@ -13,7 +13,7 @@ struct ItemSelector {
         types = string == nil ? [.string, .number] : [.string]
     }
 
-    /// The keys of the items that it may select.
+    /// The keys of the items that may match the selector.
     var keys: [UInt64] { types.map { ItemIdentity.key(ofID: text, type: $0) } }
 
     /// Whether the selector matches the item at `index`. Equal hashes do not prove equal ids.

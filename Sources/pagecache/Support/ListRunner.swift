@@ -38,6 +38,10 @@ struct ListRunner {
     var isNamed = false
     /// The overlap that the caller named. `nil` means that of each list.
     var overlap: Int?
+    /// The only certificate authorities to trust. `nil` means those of the environment.
+    var cacert: String?
+    /// The maximum rate of page requests to each origin. `nil` means no limit.
+    var rate: RateArgument?
 
     /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a
     /// cancellation, returns the results so far.
@@ -45,9 +49,10 @@ struct ListRunner {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
         if let timeout { limits.requestTimeout = timeout }
-        let transport = AsyncHTTPTransport(limits: limits, network: try SourceOptions.network())
+        let transport = AsyncHTTPTransport(limits: limits, network: try SourceOptions.network(cacert: cacert))
         do {
             var results: [Result] = []
+            var gates: [String: OriginGate] = [:]
             for one in due where !Task.isCancelled {
                 guard let url = ListRunner.url(of: one.query) else {
                     Terminal.standard.detail(
@@ -55,7 +60,8 @@ struct ListRunner {
                     )
                     continue
                 }
-                results.append(Result(key: one.query.key, report: try await run(one, url, transport, limits)))
+                let gate = gate(of: url, among: &gates)
+                results.append(Result(key: one.query.key, report: try await run(one, url, transport, limits, gate)))
             }
             // Connections are closed before the process ends, after a failure as well.
             await transport.close()
@@ -72,8 +78,20 @@ struct ListRunner {
             ?? (HTTPSource.key(for: query.key.text) == nil ? nil : query.key.text)
     }
 
+    /// Returns the gate that limits the requests to the origin of a URL. Lists of the same origin share it. Returns nil
+    /// without a rate.
+    private func gate(of url: String, among gates: inout [String: OriginGate]) -> OriginGate? {
+        guard let rate else { return nil }
+        // The scheme, an empty part, and the host with its port.
+        let origin = url.split(separator: "/", omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+        let gate =
+            gates[origin] ?? OriginGate(concurrency: options.concurrency, requestsPerSecond: rate.perSecond)
+        gates[origin] = gate
+        return gate
+    }
+
     private func run(
-        _ due: Job, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
+        _ due: Job, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits, _ gate: OriginGate?
     ) async throws -> SyncReport {
         var configuration = HTTPSourceConfiguration(url: url)
         configuration.limits = limits
@@ -86,7 +104,10 @@ struct ListRunner {
         } catch {
             return try await refused(error, due.query)
         }
-        let progress = SyncProgress(terminal: .standard, verifies: due.runs == [.sweep]) { origin.usage.requests }
+        let progress = SyncProgress(
+            terminal: .standard, name: isNamed ? nil : due.query.key.shortID, verifies: due.runs == [.sweep],
+            verifiedBefore: due.query.sweep?.position ?? 0,
+            requests: { origin.usage.requests })
         // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
         var whole: SyncReport?
@@ -97,7 +118,7 @@ struct ListRunner {
             let before = origin.usage
             let version = try await store.query(due.query.key)?.contentVersion
             let sync = ListSync(
-                storage: store, source: origin, key: due.query.key, options: options,
+                storage: store, source: gate?.limiting(origin) ?? origin, key: due.query.key, options: options,
                 logger: ToolLog.logger("pagecache.sync"))
             let report = try await sync.run { progress.show($0) }
             var tally = RunTally(report, after: work)

@@ -16,7 +16,7 @@ struct LoggedTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let terminal: Terminal
     private let hasWarned = Flag()
-    /// Whether the origin has answered, other than by a failure that a repetition may mend.
+    /// Whether the origin has answered other than with a temporary failure; see `OriginMessage.mayPass`.
     private let hasAnswered = Flag()
 
     private final class Flag: Sendable {
@@ -128,7 +128,7 @@ enum OriginMessage {
         return text.map { String(Printable.text($0).prefix(length)) }
     }
 
-    /// Whether a repetition of the request may have another answer, so that the message of this one is no refusal.
+    /// Whether this status is a temporary failure, so that the same request may have another answer later.
     static func mayPass(_ status: Int) -> Bool { [408, 425, 429].contains(status) || status >= 500 }
 
     /// A part of an answer: a text, or an object or array that contains one.

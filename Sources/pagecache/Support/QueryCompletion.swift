@@ -48,7 +48,7 @@ enum QueryCompletion {
     private static func keys(words: [String]) async -> [QueryKey] {
         var options = CommonOptions()
         options.store = store(in: words)
-        guard let store = try? await options.openStore(.reading) else { return [] }
+        guard let store = try? await options.place.open(.reading) else { return [] }
         let records = (try? await store.records()) ?? []
         await store.close()
         return records.map(\.key)

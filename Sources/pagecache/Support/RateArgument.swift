@@ -6,12 +6,16 @@ struct RateArgument: ExpressibleByArgument, Hashable {
     var perSecond: Double
 
     init?(argument: String) {
+        guard let rate = RateArgument.rate(argument), (0.001...1_000).contains(rate) else { return nil }
+        perSecond = rate
+    }
+
+    /// Returns the requests per second of a text in this form, however many. Returns nil for another text.
+    static func rate(_ argument: String) -> Double? {
         let units: [Substring: Double] = ["s": 1, "m": 60, "h": 3_600]
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let seconds = units[parts[1]], let count = Double(parts[0]),
-            (0.001...1_000).contains(count / seconds)
-        else { return nil }
-        perSecond = count / seconds
+        guard parts.count == 2, let seconds = units[parts[1]], let count = Double(parts[0]) else { return nil }
+        return count / seconds
     }
 }
 #endif

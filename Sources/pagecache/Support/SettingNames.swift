@@ -46,5 +46,11 @@ enum SettingNames {
 extension FetchFailure {
     /// The message with options in place of settings.
     var shownMessage: String { SettingNames.options(in: message) }
+
+    /// The HTTP status, or a few words, for a line without room for the message.
+    var shortMessage: String {
+        if let httpStatus { return String(httpStatus) }
+        return shownMessage.count <= 24 ? shownMessage : failureClass.rawValue
+    }
 }
 #endif

@@ -25,6 +25,20 @@ struct ShownPositions {
 extension ListOutline {
     /// The length of the list with the stored pages behind its known length.
     var shownLength: Int { max(length, pages.last?.range.upperBound ?? 0) }
+
+    /// The sentence about the items and the missing positions from `position` on. `nil` when there are none.
+    func rest(from position: Int) -> String? {
+        let range = position..<max(position, reachableLength)
+        let missing = coverage.gaps(in: range).reduce(0) { $0 + $1.count }
+        let more = range.count - missing
+        let sentences = [
+            more > 0 ? "\(SizeText.count(more)) more; --limit and --offset show them" : nil,
+            missing > 0
+                ? "\(SizeText.count(missing, "position is", "positions are")) missing or not up to date; 'pagecache pages \(record.key.shortID)' shows them"
+                : nil,
+        ].compactMap { $0 }
+        return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
+    }
 }
 
 /// Writes the requested items of a list, piece by piece. One transaction reads all pieces.
@@ -88,8 +102,8 @@ struct ShowWriting {
         return written
     }
 
-    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
-    /// number.
+    /// The stretches that contain pages, in pieces of at most `pieceSize` positions. The length of the list is not used
+    /// as a bound: it comes from an origin, and may be any number.
     private static func pieces(of list: ListOutline, _ range: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).segments.flatMap { segment in
             let segment = segment.clamped(to: range)

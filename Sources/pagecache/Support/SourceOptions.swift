@@ -83,13 +83,50 @@ struct SourceOptions: ParsableArguments {
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }
-        if method != .post, body != nil || cursorIn != nil {
-            throw ValidationError("--body and --cursor-in require --method POST")
+        if method != .post, let given = body.map({ "--body '\($0)'" }) ?? cursorIn.map({ "--cursor-in '\($0)'" }) {
+            throw ValidationError("\(given) needs --method POST; a GET request has no body")
         }
-        for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
+        if let paging, let other = excluded(by: paging) {
+            throw ValidationError("--paging \(paging.rawValue) and \(other) exclude each other; name one of them")
+        }
+        let names = [
+            ("--limit-param", limitParam), ("--offset-param", offsetParam), ("--page-param", pageParam),
+            ("--cursor-param", cursorParam),
+        ]
+        for (option, name) in names where name?.isEmpty == true {
+            throw ValidationError("\(option) is empty; give the name of a parameter of the URL")
+        }
     }
 
-    /// The given names of paging parameters, which are no part of the identity of a list.
+    /// The first given option for a part of requests or answers that this paging style does not use. `nil` when none is
+    /// given.
+    private func excluded(by paging: HTTPSourceConfiguration.Paging) -> String? {
+        let (offset, page) = (("--offset-param", offsetParam != nil), ("--page-param", pageParam != nil))
+        let cursor = ("--cursor-param", cursorParam != nil)
+        let others: [(String, Bool)] =
+            switch paging {
+            case .offset: [page, cursor]
+            case .page: [offset, cursor]
+            case .cursor, .keyset: [offset, page]
+            case .none: [offset, page, cursor, ("--next", next != nil), ("--has-more", hasMore != nil)]
+            case .auto, .link, .nextURL: []
+            }
+        return others.first { $0.1 }?.0
+    }
+
+    /// The first given option that describes one origin. `nil` when none is given.
+    var firstDescribing: String? {
+        let given = [
+            ("--paging", paging != nil), ("--items", items != nil), ("--id", id != nil), ("--total", total != nil),
+            ("--next", next != nil), ("--has-more", hasMore != nil), ("--limit-param", limitParam != nil),
+            ("--offset-param", offsetParam != nil), ("--page-param", pageParam != nil),
+            ("--first-page", firstPage != nil), ("--cursor-param", cursorParam != nil), ("--method", method != nil),
+            ("--body", body != nil), ("--cursor-in", cursorIn != nil),
+        ]
+        return given.first { $0.1 }?.0
+    }
+
+    /// The given names of paging parameters, which are not part of the identity of a list.
     var pagingParameters: [String] { [limitParam, offsetParam, pageParam, cursorParam].compactMap { $0 } }
 
     /// The proxies and the trusted authorities: `--cacert`, and the usual variables of the environment.
@@ -104,7 +141,7 @@ struct SourceOptions: ParsableArguments {
             if let file = network.certificates, let problem = CertificateFile.problem(at: file) {
                 throw ToolFailure(
                     .usage, "usage", "the file of trusted certificates \(problem): '\(file)'",
-                    hint: cacert == nil ? "SSL_CERT_FILE names it" : nil)
+                    hint: "\(cacert == nil ? "SSL_CERT_FILE" : "--cacert") names it")
             }
             return network
         } catch let failure as FetchFailure {
@@ -142,10 +179,13 @@ struct SourceOptions: ParsableArguments {
         configuration.method = method ?? .get
         configuration.cursorIn = cursorIn
         if let body {
-            guard let data = FileManager.default.contents(atPath: body) else {
-                throw ToolFailure(.usage, "usage", "the file of --body cannot be read: '\(body)'")
+            let file = try OptionFile(body, of: "--body", holding: "the JSON object", atMost: 16 << 20)
+            guard let bytes = file.bytes else {
+                throw ToolFailure(
+                    .usage, "usage", "\(file.name) is not a file of at most 16 MiB",
+                    hint: "name the file that holds the JSON object")
             }
-            configuration.body = Array(data)
+            configuration.body = bytes
         }
         if let timeout { configuration.limits.requestTimeout = timeout.duration }
         return configuration

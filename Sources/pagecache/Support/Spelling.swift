@@ -24,6 +24,15 @@ enum Spelling {
         return edits <= most ? edits : nil
     }
 
+    /// The distance between two options, such as `--limit`. Returns nil when more than a third of the letters of `text`,
+    /// or more than three, differ.
+    static func distance(ofOption text: String, _ name: String) -> Int? {
+        let wanted = text.drop { $0 == "-" }
+        let most = min(3, max(1, wanted.count / 3))
+        let edits = self.edits(Array(wanted), Array(name.drop { $0 == "-" }), most: most)
+        return edits <= most ? edits : nil
+    }
+
     private static func letters(_ name: String) -> [Character] { Array(name.lowercased().prefix(longest)) }
 
     private static func contains(_ name: [Character], _ part: [Character]) -> Bool {

@@ -31,7 +31,7 @@ enum StoreHint {
     }
 
     /// The text as one word of a shell. Double quotes, because messages put commands into single ones.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         let plain = text.unicodeScalars.allSatisfy { scalar in
             scalar.isASCII && scalar.properties.isAlphabetic || scalar.properties.numericType != nil && scalar.isASCII
                 || "_./:@%+=,-".unicodeScalars.contains(scalar)

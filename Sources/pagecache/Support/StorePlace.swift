@@ -127,6 +127,21 @@ enum StorePlace {
         }
     }
 
+    /// Opens the store as `open` does, and shows on a terminal which server it waits for.
+    func openShowingWait(_ access: StoreAccess) async throws(StorageError) -> any ToolStore {
+        guard let serverWait else { return try await open(access) }
+        return try await BusyLine.whileDoing(serverWait, after: .milliseconds(500)) {
+            () async throws(StorageError) -> any ToolStore in try await open(access)
+        }
+    }
+
+    /// The words about the wait for a server, with its host and port as the address names them. `nil` for a file.
+    var serverWait: String? {
+        guard case .server = self else { return nil }
+        let host = name.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+        return "waiting for the server\(host.isEmpty ? " of \(name)" : " at \(host)")"
+    }
+
     /// The reason why the place or the size of its local copy cannot be used, as a usage error. Returns nil when there
     /// is none.
     func problem(_ environment: [String: String]) -> String? {
@@ -140,7 +155,7 @@ enum StorePlace {
     }
 
     /// The size of the local copy in the environment. Returns nil when the environment names no local copy, or no size
-    /// for it. `bytes` is nil when the text is no valid size.
+    /// for it. `bytes` is nil when the text is not a valid size.
     private static func localCopySize(_ environment: [String: String]) -> (text: String, bytes: Int?)? {
         guard environment["PAGECACHE_LOCAL_COPY"]?.isEmpty == false,
             let text = environment["PAGECACHE_LOCAL_COPY_BYTES"], !text.isEmpty

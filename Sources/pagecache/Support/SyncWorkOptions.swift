@@ -20,10 +20,6 @@ struct SyncWorkOptions: ParsableArguments {
     var staleAfter: DurationArgument?
     @Flag(help: "Send no request; report what is stored.")
     var offline = false
-    @Flag(help: "Explain how the origin pages, and the evidence for it.")
-    var explain = false
-    @Flag(help: "Print each action of the run on the store and the origin. For a bug report.")
-    var trace = false
     @Flag(
         help: ArgumentHelp(
             "Do the due work of all queries. For cron.",
@@ -35,11 +31,6 @@ struct SyncWorkOptions: ParsableArguments {
     var all = false
     @Flag(help: "Sync every query that is stale or was never fetched, pinned or not.")
     var stale = false
-    @Flag(
-        help:
-            "Bind the stored list to this URL: the list of --key if it has another URL, or a list whose credential check was lost in a repair. Page one decides which cached items stay."
-    )
-    var rebind = false
 
     /// Whether the options select queries, so that no target is named.
     var selectsQueries: Bool { due || all || stale }
@@ -65,5 +56,18 @@ struct FetchOptions: ParsableArguments {
     var overlap: Int?
     @Flag(help: "Store no answer that the origin marks with 'Cache-Control: no-store'.")
     var respectNoStore = false
+}
+
+/// The options of `sync` that few users need, and seldom.
+struct RareOptions: ParsableArguments {
+    @Flag(help: "Explain how the origin pages, and the evidence for it.")
+    var explain = false
+    @Flag(help: "Print each action of the run on the store and the origin. For a bug report.")
+    var trace = false
+    @Flag(
+        help:
+            "Bind the stored list to this URL: the list of --key if it has another URL, or a list whose credential check was lost in a repair. Page one decides which cached items stay."
+    )
+    var rebind = false
 }
 #endif

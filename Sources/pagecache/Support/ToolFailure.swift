@@ -44,7 +44,7 @@ struct ToolFailure: Error {
     }
 
     private init(storage error: StorageError) {
-        let remedy = (error.cause as? SchemaChange).flatMap { ToolFailure.remedy(for: $0) }
+        let remedy = (error.cause as? SchemaChange).map { ToolFailure.remedy(for: $0) }
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
             case _ where remedy != nil: (.unusableData, remedy)
@@ -52,10 +52,18 @@ struct ToolFailure: Error {
             case .cannotCreate: (.cannotCreate, "use another store with --store")
             case .notAStore where error.message.contains("(a hard link)"):
                 (.unusableData, "remove the other name, and run the command again")
+            case .notAStore where error.cause is EarlierBuild:
+                (.unusableData, "the file is unchanged; use the build that made it, or another store with --store")
+            case .notAStore where error.message.hasSuffix(ToolFailure.directory):
+                (.usage, ToolFailure.fileHint(in: error.message.dropLast(ToolFailure.directory.count)))
+            case .notAStore where error.message.hasSuffix(", not a store"):
+                (.usage, "give the path of a regular file with --store")
             case .notAStore: (.unusableData, "nothing was changed; use another store with --store")
             case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
                 (.unusableData, "'pagecache verify' lists the damage, and 'pagecache verify --repair' may repair it")
+            case .foreignLog where error.message.contains("-journal does not belong "):
+                (.unusableData, "move that file elsewhere, and run the command again")
             case .foreignLog:
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .strayFile: (.unusableData, nil)
@@ -80,10 +88,18 @@ struct ToolFailure: Error {
         self.init(status, error.code.description, error.message, hint: hint)
     }
 
-    /// The hint at a changed schema, if there is a remedy that keeps all data of the store.
-    static func remedy(for change: SchemaChange) -> String? {
+    /// The end of the message about a path that leads to a directory.
+    private static let directory = " is a directory, not a store"
+
+    private static func fileHint(in directory: Substring) -> String {
+        "give the path of a file, such as \(directory)/store.sqlite"
+    }
+
+    /// The hint at a changed schema. Every remedy keeps the rows of the store.
+    static func remedy(for change: SchemaChange) -> String {
         if change.isRepairable { return "'pagecache verify --repair' creates it again" }
-        return change.removal.map { "remove it with another SQLite program: \($0)" }
+        if let removal = change.removal { return "remove it with another SQLite program: \(removal)" }
+        return "'pagecache verify --repair' copies the readable rows to a new file, and keeps the old one"
     }
 
     /// The hint at a list whose record a repair has rebuilt.

@@ -46,7 +46,11 @@ enum ToolProcess {
             return source
         }
         let told = TerminalSignals.listen(for: .standard)
+        let waits = StoreWait.show(on: .standard)
         let result = await task.result
+        waits.cancel()
+        // No line is drawn after the result.
+        await waits.value
         let stopped = caught.withLock { $0 }
         let status: Int32
         switch result {

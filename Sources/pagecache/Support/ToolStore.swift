@@ -13,11 +13,18 @@ protocol ToolStore: PageStorage {
     var name: String { get }
     /// Whether the store is still at its path. Always true for a server.
     var isInPlace: Bool { get }
+    /// The link that the store was opened with, if it leads to another file now. `nil` for a server.
+    var changedLink: String? { get }
     func close() async
     /// Closes the store, and checks that its data is still in its place.
     func closeInPlace() async throws(StorageError)
+    /// Checks that no other program has changed the schema of the open store. Does nothing for a server.
+    func checkSchema() async throws(StorageError)
 
     func summary(of query: QueryID) async throws(StorageError) -> QuerySummary?
+    /// Returns every query with its size, its held positions and its failures. In these outlines one page may stand for
+    /// several held ones.
+    func listed() async throws(StorageError) -> [QuerySummary]
     /// Reads a stored list in pieces, all of them in one transaction (R2). The memory is that of one piece.
     /// - Parameters:
     ///   - query: the query of the list.
@@ -72,16 +79,18 @@ extension SQLitePageStore: ToolStore {
     ///   process had merged its log.
     func closeInPlace() async throws(StorageError) {
         await close()
-        guard isInPlace else {
-            throw StorageError(.moved, "\(path) was renamed, replaced or removed while it was closed")
-        }
+        try checkPlace(while: "it was closed")
     }
 }
 
 #if PostgreSQL
 extension PostgreSQLPageStore: ToolStore {
+    /// The server sends the pages of all lists in one answer.
+    func listed() async throws(StorageError) -> [QuerySummary] { try await summaries() }
     var isInPlace: Bool { true }
+    var changedLink: String? { nil }
     func closeInPlace() async throws(StorageError) { await close() }
+    func checkSchema() async throws(StorageError) {}
     /// The server checks the structure of its own files.
     func isReadable() async throws(StorageError) -> Bool { true }
     var filesSetAside: [String] { [] }
@@ -121,6 +130,20 @@ enum StoreAccess {
 }
 
 extension ToolStore {
+    /// Checks that the path of the store still leads to its data. A command checks this before it prints a result, so
+    /// that no result is printed beside the error.
+    /// - Parameter moment: the end of the message, such as "it was watched".
+    /// - Throws: `StorageError` with code `moved` when it does not.
+    func checkPlace(while moment: String) throws(StorageError) {
+        if let changedLink {
+            throw StorageError(
+                .moved, "the target of \(changedLink) was replaced by another file while the store was open")
+        }
+        guard isInPlace else {
+            throw StorageError(.moved, "\(name) was renamed, replaced or removed while \(moment)")
+        }
+    }
+
     /// Returns the store's time, with which the stored times compare (R52). A server's clock can differ from this
     /// machine's.
     func now() async throws(StorageError) -> Timestamp { try await due(within: .zero, limit: 0).readAt }

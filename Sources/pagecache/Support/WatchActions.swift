@@ -23,18 +23,28 @@ struct WatchActions {
             case .backspace: _ = view.filter.popLast()
             case .escape: (view.filter, view.mode) = ("", .lists)
             case .enter: view.mode = .lists
-            case .up, .down: break
+            case .up, .down, .pageUp, .pageDown, .home, .end: break
             }
             return true
         case .items(let title, let lines, let top):
-            let step =
+            // The title, the key of the list and the keys of the view have a line each.
+            let page = max(1, view.screen.rows - 3)
+            let step: Int? =
                 switch key {
                 case .up, .character("k"): -1
                 case .down, .character("j"): 1
-                default: 0
+                case .pageUp: -page
+                case .pageDown: page
+                case .home: -lines.count
+                case .end: lines.count
+                case .enter, .escape, .backspace, .character: nil
                 }
-            let next = min(max(0, top + step), max(0, lines.count - 1))
-            view.mode = step == 0 ? .lists : .items(key: title, lines: lines, top: next)
+            guard let step else {
+                view.mode = .lists
+                return true
+            }
+            let next = min(max(0, top + step), max(0, lines.count - page))
+            view.mode = .items(key: title, lines: lines, top: next)
             return true
         case .lists:
             view.message = nil
@@ -46,6 +56,10 @@ struct WatchActions {
         switch key {
         case .up, .character("k"): view.select(by: -1, lists)
         case .down, .character("j"): view.select(by: 1, lists)
+        case .pageUp: view.select(by: -view.pageLength(lists), lists)
+        case .pageDown: view.select(by: view.pageLength(lists), lists)
+        case .home: view.select(by: -lists.count, lists)
+        case .end: view.select(by: lists.count, lists)
         case .character("q"): return false
         case .character("/"): view.mode = .finding
         case .escape: view.filter = ""
@@ -54,9 +68,17 @@ struct WatchActions {
                 view.mode = .items(key: list.record.key.text, lines: try await items(of: list), top: 0)
             }
         case .character("p"):
-            guard let list = view.current(lists) else { break }
-            try await store.setPinned(!list.record.isPinned, list.record.id)
-            view.message = "\(list.record.key.shortID) is \(list.record.isPinned ? "no longer pinned" : "pinned")"
+            guard let record = view.current(lists)?.record else { break }
+            do throws(StorageError) {
+                try await store.setPinned(!record.isPinned, record.id)
+                view.message = "\(record.key.shortID) is \(record.isPinned ? "no longer pinned" : "pinned")"
+            } catch {
+                // The view goes on: it can read a store that this user, or this user now, cannot write.
+                let reason =
+                    error.code == .busy
+                    ? "another process is writing; try again" : WatchActions.reason(error.message, at: place)
+                view.message = "pin unchanged: \(reason) · \(record.key.shortID)"
+            }
         case .character("r"): start("retry", [], &view, lists)
         case .character("s"): start("sweep", ["--sweep"], &view, lists)
         case .character, .backspace: break
@@ -68,6 +90,7 @@ struct WatchActions {
     private mutating func start(_ name: String, _ flags: [String], _ view: inout WatchView, _ lists: [ListOutline]) {
         guard let list = view.current(lists) else { return }
         let id = list.record.key.shortID
+        guard name != "retry" || !list.failures.isEmpty else { return view.message = "\(id): no page fails" }
         guard !running.contains(where: { $0.id == id && $0.child.isRunning }) else {
             return view.message = "\(id): a command is already running"
         }
@@ -82,17 +105,33 @@ struct WatchActions {
     mutating func reportEnded(_ view: inout WatchView) async {
         let ended = running.filter { !$0.child.isRunning }
         for action in ended {
-            let result = WatchActions.result(try? await action.child.wait())
-            view.message = "\(action.id): \(action.name) \(result)"
+            let child = try? await action.child.wait()
+            view.message =
+                child?.code == 0
+                ? "\(action.id): \(action.name) ended"
+                : WatchActions.failure(of: action.name, action.id, child?.errors ?? "", at: place)
         }
         running.removeAll { action in ended.contains { $0.child === action.child } }
     }
 
-    private static func result(_ ended: Child.Ended?) -> String {
-        guard let ended else { return "failed" }
-        if ended.code == 0 { return "ended" }
-        let reason = ended.errors.split(separator: "\n").last.map { String($0.trimmingPrefix("pagecache: ")) }
-        return "failed\(reason.map { ": \($0)" } ?? "")"
+    /// The message about a failed command: first the reason, which is in the last line of its errors, and last the
+    /// query. Pure.
+    static func failure(of name: String, _ id: String, _ errors: String, at place: String) -> String {
+        let reason = errors.split(separator: "\n").last.map { ": \(WatchActions.reason(String($0), at: place))" }
+        return "\(name) failed\(reason ?? "") · \(id)"
+    }
+
+    /// The message of an error without the path of the store, which the user of the view knows. Pure.
+    ///
+    /// `reading or writing /home/a/store.sqlite: database is locked` becomes `database is locked`. In a message that
+    /// the path is a part of, only the name of the file stays.
+    static func reason(_ message: String, at place: String) -> String {
+        let text = message.trimmingPrefix("pagecache: ")
+        guard !place.isEmpty, let path = text.firstRange(of: place) else { return String(text) }
+        let after = text[path.upperBound...]
+        let isReason = after.hasPrefix(": ") && !text[..<path.lowerBound].contains(":")
+        let name = place.split(separator: "/").last ?? ""
+        return String((isReason ? after.dropFirst(2) : text).replacing(place, with: name))
     }
 
     /// The first items of a list, one per line.

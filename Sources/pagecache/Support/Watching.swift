@@ -88,8 +88,9 @@ final class Watching {
             terminal.print(names.joined(separator: ","))
         }
         terminal.flush()
-        if showsChanges, format == .table, terminal.outputIsTerminal {
-            terminal.note("waiting for changed items of \(SizeText.count(seen.count, "query", "queries")); Ctrl-C ends")
+        if format == .table, !showsView, terminal.errorIsTerminal {
+            let what = showsChanges ? "changed items" : "events"
+            terminal.note("waiting for \(what) of \(SizeText.count(seen.count, "query", "queries")); Ctrl-C ends")
         }
         draw()
         let listener = listen(to: notices, pendingWork)
@@ -105,9 +106,9 @@ final class Watching {
         pendingWork.tick()
         for await _ in pendingWork.signals {
             // No notice reports a removed file, and a file that is still open can be read.
-            guard store.isInPlace else {
-                throw StorageError(.moved, "\(store.name) was renamed, replaced or removed while it was watched")
-            }
+            try store.checkPlace(while: "it was watched")
+            // No notice reports what another program does to the store.
+            try await store.checkSchema()
             // In the background no key can be read. `fg` changes that.
             if showsView, keys == nil, terminal.readsKeys {
                 view.takesKeys = true
@@ -230,6 +231,7 @@ final class Watching {
     private func draw() {
         guard showsView else { return }
         let size = terminal.size
+        view.screen = size
         // One column stays free, because terminals differ in how they handle the end of a line.
         terminal.draw(
             view.lines(
