@@ -80,6 +80,11 @@ BUGS = {
         "? before.record.contentVersion.counter == checked.record.contentVersion.counter "
         ": before.record.contentVersion == checked.record.contentVersion)",
     ),
+    "an observer reads before LISTEN only": (
+        "Sources/PostgresPageStore/Notices/ServerChangeNotifier.swift",
+        "if event == .reconnected || hub.hasObservers { await",
+        'if !Control.isAwake("an observer reads before LISTEN only"), event == .reconnected || hub.hasObservers { await',
+    ),
 }
 
 

@@ -72,6 +72,21 @@ fleet = on_server(
 local_copy = on_server(
     r"PostgresPageStoreTests\.LocalCopy", None, "an equal counter is an equal version", r"PostgresPageStoreTests\.LocalCopyTests/stamp"
 )
+lost_at_a_crash = on_server(
+    r"LocalCopyLossTests/immediateStop",
+    r"local copy: (\d+) counters came again",
+    "an equal counter is an equal version",
+    r"LocalCopyLossTests/immediateStop",
+)
+lost_at_a_failover = on_server(
+    r"LocalCopyLossTests/failover", None, "an equal counter is an equal version", r"LocalCopyLossTests/failover"
+)
+listening = on_server(
+    r"ServerTests/committedBeforeListening",
+    None,
+    "an observer reads before LISTEN only",
+    r"ServerTests/committedBeforeListening",
+)
 lives_on_server = on_server(r"SimulationTests/onServer", r"lives on the server.*: (\d+)")
 
 

@@ -26,8 +26,8 @@ enum PagingStyles {
         if let key = HTTPSource.key(for: url) {
             try await events.list(key).load()
         }
+        await transport.close()  // when the program no longer needs it
         // end
-        await transport.close()
     }
 
     static func said() -> HTTPSourceConfiguration {

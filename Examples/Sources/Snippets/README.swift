@@ -28,5 +28,5 @@ func registry(_ store: SQLitePageStore) async throws {
 }
 
 protocol EventsAPI: Sendable {
-    func events(_ offset: Int, _ size: Int) async throws -> [Item]
+    func events(_ offset: Int, _ size: Int) async throws -> ItemsResponse
 }

@@ -3,7 +3,7 @@ import PagedRepository
 struct Event: Codable, Identifiable, Sendable { var id: Int }
 
 let source = ItemSource.offsets(pageSize: 20) { offset, size in
-    (offset..<max(offset, min(offset + size, 48))).map(Event.init)  // your API
+    ItemPage(items: (offset..<max(offset, min(offset + size, 48))).map(Event.init), total: 48)  // your API
 }
 let store = try await SQLitePageStore.inMemory()  // or open(at: "cache/store.sqlite")
 let list = ListRepository(storage: store, source: source).list("events")
