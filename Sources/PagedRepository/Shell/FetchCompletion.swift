@@ -183,7 +183,7 @@ extension SyncRun {
     }
 
     /// Releases the lease of the target, if this run holds one.
-    private func release(_ target: FetchTarget) async throws(StorageError) {
+    func release(_ target: FetchTarget) async throws(StorageError) {
         guard let query, target.isPage, let lease = leases[target.offset] else { return }
         try await record([.released(offset: target.offset, lease: lease)], for: query)
     }

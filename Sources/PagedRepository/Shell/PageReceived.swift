@@ -239,7 +239,8 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
-        if let aligned = realigned(answer, range, overlap, list) { return queue.addFirst(aligned) }
+        let isRefused = overlap > 0 ? answer.refusesPosition : answer == .pastEnd
+        if let aligned = realigned(isRefused: isRefused, range, overlap, list) { return queue.addFirst(aligned) }
         // The request was planned before the source learned that its origin accepts only multiples of the page size. Its
         // positions are planned again. Where another answer has brought them meanwhile, the refusal says nothing.
         if answer.refusesPosition, isBetweenPages(.range(range, overlap: overlap)),

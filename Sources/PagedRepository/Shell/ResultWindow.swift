@@ -13,9 +13,17 @@ extension SyncRun {
             try await sweepArrived(.pastEnd, range)
             return true
         }
-        guard case .range(let range, _) = target, failure.refusesPlace, range.lowerBound > 0, let query,
+        guard case .range(let range, let overlap) = target, failure.refusesPlace, range.lowerBound > 0, let query,
             let list = try await storage.outline(of: query)
         else { return false }
+        if failure.httpStatus == 422, overlap > 0, list.coverage.headEnd == range.lowerBound,
+            let aligned = realigned(isRefused: true, range, overlap, list)
+        {
+            queue.completed(target)
+            try await release(target)
+            queue.addFirst(aligned)
+            return true
+        }
         if let look = pass.fill.looks[range.lowerBound] {
             // Behind a supposed end, a refusal is not a failure. It shows that nothing can be fetched there.
             queue.completed(target)
@@ -36,7 +44,10 @@ extension SyncRun {
         // A single refused page is a failure of its own, and the pages behind it are fetched.
         let lastHeld = list.heldPages.last?.offset ?? 0
         let refused = pass.fill.refused.filter { $0 > lastHeld }
-        let isLast = failure.httpStatus == 422 && (range.upperBound >= total || isBehindStoredWindow(range, list))
+        let isLast =
+            failure.httpStatus == 422
+            && (range.upperBound >= total || isBehindStoredWindow(range, list)
+                || reachesBehindStoredWindow(range, overlap, list))
         guard refused.count > 1 || isLast || range.lowerBound == belief.end.suspected, let first = refused.min() else {
             // Without a total, no plan contains the page behind this one. It is refused, too, if a window ends here.
             if failure.httpStatus == 422, list.record.total.exactCount == nil, options.work.refreshesHead {
@@ -58,6 +69,13 @@ extension SyncRun {
     private func isBehindStoredWindow(_ range: Range<Int>, _ list: ListOutline) -> Bool {
         list.record.total.exactCount == nil && options.work.refreshesHead
             && list.record.resultWindow ?? .max <= range.lowerBound
+    }
+
+    /// Whether a request for a whole page that ends with or behind these positions includes positions behind the stored
+    /// result window. Its refusal says that the window still ends there.
+    private func reachesBehindStoredWindow(_ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> Bool {
+        guard let window = list.record.resultWindow else { return false }
+        return window < range.lowerBound - overlap + belief.sizes.size
     }
 
     /// Returns the request for the first whole page behind these positions. It begins at a multiple of the page size,
@@ -152,9 +170,10 @@ extension SyncRun {
     /// Returns the request that replaces a refused one, once. Its page begins at a multiple of the page size. Some
     /// origins accept no other offset. Others refuse a page that reaches behind their result window, although its first
     /// positions are before it. So a refusal of another offset says nothing about the end of a window.
-    func realigned(_ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> FetchTarget? {
-        guard overlap > 0 ? answer.refusesPosition : answer == .pastEnd, source.access == .offsets,
-            belief.sizes.size > 1, range.lowerBound < list.record.total.exactCount ?? 0
+    /// - Parameter isRefused: whether the origin refused the positions.
+    func realigned(isRefused: Bool, _ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> FetchTarget? {
+        guard isRefused, source.access == .offsets, belief.sizes.size > 1,
+            range.lowerBound < list.record.total.exactCount ?? 0
         else { return nil }
         belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
         let start = range.lowerBound / belief.sizes.size * belief.sizes.size
