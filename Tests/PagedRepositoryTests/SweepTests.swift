@@ -131,4 +131,20 @@ struct SweepTests {
         #expect(try await bench.list?.record.allowsDuplicates == false)
         #expect(try await bench.held == origin.names)
     }
+
+    @Test("A sweep confirms every page, also one that an insert has made longer than an answer", arguments: styles)
+    func confirmed(access: PagingAccess) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<100), access: access)
+        _ = try await sync(bench, origin)
+        origin.names.insert("new", at: 45)
+        _ = try await sync(bench, origin)
+        clock.advance(by: .seconds(3_600))
+        let begun = clock.now()
+        let report = try await sync(bench, origin, .sweep)
+        #expect(report.reconciliation == .swept && report.outcome == .complete)
+        #expect(report.pagesKept == 0)
+        #expect(try await bench.list?.heldPages.allSatisfy { $0.validatedAt >= begun } == true)
+        #expect(try await bench.held == origin.names)
+    }
 }

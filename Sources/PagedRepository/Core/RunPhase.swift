@@ -63,6 +63,8 @@ struct PositionSweep: Equatable {
     var answers: [Int: FetchedPage] = [:]
     /// All positions before this one have been verified.
     var position = 0
+    /// The first position that this run has verified.
+    var start = 0
     var isDone = false
     /// The version of the list after the last commit of this work.
     var version: ListVersion?

@@ -29,6 +29,8 @@ struct SweepPlace {
     var list: ListOutline
     /// All positions before this one have been verified.
     var position: Int
+    /// The first position that this run has verified.
+    var start = Int.max
     var grid: SweepGrid
     var witness = EndWitness()
     /// Whether one held page is checked, and not the whole list (R54).
@@ -92,8 +94,9 @@ struct SweepPlace {
         let merge = CursorMerge(news, at: position, segments: list.coverage.segments, keepsHole: false)
         guard merge.position == position else { return .moved(nil) }
         let after = position + content.count
-        var edits = merge.isSame ? [] : merge.edits(news, list)
-        edits.append(.markContiguous(position - min(overlap, 1)..<after))
+        let verified = position - min(overlap, 1)..<after
+        var edits = merge.isSame ? touched(endingIn: verified) : merge.edits(news, list)
+        edits.append(.markContiguous(verified))
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
         if isRecheck { return .store(swept) }
@@ -123,6 +126,15 @@ struct SweepPlace {
         }
         swept.edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
         return .store(swept)
+    }
+
+    /// Returns the edits for held pages that an answer verifies together with earlier answers of this run. An insert or
+    /// a delete makes pages that match no single answer.
+    private func touched(endingIn verified: Range<Int>) -> [ListEdit] {
+        list.heldPages.filter {
+            $0.offset >= start && $0.offset < verified.lowerBound
+                && verified.lowerBound < $0.range.upperBound && $0.range.upperBound <= verified.upperBound
+        }.map { .touchPage(offset: $0.offset, validator: nil) }
     }
 
     /// Whether only the length of an answer can show that the list ends behind it, and the answer is short.

@@ -176,7 +176,8 @@ extension SyncRun {
             return try await drive()
         }
         if let failure, try await !takesLease(of: failure, query) { return .drained }
-        phase.sweep = PositionSweep(position: range.lowerBound, version: list.record.version)
+        phase.sweep = PositionSweep(
+            position: range.lowerBound, start: range.lowerBound, version: list.record.version)
         while !phase.sweep.isDone, !pass.mustRestart {
             queue.add([.sweep(nextSweepRequest)])
             let ending = try await drive()

@@ -27,9 +27,12 @@ extension SyncRun {
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
         // Where the order within a page says nothing, a page that was verified in part is verified again.
         let position = belief.pageOrder.isArbitrary ? grid.aligned(begun.position) : begun.position
+        // This run has verified page one.
+        let pageOne = grid.aligned(belief.pageOne.count)
         phase = .sweeping(
             PositionSweep(
-                position: max(position, grid.aligned(belief.pageOne.count)), version: list.record.version))
+                position: max(position, pageOne), start: position <= pageOne ? 0 : position,
+                version: list.record.version))
         defer { phase = .loading }
         let suppressed = suppressedPlaces(of: list)
         while !phase.sweep.isDone, !pass.mustRestart {
@@ -93,7 +96,7 @@ extension SyncRun {
             return try await listMovedInSweep(list)
         }
         let place = SweepPlace(
-            list: list, position: phase.sweep.position, grid: grid, witness: pass.witness,
+            list: list, position: phase.sweep.position, start: phase.sweep.start, grid: grid, witness: pass.witness,
             isRecheck: phase.recheck != nil)
         if list.record.allowsDuplicates { return try await perform(place.step(unaligned: page), page, at: place) }
         if place.contradicts(page.total, belief.pageOne) { return try await listMovedInSweep(list) }
