@@ -155,8 +155,32 @@ struct SalvageTests {
         let (report, list) = try await salvage(after: "ALTER TABLE query DROP COLUMN \(column)")
         #expect(list?.isDescriptionLost == true)
         #expect(list?.isPinned == isReadable)
-        #expect(report.pinsLost == (isReadable ? 0 : 1))
+        #expect(report.pinsLost == (isReadable ? [] : [QueryKey("https://example.com/list")]))
         #expect((report.queriesDropped, report.pagesDropped) == (0, 0))
+    }
+
+    @Test("The report names the lists whose pins cannot be read, and the other lists keep their pins")
+    func pinsInLostLeaf() async throws {
+        let folder = Folder()
+        let made = try await SQLitePageStore.openForTest(at: folder.store)
+        for number in 0..<100 {
+            let query = try await made.register(QueryKey("list \(number) with a name of forty characters"), at: noon).id
+            try await made.setPinned(true, query)
+        }
+        await made.close()
+        let tree = DamagedTree(at: folder)
+        let leaves = try tree.leaves(of: "query")
+        try #require(leaves.count > 2)
+        try tree.damage([leaves[1]])
+        let damaged = try await tree.open()
+        let report = try await damaged.repair(at: noon)
+        #expect(report.replacedFile != nil)
+        let store = try await tree.open()
+        let records = try await store.records()
+        await store.close()
+        #expect(records.count == 100)
+        #expect((1..<100).contains(report.pinsLost.count))
+        #expect(Set(report.pinsLost) == Set(records.filter { !$0.isPinned }.map(\.key)))
     }
 
     @Test("Rows that another program doubled, and numbers that name no query, do not count as dropped")

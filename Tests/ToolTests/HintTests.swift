@@ -175,6 +175,17 @@ struct HintTests {
         #expect(copied.contains("'pagecache purge --all'"))
     }
 
+    @Test("A repair names up to ten queries whose pins could not be read, and counts the others")
+    func lostPins() {
+        #expect(Verify.sentence(aboutPins: []) == nil)
+        let keys = (0..<12).map { QueryKey("list \($0)") }
+        let one = Verify.sentence(aboutPins: [keys[0]])
+        #expect(one?.contains("pins of 1 rebuilt query could not be read: \(keys[0].shortID); 'pagecache pin") == true)
+        let twelve = Verify.sentence(aboutPins: keys)
+        #expect(twelve?.contains("\(keys[9].shortID) and 2 more; ") == true)
+        #expect(twelve?.contains(keys[10].shortID) == false)
+    }
+
     @Test(
         "The check of this suite rejects invalid commands",
         arguments: [

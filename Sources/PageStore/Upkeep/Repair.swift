@@ -8,7 +8,7 @@ struct Repair {
     private var queriesDropped = 0
     private var repaired = 0
     private var removed: [QueryRecord] = []
-    private var pinsLost = 0
+    private var pinsLost: [QueryKey] = []
     private var changes: [QueryID: [ChangeSet.Change]] = [:]
     /// The changes for the journal of each list. Where the lost positions are not known, or the record was rebuilt, the
     /// journal restarts and readers must read the list again.
@@ -120,7 +120,7 @@ struct Repair {
             queriesDropped += 1
             removed.append(query.record)
         }
-        pinsLost += damage.lost.count
+        pinsLost += damage.lost.compactMap { damage.names[$0] }
         for query in damage.lost { try QueryTable.insertUnsealed(damage.names[query]!, as: query, in: connection) }
         for query in damage.queries {
             if let name = damage.names[query.record.id] { try renew(query, name) }
@@ -172,6 +172,7 @@ struct Repair {
     private mutating func renew(_ query: ChecksummedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection).map(\.summary)
         let record = QueryRecord.rebuilt(query.record, as: name, from: pages, at: now)
+        if try QueryTable.pin(of: record.id, in: connection) == nil, !record.isPinned { pinsLost.append(name) }
         try QueryTable.save(record, in: connection)
         repaired += 1
         changes[record.id, default: []].append(.total(.unknown))

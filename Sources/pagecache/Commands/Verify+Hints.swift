@@ -1,0 +1,25 @@
+#if Tool
+import PageModel
+
+/// The sentences of `verify --repair` about a full disk and about lost pins. Pure.
+extension Verify {
+    /// The ways to make room for a repair. `gc --rewrite` cannot read a store that needs a new file.
+    static func hint(withoutRoom error: StorageError) -> String {
+        guard !error.message.contains("free space for a new file") else {
+            return "free that space; stored pages are safe, and \(Purge.makesRoom)"
+        }
+        return
+            "free some space; without a free byte, 'pagecache gc' with --max-bytes and --rewrite removes pages (see 'pagecache gc --help'); stored pages are safe, and \(Purge.makesRoom)"
+    }
+
+    /// The sentence about the queries that a repair has left without their pins. Returns nil if there is none. It names
+    /// at most ten queries; the JSON names all.
+    static func sentence(aboutPins lost: [QueryKey]) -> String? {
+        guard !lost.isEmpty else { return nil }
+        let named = lost.prefix(10).map(\.shortID).joined(separator: ", ")
+        let rest = lost.count > 10 ? " and \(SizeText.count(lost.count - 10)) more" : ""
+        let queries = SizeText.count(lost.count, "rebuilt query", "rebuilt queries")
+        return "the pins of \(queries) could not be read: \(named)\(rest); 'pagecache pin ID' pins a query again"
+    }
+}
+#endif
