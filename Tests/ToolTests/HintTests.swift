@@ -169,9 +169,11 @@ struct HintTests {
         #expect(inPlace.contains("'pagecache gc' with --max-bytes and --rewrite"))
         #expect(inPlace.contains("'pagecache purge --all'"))
         // The message is that of `Salvage.checkRoom`.
-        let message = "a repair of S needs 11 MB of free space for a new file, and 9 MB are free"
+        let message = "a repair of S needs 11 MB of free space for a copy of its rows, and 9 MB are free"
         let copied = Verify.hint(withoutRoom: StorageError(.full, message))
         #expect(!copied.contains("--rewrite"))
+        #expect(copied.contains("free that space and run"))
+        #expect(copied.contains("'pagecache verify --repair --store COPY'"))
         #expect(copied.contains("'pagecache purge --all'"))
     }
 

@@ -25,8 +25,29 @@ struct Repair {
 
     /// Repairs the store.
     /// - Parameter incomplete: lists that have already lost pages. Their gaps are queued, too.
+    /// - Throws: `full` when the disk has no room for the repair. The message names the number of bytes that it needs,
+    ///   unless an eviction can make room without a free byte: see `Verification.Damage.allowsRewriting`.
     static func run(
         in session: Session, incomplete: Set<QueryID> = [], at now: Timestamp
+    ) throws(StorageError) -> Ending {
+        do throws(StorageError) {
+            return try attempt(in: session, incomplete: incomplete, at: now)
+        } catch {
+            guard error.code == .full, (try? mayRewrite(session.connection)) == false else { throw error }
+            throw Salvage.shortage(
+                of: Salvage.bytesNeeded(by: session.connection), for: session.connection.path, ": \(error.message)",
+                cause: error)
+        }
+    }
+
+    private static func mayRewrite(_ connection: Connection) throws(StorageError) -> Bool {
+        try connection.transaction(.read) { () throws(StorageError) in
+            try Verification.run(in: connection).damage.allowsRewriting(connection)
+        }
+    }
+
+    private static func attempt(
+        in session: Session, incomplete: Set<QueryID>, at now: Timestamp
     ) throws(StorageError) -> Ending {
         session.connection.timeLimit = nil
         session.identities.forgetAll()
@@ -215,6 +236,14 @@ extension Verification.Damage {
 
     /// Whether every row can be read and deleted. Checksums of rows may not hold.
     var sparesTrees: Bool { !isFileDamaged && !isTreeDamaged }
+
+    /// Whether an eviction may write the rows that stay over the file, see `MemoryCopy`. A copy lacks the rows that cannot
+    /// be read, and so the evidence of the damage. A file without incremental vacuum would not become shorter.
+    func allowsRewriting(_ connection: Connection) throws(StorageError) -> Bool {
+        if sparesLists { return true }
+        guard sparesTrees else { return false }
+        return try connection.pragma("auto_vacuum") != 0
+    }
 
     /// Counts what a repair in place drops and rebuilds.
     func count(into report: inout RepairReport) {

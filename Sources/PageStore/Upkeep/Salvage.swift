@@ -65,8 +65,8 @@ enum Salvage {
 
     // MARK: Room
 
-    /// Returns the free bytes that a new file needs, with its log. A file system without hard links needs as many bytes
-    /// again as the old file has.
+    /// Returns the free bytes that a new file needs, with its log. A repair in place needs no more for its log. A file
+    /// system without hard links needs as many bytes again as the old file has.
     static func bytesNeeded(by old: Connection) -> Int {
         let size = StoreFile.size(old.path)
         let used = try? (old.pragma("page_count") - old.pragma("freelist_count")) * old.pragma("page_size")
@@ -84,13 +84,13 @@ enum Salvage {
         throw shortage(of: needed, for: path, ", and \(free / 1_000_000) MB are free", cause: nil)
     }
 
-    private static func shortage(
-        of needed: Int, for path: String, _ details: String, cause: StorageError?
-    ) -> StorageError {
-        let megabytes = (needed + 999_999) / 1_000_000
-        return StorageError(
-            .full, "a repair of \(path) needs \(megabytes) MB of free space for a new file\(details)", cause: cause)
+    static func shortage(of needed: Int, for path: String, _ details: String, cause: StorageError?) -> StorageError {
+        StorageError(
+            .full, "a repair of \(path) needs \(megabytes(needed)) of free space for a copy of its rows\(details)",
+            cause: cause)
     }
+
+    static func megabytes(_ bytes: Int) -> String { "\((bytes + 999_999) / 1_000_000) MB" }
 
     // MARK: Files
 

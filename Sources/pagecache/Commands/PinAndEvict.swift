@@ -111,10 +111,10 @@ struct CollectGarbage: AsyncParsableCommand {
                 ? try await store.evictRewritingFile(to: budget, exempt: [])
                 : try await store.evict(to: budget, exempt: [])
         } catch {
-            if error.code == .damaged, error.message.hasSuffix("only after a repair") {
+            if error.code == .damaged, error.message.contains("only after a repair") {
                 throw ToolFailure(
                     .unusableData, error.code.description, error.message,
-                    hint: "'pagecache verify --repair' repairs it where the disk has room, and \(Purge.makesRoom)")
+                    hint: "\(Verify.makesRoomForRepair); \(Purge.makesRoom)")
             }
             guard error.code == .full else { throw error }
             throw ToolFailure(
