@@ -58,7 +58,14 @@ enum Salvage {
             try? StoreFile.clear(fresh)
             throw error
         }
-        FileCopy.syncDirectory(of: path)
+        do throws(StorageError) {
+            try StoreFile.syncDirectory(of: path)
+        } catch {
+            throw StorageError(
+                .inputOutput,
+                "\(path) is repaired, and \(target) is the old file; a power loss may undo that: \(error.message)",
+                cause: error)
+        }
         report.replacedFile = target
         return report
     }
@@ -98,10 +105,17 @@ enum Salvage {
     private static func keep(
         _ original: borrowing FileCopy, of path: String, as target: String
     ) throws(StorageError) {
-        // The second name is on the disk before the rename, so that a power loss does not lose the old file.
-        if link(path, target) == 0 { return FileCopy.syncDirectory(of: path) }
-        try original.write(to: path + copySuffix)
-        try move(path + copySuffix, to: target)
+        if link(path, target) != 0 {
+            try original.write(to: path + copySuffix)
+            try move(path + copySuffix, to: target)
+        }
+        do throws(StorageError) {
+            // The second name is on the disk before the rename, so that a power loss does not lose the old file.
+            try StoreFile.syncDirectory(of: path)
+        } catch {
+            unlink(target)
+            throw error
+        }
     }
 
     /// Removes what a killed repair has left: the second name of the store's file, and the unfinished new file. Also
