@@ -47,10 +47,15 @@ extension SQLitePageStore {
         // Each portion is one transaction, so other writers wait for one portion at most.
         while let portion = eviction.next() {
             do throws(StorageError) {
-                let removed = try await withWriter { session throws(StorageError) in
-                    try Eviction.remove(portion, in: session)
+                let (removed, damaged) = try await withWriter {
+                    session throws(StorageError) -> ([Eviction.Candidate], Int) in
+                    let removed = try Eviction.remove(portion, in: session)
+                    return (
+                        removed, try Eviction.damaged(among: portion, without: removed, in: session.connection)
+                    )
                 }
                 eviction.removed(removed)
+                eviction.leaves(damaged)
             } catch {
                 guard error.code == .full else { throw error }
                 guard eviction.makeSmaller(portion) else {

@@ -177,6 +177,17 @@ struct HintTests {
         #expect(copied.contains("'pagecache purge --all'"))
     }
 
+    @Test("The note of gc on pages that stay calls damaged pages damaged, and other pages pinned")
+    func pagesLeft() {
+        var report = EvictionReport(bytesLeft: 9)
+        let pinned = CollectGarbage.note(onPagesLeft: report, isFile: true)
+        #expect(pinned == "the remaining pages belong to pinned queries")
+        report.pagesDamaged = 2
+        let damaged = CollectGarbage.note(onPagesLeft: report, isFile: true)
+        #expect(damaged.hasPrefix("2 remaining pages are damaged, or the records of their queries are ("))
+        #expect(CollectGarbage.note(onPagesLeft: EvictionReport(), isFile: false).contains("or are damaged"))
+    }
+
     @Test("A repair names up to ten queries whose pins could not be read, and counts the others")
     func lostPins() {
         #expect(Verify.sentence(aboutPins: []) == nil)

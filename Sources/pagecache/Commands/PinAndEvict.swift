@@ -156,9 +156,21 @@ struct CollectGarbage: AsyncParsableCommand {
             Terminal.standard.note(keeping(report.unreturnedBytes))
         }
         if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
-            Terminal.standard.note(
-                "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)")
+            Terminal.standard.note(Self.note(onPagesLeft: report, isFile: common.place.path != nil))
         }
+    }
+
+    /// The note on pages that stay beyond the budget.
+    /// - Parameter isFile: whether the store is a file. The report of a server counts no damaged pages.
+    static func note(onPagesLeft report: EvictionReport, isFile: Bool) -> String {
+        guard isFile else {
+            return "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)"
+        }
+        guard report.pagesDamaged > 0 else { return "the remaining pages belong to pinned queries" }
+        let damaged = SizeText.count(
+            report.pagesDamaged, "remaining page is damaged, or the record of its query is",
+            "remaining pages are damaged, or the records of their queries are")
+        return "\(damaged) ('pagecache verify' lists the damage); any other remaining page belongs to a pinned query"
     }
 }
 #endif
