@@ -51,8 +51,8 @@ enum CompanionTrial {
     /// Returns the stamp of a store without damage. Returns nil for every other file.
     private static func stampIfSound(_ connection: Connection) throws(StorageError) -> Int64? {
         do throws(StorageError) {
+            // With the usual time limit, because the file may be crafted (R46).
             try StoreOpening.harden(connection, SQLitePageStore.Options())
-            connection.timeLimit = nil
             // The first read applies the file.
             let isOlder = try Migrator.version(of: connection) < Migration.newest
             return try connection.transaction(.read) { () throws(StorageError) -> Int64? in
