@@ -31,6 +31,9 @@ public struct EvictionReport: Hashable, Sendable {
     /// another program has changed the file's form and the file is too large to be rewritten. The next eviction tries
     /// again. 0 otherwise, and for other storages.
     public var unreturnedBytes = 0
+    /// The number of pages that stay because they, or the records of their queries, are damaged. 0 for other storages than
+    /// a store on SQLite, and in a preview for a damaged page whose query has a sound record.
+    package var pagesDamaged = 0
 
     /// Creates a report.
     public init(pages: Int = 0, bytes: Int = 0, queries: Int = 0, bytesLeft: Int = 0) {

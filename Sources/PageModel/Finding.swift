@@ -87,8 +87,8 @@ public struct RepairReport: Hashable, Sendable {
     package var bytesNeeded: Int?
     /// The removed records of queries, as they were read. Their values are not proven.
     package var removed: [QueryRecord] = []
-    /// The number of rebuilt records whose pin could not be read. Their queries are not pinned now.
-    package var pinsLost = 0
+    /// The queries with a rebuilt record whose pin could not be read. They are not pinned now.
+    package var pinsLost: [QueryKey] = []
 
     /// Creates a report.
     public init(found: VerifyReport, remaining: VerifyReport) {

@@ -47,10 +47,15 @@ extension SQLitePageStore {
         // Each portion is one transaction, so other writers wait for one portion at most.
         while let portion = eviction.next() {
             do throws(StorageError) {
-                let removed = try await withWriter { session throws(StorageError) in
-                    try Eviction.remove(portion, in: session)
+                let (removed, damaged) = try await withWriter {
+                    session throws(StorageError) -> ([Eviction.Candidate], Int) in
+                    let removed = try Eviction.remove(portion, in: session)
+                    return (
+                        removed, try Eviction.damaged(among: portion, without: removed, in: session.connection)
+                    )
                 }
                 eviction.removed(removed)
+                eviction.leaves(damaged)
             } catch {
                 guard error.code == .full else { throw error }
                 guard eviction.makeSmaller(portion) else {
@@ -125,10 +130,9 @@ extension SQLitePageStore {
             try Recreation.rewrite(path, options, because: cause) { connection throws(StorageError) -> MemoryCopy in
                 let damage = Verification.run(in: connection).damage
                 if damage.sparesLists { return try MemoryCopy(of: connection, without: doomed, at: now) }
-                // A copy lacks the rows that cannot be read, and so the evidence of the damage. A file without
-                // incremental vacuum would not become shorter.
-                guard damage.sparesTrees, try connection.pragma("auto_vacuum") != 0 else {
-                    throw StorageError(.damaged, "\(path) is damaged, and is rewritten only after a repair")
+                guard try damage.allowsRewriting(connection) else {
+                    let room = "which needs \(Salvage.megabytes(Salvage.bytesNeeded(by: connection))) of free space"
+                    throw StorageError(.damaged, "\(path) is damaged, and is rewritten only after a repair, \(room)")
                 }
                 return try MemoryCopy(ofDamaged: connection, without: doomed, at: now)
             }.removed

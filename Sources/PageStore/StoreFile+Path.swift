@@ -115,10 +115,17 @@ extension StoreFile {
         }
         let (parent, _) = split(directory)
         if parent != directory { try makeDirectories(parent, for: path) }
-        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+        let isNew = mkdir(directory, 0o700) == 0
+        guard isNew || errno == EEXIST else {
             throw failure(.cannotCreate, "cannot create \(path): \(directory)")
         }
-        syncDirectory(parent)
+        do throws(StorageError) {
+            try syncDirectory(of: directory)
+        } catch {
+            // The next call creates the directory again, and waits for the disk again.
+            if isNew { rmdir(directory) }
+            throw error
+        }
     }
 
     static func split(_ path: String) -> (directory: String, name: String) {

@@ -25,7 +25,7 @@ enum StoreFile {
     }
 
     /// Creates an empty file with mode 0600, unless there is a file (R9). SQLite gives `-wal` and `-shm` the mode of
-    /// the main file. The directory entry is on the disk when this function returns.
+    /// the main file. The directory entry is on the disk when this function returns. There is no file when it throws.
     static func make(_ file: String) throws(StorageError) {
         try OpenStores.making(file) { () throws(StorageError) in
             let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -37,7 +37,13 @@ enum StoreFile {
             // An existing log belongs to a store that was removed. A process that has that store open may still use the
             // log.
             for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
-            syncDirectory(split(file).directory)
+            do throws(StorageError) {
+                try syncDirectory(of: file)
+            } catch {
+                // The next call creates the file again, and waits for the disk again.
+                unlink(file)
+                throw error
+            }
             return true
         }
     }
@@ -235,15 +241,6 @@ enum StoreFile {
     static func size(_ path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
-    }
-
-    /// Waits until the entries of a directory are on the disk. Without that, a power loss could remove a new store with
-    /// all its commits. Errors are ignored: a file system without this operation has no other risk.
-    static func syncDirectory(_ directory: String) {
-        let descriptor = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
     }
 
     /// Makes the error for the last failed system call.

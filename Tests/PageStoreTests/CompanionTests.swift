@@ -119,6 +119,51 @@ struct CompanionTests {
     }
 
     @Test(
+        "The log of another store is refused next to a sound store, although no record names its owner",
+        arguments: [(200, 120), (120, 200)])
+    func strayLog(own: Int, other: Int) async throws {
+        let tree = try await DamagedTree(pages: own)
+        let stranger = try await DamagedTree(pages: other, bytes: 19)
+        let store = try await stranger.open()
+        let content = PageContent(
+            (0..<20).map { RawItem(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000), id: "new \($0)") })
+        let page = PageWrite(offset: other * 20, content: content, evidence: .inferred)
+        let version = ListVersion(generation: 1, revision: 0)
+        let edits: [ListEdit] = [.setTotal(.exact(other * 20 + 20)), .insertPage(page)]
+        let plan = CommitPlan(query: stranger.query, version: version, edits: edits)
+        let outcome = try await store.commit(plan)
+        guard case .committed = outcome else { return Issue.record("\(outcome)") }
+        try FileManager.default.copyItem(atPath: stranger.path + "-wal", toPath: tree.path + "-wal")
+        await store.close()
+        let before = try tree.bytes
+        for mode in [SQLitePageStore.Mode.readOnly, .mustExist, .createIfMissing] {
+            let error = await #expect(throws: StorageError.self) {
+                try await SQLitePageStore.openForTest(at: tree.path, mode: mode)
+            }
+            #expect(error?.code == .foreignLog)
+            #expect(error?.message.contains("-wal does not belong to this state of ") == true)
+        }
+        #expect(try tree.bytes == before)
+        try FileManager.default.removeItem(atPath: tree.path + "-wal")
+        let again = try await tree.open()
+        #expect(try await again.verify().isSound)
+        await again.close()
+    }
+
+    @Test("A log without a record is applied to the store that it was copied with, and is recorded as its log")
+    func unrecordedLog() async throws {
+        await (try await open("ours")).close()
+        let store = try await open("more")
+        let copy = "\(folder.path)/copy.sqlite"
+        try leaveBehind(store, at: copy, ["", "-wal"])
+        await store.close()
+        let reader = try await open("", at: copy, .readOnly)
+        #expect(try await reader.records().map(\.key) == [QueryKey("ours"), QueryKey("more")])
+        await reader.close()
+        #expect(StoreFile.size(copy + "-owners") >= 32)
+    }
+
+    @Test(
         "A log that a killed set-aside left under two names belongs to the file that it is set aside with, or else to the store",
         arguments: [false, true])
     func halfSetAside(isRenamed: Bool) async throws {

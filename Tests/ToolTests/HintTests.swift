@@ -169,10 +169,34 @@ struct HintTests {
         #expect(inPlace.contains("'pagecache gc' with --max-bytes and --rewrite"))
         #expect(inPlace.contains("'pagecache purge --all'"))
         // The message is that of `Salvage.checkRoom`.
-        let message = "a repair of S needs 11 MB of free space for a new file, and 9 MB are free"
+        let message = "a repair of S needs 11 MB of free space for a copy of its rows, and 9 MB are free"
         let copied = Verify.hint(withoutRoom: StorageError(.full, message))
         #expect(!copied.contains("--rewrite"))
+        #expect(copied.contains("free that space and run"))
+        #expect(copied.contains("'pagecache verify --repair --store COPY'"))
         #expect(copied.contains("'pagecache purge --all'"))
+    }
+
+    @Test("The note of gc on pages that stay calls damaged pages damaged, and other pages pinned")
+    func pagesLeft() {
+        var report = EvictionReport(bytesLeft: 9)
+        let pinned = CollectGarbage.note(onPagesLeft: report, isFile: true)
+        #expect(pinned == "the remaining pages belong to pinned queries")
+        report.pagesDamaged = 2
+        let damaged = CollectGarbage.note(onPagesLeft: report, isFile: true)
+        #expect(damaged.hasPrefix("2 remaining pages are damaged, or the records of their queries are ("))
+        #expect(CollectGarbage.note(onPagesLeft: EvictionReport(), isFile: false).contains("or are damaged"))
+    }
+
+    @Test("A repair names up to ten queries whose pins could not be read, and counts the others")
+    func lostPins() {
+        #expect(Verify.sentence(aboutPins: []) == nil)
+        let keys = (0..<12).map { QueryKey("list \($0)") }
+        let one = Verify.sentence(aboutPins: [keys[0]])
+        #expect(one?.contains("pins of 1 rebuilt query could not be read: \(keys[0].shortID); 'pagecache pin") == true)
+        let twelve = Verify.sentence(aboutPins: keys)
+        #expect(twelve?.contains("\(keys[9].shortID) and 2 more; ") == true)
+        #expect(twelve?.contains(keys[10].shortID) == false)
     }
 
     @Test(

@@ -15,8 +15,12 @@ import PageModel
 /// shows the stamp of another store. A log that is also the log of a store set aside is refused, too: the process that set
 /// the store aside was killed, and another file has its place now.
 ///
-/// Every other log is trusted. A log without a record belongs to its file. A file without a visible stamp may be a new
-/// store, whose stamp is in the file only after the first merge of its log.
+/// A log without a record is tried on a copy of a sound store: see `CompanionTrial`. It is refused if it would damage
+/// the store, or make another store of it. A process that is killed just after it began a log leaves no record, and so
+/// does a copy of a store with its log only.
+///
+/// Every other log is trusted. A file without a visible stamp may be a new store, whose stamp is in the file only after
+/// the first merge of its log.
 enum LogOwner {
     /// Records the owner of the log. Call after a commit that began the log, and after the first commit of a session.
     /// Where the record cannot be read or written, the log is trusted.
@@ -33,8 +37,8 @@ enum LogOwner {
 
     /// Checks the log next to a file before SQLite reads it. Call while this process does not have the file open, see
     /// `OpenStores`.
-    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before, or the rollback journal to
-    ///   another store or to an older state; `moved` when the log of an open store was removed.
+    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before, or the log or the rollback
+    ///   journal to another store or to an older state; `moved` when the log of an open store was removed.
     static func check(_ path: String) throws(StorageError) {
         guard !isCut(path) else {
             throw StorageError(
@@ -45,13 +49,29 @@ enum LogOwner {
         else {
             throw StorageError(.foreignLog, "\(path)-journal does not belong to this state of \(path)")
         }
-        guard let words = words(of: path + "-owners", at: 0, count: 4),
-            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]),
-            words[3] == salts(path),
-            let shown = LogOwner.words(of: path, at: owner.position - 8, count: 2),
+        guard let log = salts(path) else { return }
+        guard let words = words(of: path + "-owners", at: 0, count: 4), words[3] == log,
+            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2])
+        else { return try LogOwner.tryOut(log, of: path) }
+        guard let shown = LogOwner.words(of: path, at: owner.position - 8, count: 2),
             let other = StoreStamp(position: owner.position, seal: shown[0], number: shown[1]), other != owner
         else { return }
         throw foreign(path)
+    }
+
+    /// Tries out a log whose owner is not recorded. Records the store as the owner of a harmless log, so that the next
+    /// opening does without a copy.
+    /// - Throws: `foreignLog` when the log would damage a sound store, or make another store of it.
+    private static func tryOut(_ log: UInt64, of path: String) throws(StorageError) {
+        let size = StoreFile.size(path + "-wal")
+        // A log without a page changes nothing.
+        guard size > 32 else { return }
+        let isUnchanged = { LogOwner.salts(path) == log && StoreFile.size(path + "-wal") == size }
+        switch CompanionTrial.outcome(of: "-wal", on: path, isUnchanged: isUnchanged) {
+        case .harmful: throw StorageError(.foreignLog, "\(path)-wal does not belong to this state of \(path)")
+        case .harmless: note(try? StoreStamp(of: Connection(path: path, .immutable)), beside: path)
+        case .unknown: break
+        }
     }
 
     private static func foreign(_ path: String) -> StorageError {

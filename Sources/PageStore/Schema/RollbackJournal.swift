@@ -62,6 +62,15 @@ struct RollbackJournal: Equatable {
         }
     }
 
+    /// Returns whether the journal would damage a sound store, or would make another store of it. Returns false where
+    /// that is not known.
+    ///
+    /// The store has no write-ahead log: another program has set it to a rollback journal. Its own journals may change any
+    /// page, so only their effect shows whether they belong to it.
+    private func harms(_ path: String) -> Bool {
+        CompanionTrial.outcome(of: "-journal", on: path) { RollbackJournal(of: path) == self } == .harmful
+    }
+
     /// Reads bytes of a file. Returns nil where there is no such file, or where it ends earlier.
     private static func bytes(of path: String, at position: Int, count: Int) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -44,6 +44,7 @@ enum QueryTable {
         WHERE id = ?1
         """)
     private static let delete = SQL("DELETE FROM query WHERE id = ?")
+    private static let pin = SQL("SELECT pinned FROM query WHERE id = ? AND pinned IN (0, 1)")
 
     /// Returns the record with this key, or nil when there is none.
     /// - Throws: `damaged` when the record exists but is damaged.
@@ -170,6 +171,17 @@ enum QueryTable {
         } catch {
             guard error.isUnreadableRow else { throw error }
             return try rows(in: connection).finish().values.map(\.record.id)
+        }
+    }
+
+    /// Returns whether a record says that its query is pinned. Returns nil where the record cannot be read, or holds
+    /// another value.
+    static func pin(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool? {
+        do throws(StorageError) {
+            return try connection.number(pin, .int(query.rawValue)).map { $0 == 1 }
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
         }
     }
 

@@ -28,25 +28,29 @@ struct Eviction: Sendable {
         var candidates: [Candidate] = []
         // The positions of an evicted page become a gap, which an intact record of the list has to show. So pages of a
         // damaged record stay.
-        var exempt = exempt
+        var broken: Set<QueryID> = []
         do throws(StorageError) {
-            _ = try QueryTable.all(in: connection) { exempt.insert($0.record.id) }
+            _ = try QueryTable.all(in: connection) { broken.insert($0.record.id) }
         } catch {
             guard error.isUnreadableRow else { throw error }
         }
+        var damaged = 0
         try connection.each(Eviction.candidates) { row throws(StorageError) in
             let query = QueryID(rawValue: row.int64(0))
             // The rows are not checked for damage. Their numbers only select pages to evict.
-            guard StoredBounds.positions.contains(row.int(1)) else { return }
+            let isPossible = StoredBounds.positions.contains(row.int(1))
+            if !isPossible || broken.contains(query) { damaged += 1 }
+            guard isPossible else { return }
             candidates.append(
                 Candidate(
                     query: query, offset: row.int(1),
                     bytes: min(max(0, row.int(2)), StoredBounds.pageSizes.upperBound),
                     usedAt: row.time(3).stored,
-                    isExempt: row.bool(4) || exempt.contains(query)))
+                    isExempt: row.bool(4) || exempt.contains(query) || broken.contains(query)))
         }
         left = EvictionPlan.victims(among: candidates, budget: budget, at: now)[...]
         report = EvictionReport(bytesLeft: candidates.reduce(0) { $0 + $1.bytes })
+        report.pagesDamaged = damaged
     }
 
     mutating func next() -> [Candidate]? {
@@ -88,6 +92,25 @@ struct Eviction: Sendable {
 
     /// Notes how many bytes the file keeps, because the disk has no room to shorten it.
     mutating func keeps(_ bytes: Int) { report.unreturnedBytes = bytes }
+
+    /// Notes how many chosen pages stay because they are damaged.
+    mutating func leaves(_ damaged: Int) { report.pagesDamaged += damaged }
+
+    private static let record = SQL("SELECT count(*) FROM page WHERE query = ? AND offset = ?")
+
+    /// Returns the number of chosen pages that were not removed, because their records are damaged.
+    static func damaged(
+        among portion: [Candidate], without removed: [Candidate], in connection: Connection
+    ) throws(StorageError) -> Int {
+        guard removed.count < portion.count else { return 0 }
+        var damaged = 0
+        for page in Set(portion).subtracting(removed) {
+            let isRead = try PageTable.row(at: page.offset, of: page.query, in: connection) != nil
+            let count = try connection.number(record, .int(page.query.rawValue), .int(page.offset))
+            if !isRead, count == 1 { damaged += 1 }
+        }
+        return damaged
+    }
 
     /// Removes a chosen page. Call inside a write transaction.
     /// - Returns: the row of the page. `nil` where the page has another size or was fetched since, and stays.

@@ -53,15 +53,6 @@ struct FileCopy: ~Copyable {
         guard fsync(descriptor) == 0 else { throw error("write", path) }
     }
 
-    /// Waits until the entries of a file's directory are on the disk, where the file system supports it.
-    static func syncDirectory(of path: String) {
-        let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let descriptor = open(parent.isEmpty ? "/" : parent, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
-    }
-
     private static func error(_ what: String, _ path: String) -> StorageError {
         StorageError(
             errno == ENOSPC || errno == EDQUOT ? .full : .inputOutput,

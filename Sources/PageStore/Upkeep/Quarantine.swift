@@ -31,15 +31,22 @@ enum Quarantine {
             // The log must keep the name of its file. It has both names until the file is renamed, so the file has its
             // log whenever this process ends.
             for suffix in ["-wal", "-journal"] { link(file + suffix, target + suffix) }
-            guard rename(file, target) == 0 else {
-                let failure = StoreFile.failure(.inputOutput, "cannot rename \(file)")
+            do throws(StorageError) {
+                try StoreFile.syncDirectory(of: file)
+                guard rename(file, target) == 0 else {
+                    throw StoreFile.failure(.inputOutput, "cannot rename \(file)")
+                }
+            } catch {
                 for suffix in ["-wal", "-journal"] { unlink(target + suffix) }
-                throw failure
+                throw error
             }
+            var unsynced: StorageError?
+            do throws(StorageError) { try StoreFile.syncDirectory(of: file) } catch { unsynced = error }
             for suffix in ["-wal", "-journal"] {
                 // On a file system without hard links the log is renamed after its file.
                 if StoreFile.exists(target + suffix) {
-                    unlink(file + suffix)
+                    // The log keeps both names until the new name of its file is on the disk.
+                    if unsynced == nil { unlink(file + suffix) }
                 } else {
                     rename(file + suffix, target + suffix)
                 }
@@ -48,6 +55,11 @@ enum Quarantine {
             // A FIFO or a directory under one of these names would block the next store.
             for suffix in ["-shm", "-owners", "-notices"] where !StoreFile.isOrdinaryOrMissing(file + suffix) {
                 rename(file + suffix, target + suffix)
+            }
+            if let unsynced {
+                throw StorageError(
+                    .inputOutput, "\(file) is now \(target); a power loss may undo that: \(unsynced.message)",
+                    cause: unsynced)
             }
         }
         return target

@@ -8,7 +8,7 @@ struct Repair {
     private var queriesDropped = 0
     private var repaired = 0
     private var removed: [QueryRecord] = []
-    private var pinsLost = 0
+    private var pinsLost: [QueryKey] = []
     private var changes: [QueryID: [ChangeSet.Change]] = [:]
     /// The changes for the journal of each list. Where the lost positions are not known, or the record was rebuilt, the
     /// journal restarts and readers must read the list again.
@@ -25,8 +25,29 @@ struct Repair {
 
     /// Repairs the store.
     /// - Parameter incomplete: lists that have already lost pages. Their gaps are queued, too.
+    /// - Throws: `full` when the disk has no room for the repair. The message names the number of bytes that it needs,
+    ///   unless an eviction can make room without a free byte: see `Verification.Damage.allowsRewriting`.
     static func run(
         in session: Session, incomplete: Set<QueryID> = [], at now: Timestamp
+    ) throws(StorageError) -> Ending {
+        do throws(StorageError) {
+            return try attempt(in: session, incomplete: incomplete, at: now)
+        } catch {
+            guard error.code == .full, (try? mayRewrite(session.connection)) == false else { throw error }
+            throw Salvage.shortage(
+                of: Salvage.bytesNeeded(by: session.connection), for: session.connection.path, ": \(error.message)",
+                cause: error)
+        }
+    }
+
+    private static func mayRewrite(_ connection: Connection) throws(StorageError) -> Bool {
+        try connection.transaction(.read) { () throws(StorageError) in
+            try Verification.run(in: connection).damage.allowsRewriting(connection)
+        }
+    }
+
+    private static func attempt(
+        in session: Session, incomplete: Set<QueryID>, at now: Timestamp
     ) throws(StorageError) -> Ending {
         session.connection.timeLimit = nil
         session.identities.forgetAll()
@@ -120,7 +141,7 @@ struct Repair {
             queriesDropped += 1
             removed.append(query.record)
         }
-        pinsLost += damage.lost.count
+        pinsLost += damage.lost.compactMap { damage.names[$0] }
         for query in damage.lost { try QueryTable.insertUnsealed(damage.names[query]!, as: query, in: connection) }
         for query in damage.queries {
             if let name = damage.names[query.record.id] { try renew(query, name) }
@@ -172,6 +193,7 @@ struct Repair {
     private mutating func renew(_ query: ChecksummedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection).map(\.summary)
         let record = QueryRecord.rebuilt(query.record, as: name, from: pages, at: now)
+        if try QueryTable.pin(of: record.id, in: connection) == nil, !record.isPinned { pinsLost.append(name) }
         try QueryTable.save(record, in: connection)
         repaired += 1
         changes[record.id, default: []].append(.total(.unknown))
@@ -214,6 +236,14 @@ extension Verification.Damage {
 
     /// Whether every row can be read and deleted. Checksums of rows may not hold.
     var sparesTrees: Bool { !isFileDamaged && !isTreeDamaged }
+
+    /// Whether an eviction may write the rows that stay over the file, see `MemoryCopy`. A copy lacks the rows that cannot
+    /// be read, and so the evidence of the damage. A file without incremental vacuum would not become shorter.
+    func allowsRewriting(_ connection: Connection) throws(StorageError) -> Bool {
+        if sparesLists { return true }
+        guard sparesTrees else { return false }
+        return try connection.pragma("auto_vacuum") != 0
+    }
 
     /// Counts what a repair in place drops and rebuilds.
     func count(into report: inout RepairReport) {

@@ -58,15 +58,22 @@ enum Salvage {
             try? StoreFile.clear(fresh)
             throw error
         }
-        FileCopy.syncDirectory(of: path)
+        do throws(StorageError) {
+            try StoreFile.syncDirectory(of: path)
+        } catch {
+            throw StorageError(
+                .inputOutput,
+                "\(path) is repaired, and \(target) is the old file; a power loss may undo that: \(error.message)",
+                cause: error)
+        }
         report.replacedFile = target
         return report
     }
 
     // MARK: Room
 
-    /// Returns the free bytes that a new file needs, with its log. A file system without hard links needs as many bytes
-    /// again as the old file has.
+    /// Returns the free bytes that a new file needs, with its log. A repair in place needs no more for its log. A file
+    /// system without hard links needs as many bytes again as the old file has.
     static func bytesNeeded(by old: Connection) -> Int {
         let size = StoreFile.size(old.path)
         let used = try? (old.pragma("page_count") - old.pragma("freelist_count")) * old.pragma("page_size")
@@ -84,13 +91,13 @@ enum Salvage {
         throw shortage(of: needed, for: path, ", and \(free / 1_000_000) MB are free", cause: nil)
     }
 
-    private static func shortage(
-        of needed: Int, for path: String, _ details: String, cause: StorageError?
-    ) -> StorageError {
-        let megabytes = (needed + 999_999) / 1_000_000
-        return StorageError(
-            .full, "a repair of \(path) needs \(megabytes) MB of free space for a new file\(details)", cause: cause)
+    static func shortage(of needed: Int, for path: String, _ details: String, cause: StorageError?) -> StorageError {
+        StorageError(
+            .full, "a repair of \(path) needs \(megabytes(needed)) of free space for a copy of its rows\(details)",
+            cause: cause)
     }
+
+    static func megabytes(_ bytes: Int) -> String { "\((bytes + 999_999) / 1_000_000) MB" }
 
     // MARK: Files
 
@@ -98,10 +105,17 @@ enum Salvage {
     private static func keep(
         _ original: borrowing FileCopy, of path: String, as target: String
     ) throws(StorageError) {
-        // The second name is on the disk before the rename, so that a power loss does not lose the old file.
-        if link(path, target) == 0 { return FileCopy.syncDirectory(of: path) }
-        try original.write(to: path + copySuffix)
-        try move(path + copySuffix, to: target)
+        if link(path, target) != 0 {
+            try original.write(to: path + copySuffix)
+            try move(path + copySuffix, to: target)
+        }
+        do throws(StorageError) {
+            // The second name is on the disk before the rename, so that a power loss does not lose the old file.
+            try StoreFile.syncDirectory(of: path)
+        } catch {
+            unlink(target)
+            throw error
+        }
     }
 
     /// Removes what a killed repair has left: the second name of the store's file, and the unfinished new file. Also

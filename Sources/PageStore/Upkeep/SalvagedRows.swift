@@ -12,7 +12,8 @@ struct SalvagedRows {
     private(set) var queriesLost = 0
     /// The records that were left out, as they were read. No name is bound to their ids.
     private(set) var removed: [QueryRecord] = []
-    private(set) var pinsLost = 0
+    /// The queries with a rebuilt record whose pin could not be read.
+    private(set) var pinsLost: [QueryKey] = []
     private var pagesKept = 0
 
     /// - Parameter now: the time at which the journals of the new store begin.
@@ -41,7 +42,7 @@ struct SalvagedRows {
     private mutating func copyQueries() throws(StorageError) -> [QueryID] {
         var copied: [QueryID] = []
         var broken: [QueryID: QueryRecord] = [:]
-        _ = try? QueryTable.all(in: old) { broken[$0.record.id] = $0.record }
+        let intact = (try? QueryTable.all(in: old) { broken[$0.record.id] = $0.record }) ?? []
         try new.transaction(.write) { () throws(StorageError) in
             let names = QueryNames.bound(in: old)
             for query in try orNil({ () throws(StorageError) in try QueryTable.ids(in: old) }) ?? [] {
@@ -52,19 +53,16 @@ struct SalvagedRows {
             // The records of these queries are lost or damaged, and their names are bound to their ids. `Repair`
             // rebuilds each record from its pages.
             for (query, key) in names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !copied.contains(query) {
-                try QueryTable.insertUnsealed(key, as: query, isPinned: broken[query]?.isPinned ?? false, in: new)
+                let pin = try QueryTable.pin(of: query, in: old) ?? intact.first { $0.id == query }?.isPinned
+                // A wrong pin removes nothing.
+                let isPinned = pin ?? broken[query]?.isPinned ?? false
+                try QueryTable.insertUnsealed(key, as: query, isPinned: isPinned, in: new)
                 copied.append(query)
-                if try !hasPin(query) { pinsLost += 1 }
+                if pin == nil, !isPinned { pinsLost.append(key) }
             }
         }
         removed = broken.values.filter { !copied.contains($0.id) }.sorted { $0.id.rawValue < $1.id.rawValue }
         return copied
-    }
-
-    /// Returns whether a record says if its query is pinned.
-    private func hasPin(_ query: QueryID) throws(StorageError) -> Bool {
-        let found = try orNil { () throws(StorageError) in try old.number(SalvagedRows.pin, .int(query.rawValue)) }
-        return (found ?? nil) != nil
     }
 
     /// Restarts the journals. After a loss the old journal no longer records all changes, so readers must read their
@@ -184,7 +182,6 @@ struct SalvagedRows {
     private static let newestVersion = SQL("SELECT max(counter) FROM journal WHERE query = ?")
     // Another program may have removed the key of the table, and doubled its rows.
     private static let bodies = SQL("SELECT count(DISTINCT id) FROM body NOT INDEXED")
-    private static let pin = SQL("SELECT 1 FROM query WHERE id = ? AND pinned IN (0, 1)")
     private static let sequence = SQL("SELECT seq FROM sqlite_sequence WHERE name = 'query'")
     private static let raiseSequence = SQL("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'query'")
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")

@@ -48,7 +48,9 @@ struct StoreImage: ~Copyable {
     /// Writes the image over the file at `path`, in the blocks of the file and of its log, and deletes the log. Call
     /// while no other connection has the store open.
     /// - Throws: `cause`, and leaves the file as it is, when the image does not fit into these blocks or exceeds the
-    ///   process's limit for files. Throws `damaged` when the file is partly written.
+    ///   process's limit for files. Throws `inputOutput`, and leaves the file as it is, when the log cannot be cut. Throws
+    ///   `inputOutput`, too, when the file is written and its directory cannot be synced. Throws `damaged` when the file
+    ///   is partly written.
     func write(over path: String, because cause: StorageError) throws(StorageError) {
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
@@ -61,12 +63,20 @@ struct StoreImage: ~Copyable {
         }
         // The log of the old content must not be applied to the new one. SQLite has it open, so that only cutting it
         // frees its blocks.
-        truncate(path + "-wal", 0)
+        guard truncate(path + "-wal", 0) == 0 || errno == ENOENT else {
+            throw StoreFile.failure(.inputOutput, "cannot cut \(path)-wal")
+        }
         for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
-        FileCopy.syncDirectory(of: path)
+        var unsynced: StorageError?
+        do throws(StorageError) { try StoreFile.syncDirectory(of: path) } catch { unsynced = error }
         guard isWritten(to: descriptor), ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0 else {
             throw StorageError(
                 .damaged, "\(path) could not be rewritten, and its pages are lost: \(String(cString: strerror(errno)))")
+        }
+        // The log is cut by now, so the file is written all the same.
+        if let unsynced {
+            throw StorageError(
+                .inputOutput, "\(path) is rewritten; a power loss may undo that: \(unsynced.message)", cause: unsynced)
         }
     }
 

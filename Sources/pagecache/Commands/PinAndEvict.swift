@@ -111,10 +111,10 @@ struct CollectGarbage: AsyncParsableCommand {
                 ? try await store.evictRewritingFile(to: budget, exempt: [])
                 : try await store.evict(to: budget, exempt: [])
         } catch {
-            if error.code == .damaged, error.message.hasSuffix("only after a repair") {
+            if error.code == .damaged, error.message.contains("only after a repair") {
                 throw ToolFailure(
                     .unusableData, error.code.description, error.message,
-                    hint: "'pagecache verify --repair' repairs it where the disk has room, and \(Purge.makesRoom)")
+                    hint: "\(Verify.makesRoomForRepair); \(Purge.makesRoom)")
             }
             guard error.code == .full else { throw error }
             throw ToolFailure(
@@ -156,9 +156,21 @@ struct CollectGarbage: AsyncParsableCommand {
             Terminal.standard.note(keeping(report.unreturnedBytes))
         }
         if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
-            Terminal.standard.note(
-                "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)")
+            Terminal.standard.note(Self.note(onPagesLeft: report, isFile: common.place.path != nil))
         }
+    }
+
+    /// The note on pages that stay beyond the budget.
+    /// - Parameter isFile: whether the store is a file. The report of a server counts no damaged pages.
+    static func note(onPagesLeft report: EvictionReport, isFile: Bool) -> String {
+        guard isFile else {
+            return "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)"
+        }
+        guard report.pagesDamaged > 0 else { return "the remaining pages belong to pinned queries" }
+        let damaged = SizeText.count(
+            report.pagesDamaged, "remaining page is damaged, or the record of its query is",
+            "remaining pages are damaged, or the records of their queries are")
+        return "\(damaged) ('pagecache verify' lists the damage); any other remaining page belongs to a pinned query"
     }
 }
 #endif

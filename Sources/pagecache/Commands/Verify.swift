@@ -67,15 +67,6 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// The ways to make room for a repair. `gc --rewrite` cannot read a store that needs a new file.
-    static func hint(withoutRoom error: StorageError) -> String {
-        guard !error.message.contains("free space for a new file") else {
-            return "free that space; stored pages are safe, and \(Purge.makesRoom)"
-        }
-        return
-            "free some space; without a free byte, 'pagecache gc' with --max-bytes and --rewrite removes pages (see 'pagecache gc --help'); stored pages are safe, and \(Purge.makesRoom)"
-    }
-
     /// Copies the readable rows of a store whose schema another program changed.
     /// - Returns: false where the error has another cause. Nothing was changed then.
     private func salvage(_ path: String, _ error: StorageError) async throws -> Bool {
@@ -212,10 +203,7 @@ struct Verify: AsyncParsableCommand {
     /// Prints the command that fetches each dropped list. `sync --all` fetches only lists that have a record.
     private func noteDropped(_ repaired: RepairReport) {
         let terminal = Terminal.standard
-        if repaired.pinsLost > 0 {
-            let queries = SizeText.count(repaired.pinsLost, "rebuilt query", "rebuilt queries")
-            terminal.note("the pins of \(queries) could not be read; 'pagecache pin' pins a query again")
-        }
+        if let pins = Self.sentence(aboutPins: repaired.pinsLost) { terminal.note(pins) }
         if repaired.queriesDropped > 0 {
             var unknown = repaired.queriesDropped
             for record in repaired.removed {
@@ -273,6 +261,7 @@ struct Verify: AsyncParsableCommand {
             JSONOutput.object([
                 ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),
                 ("repaired", .int(report.repaired)),
+                ("pins_lost", .array(report.pinsLost.map { .string($0.shortID) })),
                 ("sound", consent.dryRun ? .null : .bool(report.remaining.isSound)),
                 ("replaced_file", .optional(report.replacedFile)), ("dry_run", .bool(consent.dryRun)),
             ])

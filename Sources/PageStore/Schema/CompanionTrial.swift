@@ -8,42 +8,52 @@ import Musl
 import Darwin
 #endif
 
-/// The journal next to a store that another program has set to a rollback journal. Its own journals may change any page,
-/// so only their effect shows whether they belong to it.
-extension RollbackJournal {
-    /// The largest store, with its journal, of which a copy is made. In bytes.
+/// Applies a log or a rollback journal to a copy of the store next to it. SQLite takes both by their names, and neither
+/// names its store.
+enum CompanionTrial {
+    /// The effect of the file on the store.
+    enum Outcome {
+        /// The store stays sound, and stays the same store.
+        case harmless
+        /// The store is sound without the file. With it the store is damaged, or another store. So nothing is lost when
+        /// SQLite does not apply the file.
+        case harmful
+        /// The store is damaged without the file, and may need it. Or another program is at work, or no copy can be made.
+        case unknown
+    }
+
+    /// The largest store, with the file, of which a copy is made. In bytes.
     private static let mostBytes = Recreation.mostBytesInMemory
 
-    /// Returns whether the journal would damage a sound store, or would make another store of it. The file is sound
-    /// without the journal then, so nothing is lost when SQLite does not apply it.
+    /// Returns the effect of the file on the store. SQLite applies the file to a copy, whose rows are then verified.
     ///
-    /// SQLite undoes the change on a copy, whose rows are then verified. Returns false without a copy where the file is
-    /// damaged as it is: the journal may be needed. Also returns false where another program is at work, or no copy can
-    /// be made.
-    func harms(_ path: String) -> Bool {
-        guard StoreFile.size(path) + StoreFile.size(path + "-journal") <= RollbackJournal.mostBytes,
-            !RollbackJournal.isInUse(path)
-        else { return false }
+    /// Call while this process does not have the store open, see `OpenStores`.
+    /// - Parameters:
+    ///   - suffix: the suffix of the file next to the store.
+    ///   - path: the path of the store.
+    ///   - isUnchanged: whether the file is still as it was before the call.
+    static func outcome(of suffix: String, on path: String, isUnchanged: () -> Bool) -> Outcome {
+        guard StoreFile.size(path) + StoreFile.size(path + suffix) <= mostBytes, !isInUse(path) else { return .unknown }
         do throws(StorageError) {
-            guard let stamp = try RollbackJournal.stampIfSound(Connection(path: path, .immutable)) else { return false }
+            guard let stamp = try stampIfSound(Connection(path: path, .immutable)) else { return .unknown }
             let folder = try ScratchFolder()
             defer { withExtendedLifetime(folder) {} }
             let copy = "\(folder.path)/store.sqlite"
-            for suffix in ["", "-journal"] { try FileCopy(path + suffix).write(to: copy + suffix) }
+            for name in ["", suffix] { try FileCopy(path + name).write(to: copy + name) }
             // A program that began meanwhile may have changed both files between the copies.
-            guard !RollbackJournal.isInUse(path), RollbackJournal(of: path) == self else { return false }
-            return try RollbackJournal.stampIfSound(Connection(path: copy)) != stamp
+            guard !isInUse(path), isUnchanged() else { return .unknown }
+            return try stampIfSound(Connection(path: copy)) == stamp ? .harmless : .harmful
         } catch {
-            return false
+            return .unknown
         }
     }
 
     /// Returns the stamp of a store without damage. Returns nil for every other file.
     private static func stampIfSound(_ connection: Connection) throws(StorageError) -> Int64? {
         do throws(StorageError) {
+            // With the usual time limit, because the file may be crafted (R46).
             try StoreOpening.harden(connection, SQLitePageStore.Options())
-            connection.timeLimit = nil
-            // The first read undoes the change.
+            // The first read applies the file.
             let isOlder = try Migrator.version(of: connection) < Migration.newest
             return try connection.transaction(.read) { () throws(StorageError) -> Int64? in
                 guard Verification.run(in: connection, isOlder: isOlder).report.isSound else { return nil }
