@@ -150,11 +150,11 @@ struct TableLayoutTests {
         entry.failure = FetchFailure.status(500)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(300), ledger: [entry])
         let shown = List.table([QuerySummary(outline: list, bytes: 1)], now: Sample.now).lines(width: 40)
-        for heading in ["HELD", "FRESHNESS", "FAILING", "GAPS"] {
+        for heading in ["HELD", "FRESHNESS", "FAILING", "NEXT"] {
             #expect(shown.lines[0].contains(heading), "\(shown.lines)")
         }
         #expect(shown.lines[1] == "\(list.record.key.shortID)  http://h/items")
-        #expect(shown.lines[2].hasPrefix("33 %"), "\(shown.lines)")
+        #expect(shown.lines[2].hasPrefix("33 %") && shown.lines[2].contains("  1 page  in 30 s"), "\(shown.lines)")
         #expect(shown.leftOut.contains("SEGMENTS") && shown.leftOut.contains("ITEMS"))
         let errors = Errors.grouped([(list.record.key, entry)], now: Sample.now).lines(width: 40)
         #expect(errors.lines[0].contains("HTTP") && errors.lines[0].contains("LAST ERROR"), "\(errors.lines)")
