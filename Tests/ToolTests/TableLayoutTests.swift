@@ -126,6 +126,27 @@ struct TableLayoutTests {
         ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 
+    @Test(
+        "A URL breaks between its segments only, and anywhere in a segment that is longer than a line",
+        arguments: [
+            (
+                "kv6jpqsw  https://api.example.com/v2/shipping-regions_eu/customers?sort=name&open=1  (offset)",
+                [
+                    "kv6jpqsw", "  https://", "  api.example.com/", "  v2/", "  shipping-regions_",
+                    "  eu/customers?sort=", "  name&open=1", "  (offset)",
+                ]
+            ),
+            (
+                "http://127.0.0.1:12345/items?limit=100  (offset)",
+                ["http://", "  127.0.0.1:12345/", "  items?limit=100", "  (offset)"]
+            ),
+            ("see 'https://h/v1/line_items-2026' now", ["see", "  'https://h/v1/", "  line_items-2026'", "  now"]),
+            ("https://h/v1/averylongsegmentofapath", ["https://h/v1/", "  averylongsegmentof", "  apath"]),
+            // Not a URL.
+            ("2026-01-31T12:00:00.000Z", ["2026-01-31T12:00:", "  00.000Z"]),
+        ] as [(String, [String])])
+    func urls(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 20) == lines) }
+
     @Test("The table of list matches its snapshots at 20, 40 and 80 columns", arguments: [20, 40, 80])
     func list(width: Int) throws {
         var failing = Sample.list(
