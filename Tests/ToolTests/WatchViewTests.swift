@@ -124,6 +124,19 @@ struct WatchViewTests {
         }
     }
 
+    @Test("The line of a query keeps its share and its freshness before the length of the list", arguments: [39, 79])
+    func brief(columns: Int) {
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(3_000), validated: .seconds(900),
+            ledger: (1..<84).map { Sample.failing($0 * 25) },
+            key: "http://127.0.0.1:36695/v2/regions/europe/customers?sort=name")
+        let line = WatchView().lines([list], columns: columns, rows: 24, now: Sample.now)[1]
+        let id = list.record.key.shortID
+        let start = "\(id) · 3 % · 83 failing pages"
+        #expect(columns == 79 ? line.hasPrefix("\(start) · stale (15 min) · http") : line == start, "\(line)")
+        #expect(columns == 39 || line.hasSuffix("/customers?sort=name"), "\(line)")
+    }
+
     @Test("A filter leaves no event of another query, so that no event is there without its query")
     func filtered() {
         var (view, lists) = failing()

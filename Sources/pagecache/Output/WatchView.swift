@@ -177,6 +177,10 @@ struct WatchView {
         let least = min(TextWidth.columns(key), max(WatchView.shortestKey, segment))
         let room = isNarrow ? columns : columns - least - WatchView.separator.count
         var chosen = WatchView.fitting(parts(of: list, now, isNarrow: isNarrow), into: room)
+        if !chosen.contains(where: { $0.rank == WatchView.freshnessRank }) {
+            let brief = WatchView.fitting(parts(of: list, now, isNarrow: isNarrow, isBrief: true), into: room)
+            if brief.count > chosen.count { chosen = brief }
+        }
         let used = chosen.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + WatchView.separator.count }
         let end = Part(text: TextWidth.cutInside(key, to: max(1, isNarrow ? columns : columns - used)), rank: 0)
         if !isNarrow { chosen.append(end) }
@@ -192,15 +196,22 @@ struct WatchView {
     /// it.
     private static let longestSegment = 25
 
+    /// The rank of the freshness in a query's line.
+    private static let freshnessRank = 3
+
     /// The parts of a query's line before its key.
-    private func parts(of list: ListOutline, _ now: Timestamp, isNarrow: Bool) -> [Part] {
+    /// - Parameter isBrief: whether the length of the list is left out. Defaults to false.
+    private func parts(
+        of list: ListOutline, _ now: Timestamp, isNarrow: Bool, isBrief: Bool = false
+    ) -> [Part] {
         let record = list.record
         let inFlight = list.ledger.count { $0.state == .inFlight }
         let failures = list.failures
         var parts = [Part(text: record.key.shortID, rank: isNarrow ? 1 : 0)]
         let held = list.coverage.count
         if let share = list.coveredShare {
-            parts.append(Part(text: "\(Int(share * 100)) % of \(SizeText.count(list.length))", rank: 2))
+            let length = isBrief ? "" : " of \(SizeText.count(list.length))"
+            parts.append(Part(text: "\(Int(share * 100)) %\(length)", rank: 2))
         } else {
             parts.append(Part(text: SizeText.count(held, "item", "items"), rank: 2))
         }
@@ -224,7 +235,7 @@ struct WatchView {
         }
         parts.append(
             Part(
-                text: list.freshnessText(now: now), rank: 3,
+                text: list.freshnessText(now: now), rank: WatchView.freshnessRank,
                 colour: Colour.of(list.freshness(FreshnessPolicy(), now: now))))
         if record.isPinned { parts.append(Part(text: "pinned", rank: 8)) }
         if !record.key.scope.isEmpty { parts.append(Part(text: record.key.scope, rank: 1)) }
