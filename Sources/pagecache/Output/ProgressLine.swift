@@ -114,10 +114,11 @@ struct ProgressLine {
             let long = failure.map { "\(failures[failures.count - 2]): \(Printable.text($0.shownMessage))" }
             parts.append(Part(rank: hasRoom ? 1 : 0, texts: failures, long: long))
         }
-        if let until = waitingUntil {
-            // After the pause, the line says so until a page is stored.
-            let pause = until > now ? "retry in \(TimeText.until(until - now))" : "retrying"
-            parts.append(Part(rank: 1, texts: [pause]))
+        if let until = waitingUntil, until > now {
+            parts.append(Part(rank: 1, texts: ["retry in \(TimeText.until(until - now))"]))
+        } else if waitingUntil != nil, !failures.isEmpty {
+            // The pause is over, and no page was stored since.
+            parts.append(Part(rank: 1, texts: ["retrying"]))
         }
         if hasPages {
             let items = SizeText.count(held, "item", "items") + (isVerifying ? " verified" : "")
