@@ -121,7 +121,7 @@ struct ListHistoryTests {
         for columns in [60, 80, 120] {
             let line = WatchView().lines([list], columns: columns, rows: 24, now: Sample.now)[1]
             #expect(line.count <= columns)
-            #expect(line.contains("39 failing"), "\(line)")
+            #expect(line.contains("39 failing pages"), "\(line)")
             #expect(line.hasSuffix("er=desc"), "\(line)")
         }
         let narrow = WatchView().lines([list], columns: 60, rows: 24, now: Sample.now)[1]
@@ -142,8 +142,8 @@ struct ListHistoryTests {
         }
         let lines = view.lines([list], columns: columns, rows: 24, now: Sample.now)
         #expect(lines.allSatisfy { TextWidth.columns($0) <= columns }, "\(lines)")
-        #expect(lines[0].contains("1 failing"), "\(lines)")
-        #expect(lines[1].contains("1 failing"), "\(lines)")
+        #expect(lines[0].contains("1 failing page"), "\(lines)")
+        #expect(lines[1].contains("1 failing page"), "\(lines)")
         #expect(lines[2].hasSuffix("/orders?open=1"), "\(lines)")
         #expect(lines.last?.hasSuffix("q quit") == true, "\(lines)")
         // Once for the selected query, and once as an event.

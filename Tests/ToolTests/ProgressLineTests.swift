@@ -9,7 +9,7 @@ import Testing
 struct ProgressLineTests {
     /// Returns the line of a list in pages of 100 items, after one page per second. The list has 10,000 items unless
     /// `length` is different.
-    private func line(pages: Int, length: Int? = 10_000) -> ProgressLine {
+    func line(pages: Int, length: Int? = 10_000) -> ProgressLine {
         var line = ProgressLine(startedAt: noon)
         line.note(.opened(held: 0, length: nil), at: noon)
         for page in 0..<pages {
@@ -90,7 +90,7 @@ struct ProgressLineTests {
         var line = line(pages: 2)
         let now = noon + .seconds(4)
         line.note(.waiting(until: now + .milliseconds(1)), at: now)
-        #expect(line.text(width: 120, requests: 3, now: now).hasSuffix("retry in 1 s"))
+        #expect(line.text(width: 120, requests: 3, now: now).contains(" · retry in 1 s · "))
         #expect(Sample.failing(0, next: .milliseconds(1)).nextText(now: Sample.now) == "in 1 s")
         #expect(Sample.failing(0, next: .zero).nextText(now: Sample.now) == "due")
         let times: [(Int, String)] = [
@@ -99,58 +99,6 @@ struct ProgressLineTests {
         for (milliseconds, text) in times { #expect(TimeText.until(.milliseconds(milliseconds)) == text) }
         // An age is only as old as its whole seconds.
         #expect(TimeText.age(.milliseconds(1_999)) == "1 s")
-    }
-
-    @Test("The line shows the reason of the latest failure where there is room")
-    func reason() {
-        var line = line(pages: 2)
-        line.note(.failed(offset: 200, .status(503), nextAttemptAt: nil), at: noon + .seconds(4))
-        #expect(
-            line.text(width: 120, requests: 3, now: noon + .seconds(4)).contains("1 failing: the origin answered 503"))
-        #expect(line.text(width: 40, requests: 3, now: noon + .seconds(4)).contains("1 failing"))
-    }
-
-    @Test("At 80 columns the line keeps the status of the failure, and shows no speed while nothing moves")
-    func stalled() {
-        var line = line(pages: 20)
-        for page in 20..<59 {
-            line.note(.failed(offset: page * 100, .status(500), nextAttemptAt: nil), at: noon + .seconds(21))
-        }
-        let moving = line.text(width: 80, requests: 60, now: noon + .seconds(21))
-        #expect(moving.contains("39 failing: 500"), "\(moving)")
-        let later = line.text(width: 80, requests: 60, now: noon + .seconds(26))
-        #expect(later.contains("39 failing: "), "\(later)")
-        #expect(!later.contains("/s") && !later.contains("left"), "\(later)")
-        line.note(.waiting(until: noon + .seconds(30)), at: noon + .seconds(20))
-        let waiting = line.text(width: 80, requests: 60, now: noon + .seconds(20))
-        #expect(waiting.contains("retry in 10 s") && !waiting.contains("left"), "\(waiting)")
-    }
-
-    @Test("While all requests fail, the speed and the time left stay as they are for two seconds, and then vanish")
-    func failingAll() {
-        var line = ProgressLine(startedAt: noon)
-        line.note(.opened(held: 0, length: nil), at: noon)
-        for page in 0..<10 {
-            let now = noon + .milliseconds(100 * (page + 1))
-            line.note(.stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: 3_000), at: now)
-        }
-        func text(_ milliseconds: Int) -> String {
-            line.text(width: 120, requests: nil, now: noon + .milliseconds(milliseconds))
-        }
-        for second in 0..<5 {
-            line.note(
-                .failed(offset: 1_000 + 100 * second, .status(503), nextAttemptAt: nil),
-                at: noon + .milliseconds(1_100 + 1_000 * second))
-        }
-        for milliseconds in [1_100, 2_000, 2_999] {
-            #expect(text(milliseconds).contains("1,000/s · 2 s left"), "\(text(milliseconds))")
-        }
-        for milliseconds in [3_000, 4_000, 6_000] {
-            let later = text(milliseconds)
-            #expect(!later.contains("/s") && !later.contains("left"), "\(later)")
-        }
-        line.note(.stored(1_000..<1_100, held: 1_100, length: 3_000), at: noon + .milliseconds(6_000))
-        #expect(text(6_100).contains("/s"))
     }
 
     @Test("A list that grows every five seconds keeps its speed between two pages, unless a page fails")
@@ -176,9 +124,10 @@ struct ProgressLineTests {
         line.note(.opened(held: 809, length: 1_000), at: noon)
         for page in 0..<8 { line.note(.failed(offset: 810 + page, .status(503), nextAttemptAt: nil), at: noon) }
         line.note(.waiting(until: noon + .seconds(10)), at: noon)
-        #expect(text(79) == "2kt6gxhe · 809/1,000 items · 32 requests · 8 failing: 503 · retry in 1 s")
-        #expect(text(39) == "2kt6gxhe · 809/1,000 items · 8 failing")
-        #expect(text(19) == "80 % · 8 failing")
+        #expect(text(79) == "2kt6gxhe · ████████░░ · 809/1,000 items · 8 failing pages: 503 · retry in 1 s")
+        #expect(text(39) == "2kt6gxhe · 80 % · 8 failing pages: 503")
+        #expect(text(19) == "80 % · 8 pages fail")
+        #expect(text(18) == "8 failing pages")
         #expect(text(2) == "8…")
     }
 
@@ -274,8 +223,8 @@ struct ProgressLineTests {
         let text = line.text(width: width, requests: 12_345, now: noon + .seconds(100))
         #expect(text.count <= width)
         // The failure takes precedence over the number of pages.
-        #expect(text.contains("1 failing"))
-        #expect(text.contains(width >= 24 ? "99/100 pages" : "99 %"))
+        #expect(text.contains(width >= 30 ? "1 failing page" : "1 page fails"))
+        #expect(text.contains(width >= 30 ? "99/100 pages" : "99 %"))
     }
 
     @Test("Numbers that are too long for a narrow terminal become a percentage")

@@ -161,6 +161,7 @@ struct StatsTests {
         }
         #expect(text.components(separatedBy: "<article>").count - 1 == HTMLReport.drawn)
         #expect(text.contains("and 50 more lists"))
+        #expect(text.contains("150 of 250 items · 2 pages · 7 B · 1 failing page · offset"))
         #expect(text.contains("the origin answered 500"))
         // Numbers and headings do not wrap on a narrow screen, where the table scrolls sideways.
         #expect(text.contains("<div class=\"wide\"><table>"))

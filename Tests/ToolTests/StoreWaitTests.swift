@@ -30,6 +30,35 @@ struct StoreWaitTests {
         #expect(StoreWait.text(.milliseconds(4_900)) == "waiting 4 s for the store")
     }
 
+    @Test("A line about a wait is read back, and is not a message of the command")
+    func reported() {
+        func report(_ words: String?...) -> String { words.map { StoreWait.line($0) + "\n" }.joined() }
+        let waiting = "pagecache: warning: x\n" + report("waiting 1 s for the store", "waiting 2 s for the store")
+        #expect(StoreWait.reported(in: waiting).words == "waiting 2 s for the store")
+        #expect(StoreWait.reported(in: waiting).others == "pagecache: warning: x\n")
+        let ended = waiting + report(nil) + "pagecache: incomplete: 1 page failed\n"
+        #expect(StoreWait.reported(in: ended).words == nil)
+        #expect(StoreWait.reported(in: ended).others.hasSuffix("x\npagecache: incomplete: 1 page failed\n"))
+        #expect(StoreWait.reported(in: "").words == nil)
+    }
+
+    @Test("watch says that a retry waits for the lock of another process, and then its result")
+    func watched() async throws {
+        try await fill()
+        let tool = try start(["watch", "orders"], store: folder.store)
+        try await eventually("the keys are shown") { tool.shown.contains("q quit") }
+        let other = try Connection(path: folder.store)
+        try other.execute("BEGIN IMMEDIATE")
+        tool.type("r")
+        // The busy budget of 5 s ends the retry.
+        try await eventually("the result is there") { tool.shown.contains("retry failed: ") || tool.ended != nil }
+        #expect(isWaiting(tool) && tool.shown.contains("s for the store (another process"), "\(tool.shown)")
+        try other.execute("ROLLBACK")
+        tool.type("q")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 0)
+    }
+
     @Test(
         "Every command that writes says that it waits for another process, and shows no wait after its end",
         arguments: [

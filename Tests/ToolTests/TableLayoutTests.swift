@@ -126,6 +126,27 @@ struct TableLayoutTests {
         ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 
+    @Test(
+        "A URL breaks between its segments only, and anywhere in a segment that is longer than a line",
+        arguments: [
+            (
+                "kv6jpqsw  https://api.example.com/v2/shipping-regions_eu/customers?sort=name&open=1  (offset)",
+                [
+                    "kv6jpqsw", "  https://", "  api.example.com/", "  v2/", "  shipping-regions_",
+                    "  eu/customers?sort=", "  name&open=1", "  (offset)",
+                ]
+            ),
+            (
+                "http://127.0.0.1:12345/items?limit=100  (offset)",
+                ["http://", "  127.0.0.1:12345/", "  items?limit=100", "  (offset)"]
+            ),
+            ("see 'https://h/v1/line_items-2026' now", ["see", "  'https://h/v1/", "  line_items-2026'", "  now"]),
+            ("https://h/v1/averylongsegmentofapath", ["https://h/v1/", "  averylongsegmentof", "  apath"]),
+            // Not a URL.
+            ("2026-01-31T12:00:00.000Z", ["2026-01-31T12:00:", "  00.000Z"]),
+        ] as [(String, [String])])
+    func urls(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 20) == lines) }
+
     @Test("The table of list matches its snapshots at 20, 40 and 80 columns", arguments: [20, 40, 80])
     func list(width: Int) throws {
         var failing = Sample.list(
@@ -150,11 +171,11 @@ struct TableLayoutTests {
         entry.failure = FetchFailure.status(500)
         let list = Sample.list([Sample.page(0..<100)], total: .exact(300), ledger: [entry])
         let shown = List.table([QuerySummary(outline: list, bytes: 1)], now: Sample.now).lines(width: 40)
-        for heading in ["HELD", "FRESHNESS", "FAILING", "GAPS"] {
+        for heading in ["HELD", "FRESHNESS", "FAILING", "NEXT"] {
             #expect(shown.lines[0].contains(heading), "\(shown.lines)")
         }
         #expect(shown.lines[1] == "\(list.record.key.shortID)  http://h/items")
-        #expect(shown.lines[2].hasPrefix("33 %"), "\(shown.lines)")
+        #expect(shown.lines[2].hasPrefix("33 %") && shown.lines[2].contains("  1 page  in 30 s"), "\(shown.lines)")
         #expect(shown.leftOut.contains("SEGMENTS") && shown.leftOut.contains("ITEMS"))
         let errors = Errors.grouped([(list.record.key, entry)], now: Sample.now).lines(width: 40)
         #expect(errors.lines[0].contains("HTTP") && errors.lines[0].contains("LAST ERROR"), "\(errors.lines)")

@@ -45,6 +45,14 @@ struct VerboseTests {
         #expect(OriginMessage.find(in: response) == expected)
     }
 
+    @Test("In a run of several lists, the line about the message of an origin names the list")
+    func named() {
+        func line(_ status: Int, _ name: String?) -> String { OriginMessage.line("x", status: status, name: name) }
+        #expect(line(403, nil) == "the origin says: x")
+        #expect(line(403, "2kt6gxhe") == "2kt6gxhe: the origin says: x")
+        #expect(line(200, "2kt6gxhe") == "2kt6gxhe: the origin answered 200 with an error: x")
+    }
+
     @Test("Only messages of 429 and 5xx answers count as passing", arguments: [400, 401, 403, 404, 422, 429, 500, 503])
     func refusals(status: Int) {
         #expect(OriginMessage.mayPass(status) == (status == 429 || status >= 500))

@@ -37,6 +37,17 @@ struct WatchActionsTests {
         await store.close()
     }
 
+    @Test("The message of a running command says that it waits for the store, and the failure does not repeat that")
+    func waiting() {
+        let words = StoreWait.text(.seconds(3))
+        let message = WatchActions.progress(of: "retry", "2kt6gxhe", wait: words)
+        #expect(message == "retry: waiting 3 s for the store (another process is writing) · 2kt6gxhe")
+        #expect(WatchActions.progress(of: "retry", "2kt6gxhe", wait: nil) == "2kt6gxhe: retry started")
+        let errors = "pagecache: database is locked\n\(StoreWait.line(words))\n\(StoreWait.line(nil))\n"
+        let failure = WatchActions.failure(of: "retry", "2kt6gxhe", errors, at: "/w/s.sqlite")
+        #expect(failure == "retry failed: database is locked · 2kt6gxhe")
+    }
+
     @Test(
         "The message of a failed command begins with the reason, without the path of the store",
         arguments: [

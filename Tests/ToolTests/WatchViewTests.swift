@@ -103,6 +103,55 @@ struct WatchViewTests {
         let event = columns == 19 ? "1,009 failed: 503" : "failed at 1,009, attempt 2: the origin answered 503"
         #expect(text.contains(event), "\(lines)")
         #expect(text.matches(of: /503/).count == 2, "\(lines)")
+        // The event names its query, because there are two.
+        #expect(columns > 19 || text.contains("\(lists[0].record.key.shortID) \(event)"), "\(lines)")
+    }
+
+    @Test("The selected query is on screens of any height, also with a message", arguments: [19, 79], 3...12)
+    func selectedStays(columns: Int, rows: Int) {
+        let sample = failing()
+        let lists = sample.lists
+        var view = sample.view
+        for message in [nil, "retry failed: database is locked (another process may be writing; try again)"] {
+            view.message = message
+            for step in [-1, 1] {
+                view.select(by: step, lists)
+                let lines = view.lines(lists, columns: columns, rows: rows, now: Sample.now)
+                #expect(lines.count <= rows, "\(lines)")
+                #expect(numbers(lines).contains(step < 0 ? 0 : 1), "\(lines)")
+                #expect(step > 0 || lines.joined().contains("4 failing pages"), "\(lines)")
+            }
+        }
+    }
+
+    @Test("The line of a query keeps its share and its freshness before the length of the list", arguments: [39, 79])
+    func brief(columns: Int) {
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(3_000), validated: .seconds(900),
+            ledger: (1..<84).map { Sample.failing($0 * 25) },
+            key: "http://127.0.0.1:36695/v2/regions/europe/customers?sort=name")
+        let line = WatchView().lines([list], columns: columns, rows: 24, now: Sample.now)[1]
+        let id = list.record.key.shortID
+        let start = "\(id) · 3 % · 83 failing pages"
+        #expect(columns == 79 ? line.hasPrefix("\(start) · stale (15 min) · http") : line == start, "\(line)")
+        #expect(columns == 39 || line.hasSuffix("/customers?sort=name"), "\(line)")
+    }
+
+    @Test("A filter leaves no event of another query, so that no event is there without its query")
+    func filtered() {
+        var (view, lists) = failing()
+        for (filter, isThere) in [("", true), ("list-0", true), ("list-1", false), ("zebra", false)] {
+            view.filter = filter
+            let lines = view.lines(lists, columns: 19, rows: 10, now: Sample.now)
+            #expect(lines.contains { $0.contains("1,009") } == isThere, "\(lines)")
+        }
+        view.filter = "zebra"
+        let lines = view.lines(lists, columns: 79, rows: 24, now: Sample.now)
+        #expect(lines.contains("no query matches 'zebra'") && !lines.contains { $0.contains("failed") }, "\(lines)")
+        lists = []
+        view.filter = ""
+        let empty = view.lines(lists, columns: 79, rows: 24, now: Sample.now)
+        #expect(empty.contains("the store has no query yet") && empty.contains { $0.contains("failed") }, "\(empty)")
     }
 
     @Test("The first of several texts that fits is shown, else the last one with an ellipsis")

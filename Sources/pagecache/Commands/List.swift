@@ -54,13 +54,13 @@ struct List: AsyncParsableCommand {
             .init(name: "total_kind"),
             .init(name: "coverage", heading: "HELD", isNumber: true, rank: 0),
             .init(name: "segments", heading: "SEGMENTS", isNumber: true, rank: 9),
-            .init(name: "gaps", heading: "GAPS", isNumber: true, rank: 3, isCount: true),
+            .init(name: "gaps", heading: "GAPS", isNumber: true, rank: 4, isCount: true),
             .init(name: "freshness", heading: "FRESHNESS", isWhole: true, rank: 0),
             .init(name: "validated_at"),
             .init(name: "oldest_check_at"),
             .init(name: "last_audit_at"),
             .init(name: "failing_pages", heading: "FAILING", isNumber: true, rank: 0, isCount: true),
-            .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 4),
+            .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, rank: 3),
             .init(name: "bytes", heading: "SIZE", isNumber: true, rank: 7),
             .init(name: "pinned"),
             .init(name: "paging", heading: "PAGING", rank: 8),
@@ -69,6 +69,9 @@ struct List: AsyncParsableCommand {
             .init(name: "url"),
         ]
     }
+
+    /// The number of failing pages with its unit, because the columns next to it have other units.
+    static func failingPages(_ count: Int) -> String { count == 0 ? "0" : SizeText.count(count, "page", "pages") }
 
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
         let list = query.outline
@@ -90,7 +93,7 @@ struct List: AsyncParsableCommand {
             .init(.time(record.validatedAt)),
             .init(.time(list.oldestCheckAt)),
             .init(.time(record.lastAuditAt)),
-            .init(.int(failures.count), colour: failures.isEmpty ? nil : Colour.failing),
+            .init(.int(failures.count), failingPages(failures.count), colour: failures.isEmpty ? nil : Colour.failing),
             .init(.time(next), next.map { $0 > now ? "in \(TimeText.until($0 - now))" : "due" }),
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
             .init(.bool(record.isPinned)),

@@ -7,6 +7,10 @@ struct ProgressLine {
     /// The time before the first line. Short runs end within it, and need no line.
     static let quietTime = Duration.milliseconds(300)
 
+    /// The fewest columns with a bar. With fewer, it would leave no room for the failing pages and the pause.
+    static let narrowestWithBar = 70
+    private static let separator = " · "
+
     private let startedAt: Timestamp
     private var held = 0
     private var length: Int?
@@ -93,45 +97,56 @@ struct ProgressLine {
         width: Int, requests: Int?, storeWait: Duration? = nil, hasBar: Bool = true, now: Timestamp
     ) -> String {
         // The number of failing pages matters more than the exact progress.
-        let failures = failing.isEmpty ? nil : "\(failing.count) failing"
-        var parts = [Part(rank: 0, text: how(width - (failures.map { $0.count + 3 } ?? 0)))]
-        if hasBar, let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
-        if hasPages {
-            parts.append(Part(rank: 5, text: SizeText.count(held, "item", "items") + (isVerifying ? " verified" : "")))
-        }
-        if let rate = rate(at: now), rate > 0 {
-            parts.append(Part(rank: 3, text: "\(SizeText.count(Int(rate.rounded())))/s"))
-        }
-        if let requests {
-            parts.append(Part(rank: 4, text: SizeText.count(requests, "request", "requests")))
-        }
-        if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.until(left)) left")) }
-        if let failures {
-            parts.append(
-                Part(
-                    rank: 1, text: failures, medium: failure.map { "\(failures): \(Printable.text($0.shortMessage))" },
-                    long: failure.map { "\(failures): \(Printable.text($0.shownMessage))" }))
+        let failures = failing.isEmpty ? [] : failureTexts
+        let name = width >= 30 ? name : nil
+        let bar = hasBar && width >= ProgressLine.narrowestWithBar ? bar : nil
+        let others = [name, bar, failures.last].compactMap(\.self)
+        let how = how(width - others.reduce(0) { $0 + TextWidth.columns($1) + ProgressLine.separator.count })
+        // On the narrowest terminals only the failing pages have room.
+        let brief = failures.last.map { TextWidth.columns($0) + ProgressLine.separator.count } ?? 0
+        let hasRoom = failures.isEmpty || TextWidth.columns(how) + brief <= width
+        var parts: [Part] = []
+        // The bar, the progress, the failures and the pause come first, so that they keep their places.
+        if let name { parts.append(Part(rank: 1, texts: [name])) }
+        if let bar { parts.append(Part(rank: 0, texts: [bar])) }
+        if hasRoom { parts.append(Part(rank: 0, texts: [how])) }
+        if !failures.isEmpty {
+            let long = failure.map { "\(failures[failures.count - 2]): \(Printable.text($0.shownMessage))" }
+            parts.append(Part(rank: hasRoom ? 1 : 0, texts: failures, long: long))
         }
         if let until = waitingUntil, until > now {
-            parts.append(Part(rank: 1, text: "retry in \(TimeText.until(until - now))"))
+            parts.append(Part(rank: 1, texts: ["retry in \(TimeText.until(until - now))"]))
+        } else if waitingUntil != nil, !failures.isEmpty {
+            // The pause is over, and no page was stored since.
+            parts.append(Part(rank: 1, texts: ["retrying"]))
         }
+        if hasPages {
+            let items = SizeText.count(held, "item", "items") + (isVerifying ? " verified" : "")
+            parts.append(Part(rank: 5, texts: [items]))
+        }
+        if let rate = rate(at: now), rate > 0 {
+            parts.append(Part(rank: 3, texts: ["\(SizeText.count(Int(rate.rounded())))/s"]))
+        }
+        if let requests {
+            parts.append(Part(rank: 4, texts: [SizeText.count(requests, "request", "requests")]))
+        }
+        if let left = timeLeft(at: now) { parts.append(Part(rank: 2, texts: ["\(TimeText.until(left)) left"])) }
         if let storeWait, let wait = StoreWait.text(storeWait) {
-            parts.append(Part(rank: 1, text: "waiting \(TimeText.age(storeWait))", medium: wait))
+            parts.append(Part(rank: 1, texts: [wait, "waiting \(TimeText.age(storeWait))"]))
         }
-        if parts.count == 1 { parts.append(Part(rank: 6, text: TimeText.age(now - startedAt))) }
-        // On the narrowest terminals only the number of failing pages has room.
-        if let name, width >= 30 { parts.insert(Part(rank: 1, text: name), at: 0) }
+        if parts.count == (name == nil ? 1 : 2), bar == nil, failures.isEmpty {
+            parts.append(Part(rank: 6, texts: [TimeText.age(now - startedAt)]))
+        }
         return ProgressLine.fit(parts, into: width)
     }
 
     // MARK: Parts
 
     private struct Part {
-        /// The priority, where 0 is the highest. The part with rank 0 is never left out.
+        /// The priority, where 0 is the highest. The first part with rank 0 is never left out.
         var rank: Int
-        var text: String
-        /// The text to show instead when there is room before the parts of lower priority.
-        var medium: String?
+        /// Texts with the same content, the longest first. The first one that fits is shown.
+        var texts: [String]
         /// The text to show instead when there is room after all parts.
         var long: String?
     }
@@ -139,6 +154,13 @@ struct ProgressLine {
     /// Whether a page was verified.
     private var isVerifying = false
     private var hasPages: Bool { pageSize > 0 && (length ?? 0) > 0 }
+
+    /// The texts about the failing pages, the longest first: with the reason of the latest failure, and two without it.
+    private var failureTexts: [String] {
+        let pages = SizeText.count(failing.count, "failing page", "failing pages")
+        let reason = failure.map { "\(pages): \(Printable.text($0.shortMessage))" } ?? pages
+        return [reason, pages, SizeText.count(failing.count, "page fails", "pages fail")]
+    }
 
     /// The progress so far: in pages when the page size is known, else in items.
     private func how(_ width: Int) -> String {
@@ -195,28 +217,26 @@ struct ProgressLine {
     }
 
     private static func fit(_ parts: [Part], into width: Int) -> String {
-        var parts = parts
-        var chosen: Set<Int> = []
+        var chosen: [Int: String] = [:]
         var used = 0
         for index in parts.indices.sorted(by: { (parts[$0].rank, $0) < (parts[$1].rank, $1) }) {
-            let space = chosen.isEmpty ? 0 : 3
-            let texts = [parts[index].medium, parts[index].text].compactMap { $0 }
+            let space = chosen.isEmpty ? 0 : separator.count
+            let texts = parts[index].texts
             guard
                 let text = texts.first(where: { used + space + TextWidth.columns($0) <= width })
                     ?? (chosen.isEmpty ? texts.last : nil)
             else { continue }
-            parts[index].text = text
-            chosen.insert(index)
+            chosen[index] = text
             used += space + TextWidth.columns(text)
         }
-        let line = parts.indices.filter(chosen.contains).map { index in
-            guard let long = parts[index].long else { return parts[index].text }
-            let more = TextWidth.columns(long) - TextWidth.columns(parts[index].text)
-            guard used + more <= width else { return parts[index].text }
+        let shown = parts.indices.compactMap { index -> String? in
+            guard let text = chosen[index], let long = parts[index].long else { return chosen[index] }
+            let more = TextWidth.columns(long) - TextWidth.columns(text)
+            guard used + more <= width else { return text }
             used += more
             return long
-        }.joined(separator: " · ")
-        return TextWidth.cut(line, to: width)
+        }
+        return TextWidth.cut(shown.joined(separator: separator), to: width)
     }
 }
 #endif

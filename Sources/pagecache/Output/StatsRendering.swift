@@ -64,6 +64,7 @@ struct StatsRendering {
         _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally, saved: Int
     ) -> [ResultTable.Cell] {
         func count(_ number: Int) -> ResultTable.Cell { .init(.int(number), SizeText.count(number)) }
+        let failing = (ledger[.failedRetryable] ?? 0) + (ledger[.failedPermanent] ?? 0)
         return [
             .init(.optional(key?.shortID), key?.shortID ?? ""),
             .init(.optional(key?.text), key?.text ?? "in all"),
@@ -74,7 +75,7 @@ struct StatsRendering {
             count(ledger[.ok] ?? 0),
             count(ledger[.pending] ?? 0),
             count(ledger[.inFlight] ?? 0),
-            count((ledger[.failedRetryable] ?? 0) + (ledger[.failedPermanent] ?? 0)),
+            .init(.int(failing), List.failingPages(failing)),
             .init(.time(tally.beganAt)),
             count(tally.runs),
             count(tally.requests),

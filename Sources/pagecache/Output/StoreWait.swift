@@ -1,4 +1,5 @@
 #if Tool
+import Foundation
 import PageStore
 
 /// The words on a terminal about a wait for a lock that another process holds on the store.
@@ -15,12 +16,46 @@ enum StoreWait {
     /// the command.
     static func show(on terminal: Terminal) -> Task<Void, Never> {
         Task {
-            guard terminal.errorIsTerminal, !Terminal.isDumb else { return }
+            let isReported = ProcessInfo.processInfo.environment[variable] != nil
+            guard isReported || terminal.errorIsTerminal && !Terminal.isDumb else { return }
+            var latest: String?
             while !Task.isCancelled {
                 do { try await Task.sleep(for: .milliseconds(250)) } catch { return }
-                terminal.showWait(text(LockWaits.current))
+                let words = text(LockWaits.current)
+                if !isReported {
+                    terminal.showWait(words)
+                } else if words != latest {
+                    terminal.reportWait(words)
+                }
+                latest = words
             }
         }
+    }
+
+    // MARK: For the process that started this one
+
+    /// The environment variable with which a command of `watch` reports its waits on standard error, for the view.
+    static let variable = "PAGECACHE_REPORTS_WAITS"
+    /// The beginning of a line about a wait.
+    private static let mark = "pagecache-wait: "
+
+    /// The line about a wait. `nil` means that the wait has ended. Pure.
+    static func line(_ words: String?) -> String { mark + (words ?? "") }
+
+    /// Returns the words about the present wait of a process, and its standard error without the lines about waits.
+    /// Pure.
+    static func reported(in errors: String) -> (words: String?, others: String) {
+        var words: String?
+        var others: [Substring] = []
+        for line in errors.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix(mark) else {
+                others.append(line)
+                continue
+            }
+            let text = line.dropFirst(mark.count)
+            words = text.isEmpty ? nil : String(text)
+        }
+        return (words, others.joined(separator: "\n"))
     }
 }
 #endif

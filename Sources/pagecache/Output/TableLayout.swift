@@ -150,7 +150,8 @@ struct TableLayout {
     }
 
     /// Breaks a text into lines, at spaces where possible. A number and its unit stay together. A word that is longer
-    /// than a line, such as a URL, is broken after a sign that separates its parts.
+    /// than a line is broken after a sign that separates its parts. In a URL or a path, such a sign separates segments,
+    /// and a segment that fits into a line stays whole.
     /// - Parameters:
     ///   - margin: the indentation of the lines after the first.
     ///   - breakingWords: whether a word that is longer than a line is broken. Otherwise it exceeds its line.
@@ -159,6 +160,8 @@ struct TableLayout {
     ) -> [String] {
         var lines: [String] = []
         var rest = text[...]
+        // Whether the text goes on in the middle of a URL or a path. `nil` at the beginning of a word.
+        var isInPath: Bool?
         while true {
             let margin = lines.isEmpty || width < 4 ? "" : indentation
             let room = max(1, width - margin.count)
@@ -175,9 +178,12 @@ struct TableLayout {
                 while line.last == " " { line.removeLast() }
                 lines.append(margin + line)
                 rest = rest[end...].drop { $0 == " " }
+                isInPath = nil
             } else if breakingWords {
+                let isPath = isInPath ?? rest.prefix { $0 != " " }.contains("/")
+                isInPath = isPath
                 // A character wider than the terminal still gets its own line.
-                let piece = piece.isEmpty ? rest.prefix(1) : TableLayout.parts(of: piece)
+                let piece = piece.isEmpty ? rest.prefix(1) : TableLayout.parts(of: piece, isPath: isPath)
                 lines.append(margin + piece)
                 rest = rest[piece.endIndex...]
             } else {
@@ -203,9 +209,10 @@ struct TableLayout {
     }
 
     /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is
-    /// near its start.
-    private static func parts(of word: Substring) -> Substring {
-        guard let sign = word.lastIndex(where: { "/?&:=-_".contains($0) }) else { return word }
+    /// near its start, unless it separates segments of a path.
+    private static func parts(of word: Substring, isPath: Bool) -> Substring {
+        if isPath, let sign = word.lastIndex(where: { "/?&=".contains($0) }) { return word[...sign] }
+        guard let sign = word.lastIndex(where: { "?&:=-_".contains($0) }) else { return word }
         let parts = word[...sign]
         return 3 * parts.count < word.count ? word : parts
     }

@@ -35,6 +35,9 @@ extension Terminal {
         printMessage("pagecache: \(line)", .reason, state: state.map { (String($0), Colour.stale) })
     }
 
+    /// Prints a line about a wait for the store, for the process that started this one. `nil` reports its end.
+    func reportWait(_ words: String?) { put(Array("\(StoreWait.line(words))\n".utf8), to: STDERR_FILENO) }
+
     func fail(_ failure: ToolFailure) {
         if state.withLock({ $0.isJSON }) {
             let error = JSONOutput.object([

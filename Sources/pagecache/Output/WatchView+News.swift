@@ -24,7 +24,7 @@ extension WatchView {
         let reason = first.failure?.shownMessage ?? "failed"
         // A reason without a position must be that of each page.
         let isSame = failures.allSatisfy { $0.failure?.shownMessage == first.failure?.shownMessage }
-        let who = isSame ? count : "\(SizeText.count(failures.count)) fail, first"
+        let who = isSame ? count : "\(count), first"
         let texts = [
             "\(list.record.key.shortID)\(failures.count > 1 ? ": \(count), the first" : "") at "
                 + "\(SizeText.count(first.offset)): \(reason)",
@@ -35,10 +35,11 @@ extension WatchView {
     }
 
     /// Returns the latest events that fit, in order. The newest event is shortened if it alone does not fit.
-    func eventLines(columns: Int, rows: Int, hasIDs: Bool) -> [String] {
+    /// - Parameter keys: the queries whose events are shown. `nil` means all of them.
+    func eventLines(of keys: Set<QueryKey>?, columns: Int, rows: Int, hasIDs: Bool) -> [String] {
         guard rows > 0 else { return [] }
         var shown: [String] = []
-        for entry in log.reversed() {
+        for entry in log.reversed() where keys?.contains(entry.key) ?? true {
             let time = TimeText.rfc3339(entry.at).dropFirst(11).prefix(8)
             let id = hasIDs ? entry.key.shortID + " " : ""
             let text = "\(time) \(id)\(entry.sentence)"

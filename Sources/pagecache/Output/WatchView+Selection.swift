@@ -29,13 +29,16 @@ extension WatchView {
         WatchView.capacity(shown(lists).count, columns: screen.columns, room: screen.rows - 3).lists
     }
 
+    /// The lines of a query, without its map.
+    static func height(_ columns: Int) -> Int { columns < wide ? 2 : 1 }
+
     /// The number of queries that fit on a screen, and the number of those that have a map below their lines. Six lines
     /// are left for events. As many queries as possible come before maps, except for one map.
     /// - Parameters:
     ///   - count: the number of queries that the filter leaves.
     ///   - room: the lines of the screen, without the title, the line before the events and the keys.
     static func capacity(_ count: Int, columns: Int, room: Int) -> (lists: Int, maps: Int) {
-        let height = columns < wide ? 2 : 1
+        let height = height(columns)
         let left = room - min(6, room / 2)
         if count * (height + 1) + 6 <= room { return (max(1, left / (height + 1)), count) }
         guard room >= 8 else { return (max(1, left / height), 0) }

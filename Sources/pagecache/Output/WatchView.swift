@@ -57,6 +57,7 @@ struct WatchView {
     func lines(
         _ lists: [ListOutline], columns: Int, rows: Int, now: Timestamp, colour: (Int, String) -> String = { $1 }
     ) -> [String] {
+        let isNarrow = columns < WatchView.wide
         let found = shown(lists)
         let current = current(lists)
         var footer: [String] = []
@@ -67,13 +68,15 @@ struct WatchView {
         } else if takesKeys {
             footer.append(colour(Colour.missing, cut(keys(columns), columns)))
         }
-        var lines = [colour(Colour.bold, cut(title(lists, found, columns), columns))]
+        let title = colour(Colour.bold, cut(title(lists, found, columns), columns))
         if case .items(let key, let items, let top) = mode {
-            lines.append(cut(key, columns))
+            var lines = [title, cut(key, columns)]
             lines += items.dropFirst(top).prefix(max(0, rows - 2 - footer.count)).map { cut($0, columns) }
             lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count))
             return Array(lines.prefix(max(1, rows - footer.count)) + footer.prefix(max(0, rows - 1)))
         }
+        // On the lowest screens the selected query has the only lines above the keys.
+        var lines = rows - footer.count > WatchView.height(columns) ? [title] : []
         // A query has a line or two, and a map below them where there is room.
         let (most, maps) = WatchView.capacity(
             found.count, columns: columns, room: max(1, rows - 2 - footer.count))
@@ -92,7 +95,8 @@ struct WatchView {
         }
         let others = [(first, "above"), (found.count - first - most, "below")].filter { $0.0 > 0 }
         if !others.isEmpty {
-            let text = others.map { "\(SizeText.count($0.0)) more \($0.1)" }.joined(separator: ", ")
+            let more = isNarrow ? "" : "more "
+            let text = others.map { "\(SizeText.count($0.0)) \(more)\($0.1)" }.joined(separator: ", ")
             lines.append(cut("… \(text)", columns))
         }
         if lists.isEmpty {
@@ -100,12 +104,16 @@ struct WatchView {
         } else if found.isEmpty {
             lines.append(cut("no query matches '\(filter)'", columns))
         }
-        lines.append("")
+        // On a small screen the events need the line, and two lines for one with the id of its query.
+        if !isNarrow || rows >= 12 { lines.append("") }
         let left = rows - lines.count - footer.count
         if takesKeys, let current, left > 1 {
-            lines += failureLines(of: current, columns: columns, rows: left - 1).map { colour(Colour.failing, $0) }
+            let most = max(1, left - (isNarrow && lists.count > 1 ? 2 : 1))
+            lines += failureLines(of: current, columns: columns, rows: most).map { colour(Colour.failing, $0) }
         }
-        lines += eventLines(columns: columns, rows: rows - lines.count - footer.count, hasIDs: lists.count != 1)
+        lines += eventLines(
+            of: filter.isEmpty ? nil : Set(found.map(\.record.key)), columns: columns,
+            rows: rows - lines.count - footer.count, hasIDs: lists.count != 1)
         lines = Array(lines.prefix(max(1, rows - footer.count)))
         // The keys are at the bottom of the screen.
         if !footer.isEmpty { lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count)) }
@@ -169,6 +177,10 @@ struct WatchView {
         let least = min(TextWidth.columns(key), max(WatchView.shortestKey, segment))
         let room = isNarrow ? columns : columns - least - WatchView.separator.count
         var chosen = WatchView.fitting(parts(of: list, now, isNarrow: isNarrow), into: room)
+        if !chosen.contains(where: { $0.rank == WatchView.freshnessRank }) {
+            let brief = WatchView.fitting(parts(of: list, now, isNarrow: isNarrow, isBrief: true), into: room)
+            if brief.count > chosen.count { chosen = brief }
+        }
         let used = chosen.reduce(0) { $0 + TextWidth.columns(Printable.text($1.text)) + WatchView.separator.count }
         let end = Part(text: TextWidth.cutInside(key, to: max(1, isNarrow ? columns : columns - used)), rank: 0)
         if !isNarrow { chosen.append(end) }
@@ -184,15 +196,22 @@ struct WatchView {
     /// it.
     private static let longestSegment = 25
 
+    /// The rank of the freshness in a query's line.
+    private static let freshnessRank = 3
+
     /// The parts of a query's line before its key.
-    private func parts(of list: ListOutline, _ now: Timestamp, isNarrow: Bool) -> [Part] {
+    /// - Parameter isBrief: whether the length of the list is left out. Defaults to false.
+    private func parts(
+        of list: ListOutline, _ now: Timestamp, isNarrow: Bool, isBrief: Bool = false
+    ) -> [Part] {
         let record = list.record
         let inFlight = list.ledger.count { $0.state == .inFlight }
         let failures = list.failures
         var parts = [Part(text: record.key.shortID, rank: isNarrow ? 1 : 0)]
         let held = list.coverage.count
         if let share = list.coveredShare {
-            parts.append(Part(text: "\(Int(share * 100)) % of \(SizeText.count(list.length))", rank: 2))
+            let length = isBrief ? "" : " of \(SizeText.count(list.length))"
+            parts.append(Part(text: "\(Int(share * 100)) %\(length)", rank: 2))
         } else {
             parts.append(Part(text: SizeText.count(held, "item", "items"), rank: 2))
         }
@@ -204,16 +223,19 @@ struct WatchView {
                 parts.append(Part(text: "\(left) left", rank: 5))
             }
         }
-        if inFlight > 0 { parts.append(Part(text: "\(inFlight) in flight", rank: 7)) }
+        if inFlight > 0 {
+            parts.append(Part(text: "\(SizeText.count(inFlight, "page", "pages")) in flight", rank: 7))
+        }
         if !failures.isEmpty {
-            parts.append(Part(text: "\(failures.count) failing", rank: 0, colour: Colour.failing))
+            let failing = SizeText.count(failures.count, "failing page", "failing pages")
+            parts.append(Part(text: failing, rank: 0, colour: Colour.failing))
             if let next = failures.first?.nextAttemptAt {
                 parts.append(Part(text: next > now ? "next in \(TimeText.until(next - now))" : "due", rank: 4))
             }
         }
         parts.append(
             Part(
-                text: list.freshnessText(now: now), rank: 3,
+                text: list.freshnessText(now: now), rank: WatchView.freshnessRank,
                 colour: Colour.of(list.freshness(FreshnessPolicy(), now: now))))
         if record.isPinned { parts.append(Part(text: "pinned", rank: 8)) }
         if !record.key.scope.isEmpty { parts.append(Part(text: record.key.scope, rank: 1)) }

@@ -73,12 +73,14 @@ struct HTMLCard {
         let freshness = list.freshness(policy, now: now).map(\.rawValue) ?? "never fetched"
         let age = record.validatedAt.map { ", confirmed \(TimeText.age(now - $0)) ago" } ?? ""
         let doubt = record.invalidatedAt.map { ", invalidated \(TimeText.age(now - $0)) ago" } ?? ""
-        let held = SizeText.count(list.coverage.count)
-        let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
+        let held = list.coverage.count
+        let items = record.total.count.map {
+            "\(SizeText.count(held)) of \(SizeText.count($0, "item", "items"))"
+        }
         let facts = [
-            "\(freshness)\(age)\(doubt)", "\(held)\(total) items", "\(SizeText.count(list.pages.count)) pages",
-            SizeText.bytes(query.summary.bytes),
-            list.failures.isEmpty ? nil : "\(SizeText.count(list.failures.count)) failing",
+            "\(freshness)\(age)\(doubt)", items ?? SizeText.count(held, "item", "items"),
+            SizeText.count(list.pages.count, "page", "pages"), SizeText.bytes(query.summary.bytes),
+            list.failures.isEmpty ? nil : SizeText.count(list.failures.count, "failing page", "failing pages"),
             record.isPinned ? "pinned" : nil,
             record.paging.isEmpty ? nil : record.paging,
         ].compactMap { $0 }

@@ -11,30 +11,45 @@ import Foundation
 
 /// This program, run as a separate process.
 ///
-/// State, behind a mutex: whether the process has ended. The task that runs it sets the flag.
+/// State, behind mutexes: whether the process has ended, and its standard error so far. The task that runs the process
+/// changes both.
 final class Child: Sendable {
     private let running: Task<Ended, any Error>
-    private let hasEnded: Flag
+    private let progress: Progress
 
-    private final class Flag: Sendable {
-        let isSet = Mutex(false)
+    private final class Progress: Sendable {
+        let hasEnded = Mutex(false)
+        let errors = Mutex<[UInt8]>([])
+
+        var text: String { String(decoding: errors.withLock { $0 }, as: UTF8.self) }
     }
+
+    /// The most bytes of standard output, and those of standard error that are kept.
+    private static let mostBytes = 1 << 20
 
     /// - Parameter environment: variables that the process has besides those of this one. Defaults to none.
     init(_ arguments: [String], environment: [String: String] = [:]) {
-        let flag = Flag()
-        hasEnded = flag
+        let progress = Progress()
+        self.progress = progress
         running = Task {
-            defer { flag.isSet.withLock { $0 = true } }
+            defer { progress.hasEnded.withLock { $0 = true } }
             let record = try await run(
                 .path(Child.program), arguments: Arguments(arguments),
                 environment: .inherit.updating(
                     Dictionary(
                         uniqueKeysWithValues: environment.map { (Environment.Key(rawValue: $0) ?? "", $1) })),
-                output: .string(limit: 1 << 20),
-                error: .string(limit: 1 << 20))
+                input: .none, output: .string(limit: Child.mostBytes), error: .sequence
+            ) { execution -> Void in
+                for try await buffer in execution.standardError {
+                    let bytes = buffer.withUnsafeBytes { Array($0) }
+                    progress.errors.withLock { errors in
+                        let room = max(0, Child.mostBytes - errors.count)
+                        errors += bytes.prefix(room)
+                    }
+                }
+            }
             return Ended(
-                status: record.terminationStatus, output: record.standardOutput, errors: record.standardError)
+                status: record.terminationStatus, output: record.standardOutput, errors: progress.text)
         }
     }
 
@@ -49,7 +64,10 @@ final class Child: Sendable {
         #endif
     }
 
-    var isRunning: Bool { !hasEnded.isSet.withLock { $0 } }
+    var isRunning: Bool { !progress.hasEnded.withLock { $0 } }
+
+    /// The standard error of the process so far.
+    var errors: String { progress.text }
 
     /// Ends the process with `kill -9`: the effect of cancelling the task of a subprocess.
     func kill() async {

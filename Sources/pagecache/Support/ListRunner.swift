@@ -141,7 +141,7 @@ struct ListRunner {
         of query: QueryRecord, _ configuration: HTTPSourceConfiguration, _ transport: AsyncHTTPTransport
     ) throws(FetchFailure) -> HTTPSource {
         var configuration = configuration
-        let transport = LoggedTransport(transport)
+        let transport = LoggedTransport(transport, name: isNamed ? nil : query.key.shortID)
         let plain = try HTTPSource(configuration, stored: query.source, transport: transport)
         if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
         configuration.headers = credential.fields

@@ -14,6 +14,8 @@ import Foundation
 /// also warns once about an answer with a status of success whose body contains an error.
 struct LoggedTransport: HTTPTransport {
     private let base: any HTTPTransport
+    /// The id of the list in the messages. `nil` when the command has only one.
+    private let name: String?
     private let terminal: Terminal
     private let hasWarned = Flag()
     /// Whether the origin has answered other than with a temporary failure; see `OriginMessage.mayPass`.
@@ -31,8 +33,8 @@ struct LoggedTransport: HTTPTransport {
         }
     }
 
-    init(_ base: any HTTPTransport, terminal: Terminal = .standard) {
-        (self.base, self.terminal) = (base, terminal)
+    init(_ base: any HTTPTransport, name: String? = nil, terminal: Terminal = .standard) {
+        (self.base, self.name, self.terminal) = (base, name, terminal)
     }
 
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
@@ -48,15 +50,11 @@ struct LoggedTransport: HTTPTransport {
             detail("\(response.status), \(SizeText.bytes(response.body.count))")
             let isFirst = !OriginMessage.mayPass(response.status) && hasAnswered.raise()
             if let message = OriginMessage.find(in: response) {
-                let text = shown.hidingSecrets(message)
+                let line = OriginMessage.line(shown.hidingSecrets(message), status: response.status, name: name)
                 if response.status >= 400 {
-                    if isFirst {
-                        terminal.complain("the origin says: \(text)")
-                    } else {
-                        terminal.detail("the origin says: \(text)")
-                    }
+                    if isFirst { terminal.complain(line) } else { terminal.detail(line) }
                 } else if hasWarned.raise() {
-                    terminal.warn("the origin answered \(response.status) with an error: \(text)")
+                    terminal.warn(line)
                 }
             }
             return response
@@ -126,6 +124,13 @@ enum OriginMessage {
         // A successful answer may call anything a message. Only a member that names an error counts.
         let text = response.status < 400 ? part.error : part.text
         return text.map { String(Printable.text($0).prefix(length)) }
+    }
+
+    /// The line about a message.
+    /// - Parameter name: the id of the list. `nil` when the command has only one.
+    static func line(_ text: String, status: Int, name: String?) -> String {
+        let line = status < 400 ? "the origin answered \(status) with an error: \(text)" : "the origin says: \(text)"
+        return name.map { "\($0): \(line)" } ?? line
     }
 
     /// Whether this status is a temporary failure, so that the same request may have another answer later.

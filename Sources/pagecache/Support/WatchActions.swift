@@ -8,8 +8,9 @@ struct WatchActions {
     /// The place of the store as the user wrote it, for the commands. The commands take it from their environment,
     /// because an address may have a password.
     private let place: String
-    /// Commands that were started, each with its name and the short id of its query.
-    private var running: [(child: Child, name: String, id: String)] = []
+    /// Commands that were started, each with its name, the short id of its query, and the shown words about its wait
+    /// for the store.
+    private var running: [(child: Child, name: String, id: String, wait: String?)] = []
 
     init(store: any ToolStore, at place: String) { (self.store, self.place) = (store, place) }
 
@@ -96,13 +97,21 @@ struct WatchActions {
         }
         let command = name == "retry" ? "retry" : "sync"
         let child = Child(
-            [command, id, "--quiet", "--no-input"] + flags, environment: ["PAGECACHE_STORE": place])
-        running.append((child, name, id))
-        view.message = "\(id): \(name) started"
+            [command, id, "--quiet", "--no-input"] + flags,
+            environment: ["PAGECACHE_STORE": place, StoreWait.variable: "1"])
+        running.append((child, name, id, nil))
+        view.message = WatchActions.progress(of: name, id, wait: nil)
     }
 
-    /// Reports commands that have ended, with the reason of a failure.
-    mutating func reportEnded(_ view: inout WatchView) async {
+    /// Reports commands that wait for the store, and commands that have ended, with the reason of a failure.
+    mutating func report(_ view: inout WatchView) async {
+        for index in running.indices where running[index].child.isRunning {
+            let action = running[index]
+            let wait = StoreWait.reported(in: action.child.errors).words
+            guard wait != action.wait else { continue }
+            running[index].wait = wait
+            view.message = WatchActions.progress(of: action.name, action.id, wait: wait)
+        }
         let ended = running.filter { !$0.child.isRunning }
         for action in ended {
             let child = try? await action.child.wait()
@@ -114,10 +123,17 @@ struct WatchActions {
         running.removeAll { action in ended.contains { $0.child === action.child } }
     }
 
+    /// The message about a running command.
+    /// - Parameter wait: the words about its wait for the store. `nil` means that it does not wait. Pure.
+    static func progress(of name: String, _ id: String, wait: String?) -> String {
+        wait.map { "\(name): \($0) (another process is writing) · \(id)" } ?? "\(id): \(name) started"
+    }
+
     /// The message about a failed command: first the reason, which is in the last line of its errors, and last the
     /// query. Pure.
     static func failure(of name: String, _ id: String, _ errors: String, at place: String) -> String {
-        let reason = errors.split(separator: "\n").last.map { ": \(WatchActions.reason(String($0), at: place))" }
+        let last = StoreWait.reported(in: errors).others.split(separator: "\n").last
+        let reason = last.map { ": \(WatchActions.reason(String($0), at: place))" }
         return "\(name) failed\(reason ?? "") · \(id)"
     }
 

@@ -116,7 +116,7 @@ final class Watching {
             }
             terminal.keepKeys()
             for key in pendingWork.takeKeys() where try await !actions.press(key, &view, lists) { return }
-            await actions.reportEnded(&view)
+            await actions.report(&view)
             if let queries = pendingWork.take() { try await look(at: queries, only: only) }
             draw()
             terminal.flush()
