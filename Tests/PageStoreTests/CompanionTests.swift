@@ -45,7 +45,7 @@ struct CompanionTests {
         await store.close()
     }
 
-    @Test("A second process opens a store whose log was truncated under a first one only after the first has closed it")
+    @Test("A store whose log was truncated while it was open is refused until the process that has it open closes it")
     func cutLog() async throws {
         let store = try await open("ours")
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
@@ -66,7 +66,7 @@ struct CompanionTests {
     }
 
     @Test(
-        "A store that replaced another one does not read the other's log, and a store reads its own log wherever both were copied to",
+        "A store does not read the log of the store that it replaced, and reads its own log wherever both were copied to",
         arguments: [true, false])
     func foreignLog(isMerged: Bool) async throws {
         let store = try await open("ours")
@@ -111,7 +111,7 @@ struct CompanionTests {
             #expect(await code { try await SQLitePageStore.openForTest(at: left, mode: mode) } == .foreignLog)
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
-        // Without the foreign log the store opens.
+        // Without the foreign log, the store opens.
         try FileManager.default.removeItem(atPath: left + "-wal")
         let theirs = try await open("", at: left, .mustExist)
         #expect(try await theirs.records().map(\.key) == [QueryKey("theirs")])
@@ -119,7 +119,7 @@ struct CompanionTests {
     }
 
     @Test(
-        "A log that a killed set-aside left under two names belongs to the file that it is set aside with, or else to the store",
+        "A log that a killed set-aside left under two names belongs to the renamed file, or to a store not renamed yet",
         arguments: [false, true])
     func halfSetAside(isRenamed: Bool) async throws {
         let first = try await open("first")
@@ -148,7 +148,7 @@ struct CompanionTests {
         #expect(StoreFile.exists(aside + "-wal") == isRenamed)
     }
 
-    @Test("A log that another session of the same store restarted counts as the store's own log")
+    @Test("A log that two sessions of one store restarted in turn is refused by a store that replaced it")
     func logOfSeveral() async throws {
         var options = SQLitePageStore.Options()
         options.checkpointBytes = 16 * 4_096
