@@ -43,7 +43,7 @@ struct JournalRowTests {
         await store.close()
     }
 
-    @Test("A time leads to the version that the list had then, and a tally remembers the version before its changes")
+    @Test("The version at a time is the one that the list had then, and a tally keeps the version before its changes")
     func versionAtTime() async throws {
         let store = try await SQLitePageStore.openForTest(at: Folder().store)
         let query = try await store.register(QueryKey("list"), at: noon)
@@ -145,7 +145,7 @@ struct JournalRowTests {
         let bench = try await Bench()
         for start in stride(from: 0, to: 100, by: 20) { try await bench.put(start, items(start..<start + 20)) }
         let before = try await bench.list.contentVersion
-        // The commit reads the rows at the ends of the moved stretch, and not this one.
+        // The commit reads the rows at both ends of the moved positions. This row is between them.
         try Connection(path: bench.folder.store).execute("UPDATE page SET fetched_at = 1 WHERE offset = 60")
         try await bench.commit([
             .splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .inferred))
@@ -182,7 +182,7 @@ struct JournalRowTests {
         #expect(entries.map(\.changes) == [[.dropped(20..<40)]])
     }
 
-    @Test("The journal codec decodes what it encoded and refuses malformed bytes")
+    @Test("The journal codec decodes what it encoded, and truncated or random bytes cause no crash")
     func codec() {
         let item = RawItem(payload: Array("payload".utf8), id: "id")
         let parts = JournalRearrangement(

@@ -86,7 +86,7 @@ struct OpenStoresTests {
         let place = try OpenStore(folder.store) {}
         #expect(try log(beside: folder.store, of: place.identity) == 1)
         for name in [folder.store, "\(folder.store)-wal"] { unlink(name) }
-        // A file system gives the freed number to one of the next files, or to none.
+        // A file system may give the inode number of the removed file to one of the next files.
         for number in 0..<100 {
             let path = "\(folder.path)/new\(number)"
             try StoreFile.make(path)
