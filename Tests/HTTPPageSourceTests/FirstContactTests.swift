@@ -136,7 +136,7 @@ struct FirstContactTests {
         }
     }
 
-    @Test("A short pause that the origin asks for during detection is waited for")
+    @Test("Detection waits for a short pause that the origin requests")
     func shortPause() async throws {
         let asked = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
@@ -180,7 +180,7 @@ struct FirstContactTests {
         #expect(failure?.message == "the origin answered 429, and asks to wait 120 s")
     }
 
-    @Test("An item that differs at each call does not prove an offset")
+    @Test("An item that differs in each answer does not prove an offset")
     func restlessItem() async throws {
         let asked = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
@@ -195,14 +195,14 @@ struct FirstContactTests {
         #expect(source.access == .single, "\(source.summary ?? "")")
     }
 
-    @Test("The answers of the proof are the next pages, and are not requested again")
+    @Test("The answers that prove the paging serve as the next pages, and are not requested again")
     func reused() async throws {
         let origin = tokens(HTTPPageResponse(status: 500), times: 0)
-        // Ready answers expire. The clock stands still, so that a busy machine does not expire them.
+        // Answers that are kept for later pages expire. The clock stands still, so that they do not expire here.
         let source = try HTTPSource(
             HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
         #expect(try await synchronise(source).outcome == .complete)
-        // Three pages, and page one once more, which confirms a walk without a total.
+        // The run requests three pages. It then requests page one once more, to confirm a walk without a total.
         #expect(origin.requests.filter { $0.method == "GET" }.count == 4, "\(origin.urls)")
     }
 
