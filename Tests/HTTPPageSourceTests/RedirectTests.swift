@@ -51,7 +51,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "An http origin may redirect to itself over https on the default or its own port, and not back",
+        "A redirect from http to https of one host is followed on the default or its own port, and not back",
         arguments: [
             ("http://h/api", "https://h/moved", true), ("http://h/api", "https://h:443/moved", true),
             ("http://h:8080/api", "https://h:8080/moved", true),
@@ -71,7 +71,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "A redirect to another origin, or to an invalid one, is refused",
+        "A redirect to another origin, or to an invalid URL, is refused",
         arguments: [
             "https://evil.example/moved", "//evil.example/moved", "https://h.evil.example/moved",
             "https://h:8443/moved",
@@ -124,7 +124,7 @@ struct RedirectTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("A port can be allowed by name")
+    @Test("A redirect to another port of a host is followed if the host is allowed with that port")
     func allowedPort() async throws {
         let origin = origin("https://files.example:8443/moved")
         _ = try await HTTPSource(

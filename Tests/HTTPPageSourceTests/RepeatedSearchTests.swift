@@ -65,7 +65,7 @@ struct RepeatedSearchTests {
         #expect(page.next != nil)
     }
 
-    @Test("A total above the page is a reason for a search after an hour, a day, two days, four and a week")
+    @Test("A list with a total above page one is searched again after an hour, a day, two days, four and a week")
     func counted() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<17))],"total":95}"#) }
         var (spent, page) = try await run(origin, nil)
@@ -141,7 +141,7 @@ struct RepeatedSearchTests {
         #expect(page.detectedPaging?.paging == "cursor", "\(origin.urls)")
     }
 
-    @Test("A whole list as long as the size in the URL costs two requests in later runs, until it grows")
+    @Test("A later run of a whole list as long as the size in the URL sends two requests, until the list grows")
     func wholeBySize() async throws {
         let count = Mutex(5), url = "http://h/api?limit=5"
         let origin = ScriptedOrigin { url, _ in
@@ -157,7 +157,7 @@ struct RepeatedSearchTests {
         #expect(try await run(origin, stored, url: url).page.hasMore == true)
     }
 
-    @Test("After a change of page one the candidates that were rejected before are tried again")
+    @Test("Candidates that were rejected before a change of page one are tried again")
     func pageInserted() async throws {
         let asked = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
@@ -166,7 +166,7 @@ struct RepeatedSearchTests {
                 return $0 == 1 ? 95 : 115
             }
             let start = url.number("offset") ?? 0
-            // The list is 0..<95 at the first request, and then -20..<95.
+            // The ids of the list are 0..<95 at the first request, and -20..<95 afterwards.
             let shown = start + 95 - count..<min(start + 20, count) + 95 - count
             return .json(#"{"items":[\#(objects(shown))],"total":\#(count)}"#)
         }

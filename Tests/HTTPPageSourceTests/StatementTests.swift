@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Statements of an answer on the rest of its list, and on its own failure")
+@Suite("Statements of an answer about the rest of its list, and about a failure")
 struct StatementTests {
     private func first(_ members: String, count: Int = 13) async throws -> FetchedPage {
         try await scripted(
@@ -37,7 +37,7 @@ struct StatementTests {
     }
 
     @Test(
-        "A statement that proves one direction proves nothing with its other value, and other statements end the list",
+        "A member such as `complete` only opens the end and never proves it, and one such as `eof` ends the list",
         arguments: [
             (#""incomplete_results":false"#, nil), (#""complete":true"#, nil), (#""finished":true"#, nil),
             (#""eof":true"#, false), (#""is_end":true"#, false), (#""no_more":true"#, false),
@@ -101,7 +101,7 @@ struct StatementTests {
     }
 
     @Test(
-        "An empty list without an error is empty, whatever it is called",
+        "An empty list is complete when the error members of the answer state no error",
         arguments: [
             #"{"success":true,"errors":[],"result":[]}"#, #"{"error":null,"data":[]}"#,
             #"{"error":{"code":0,"message":""},"data":[]}"#, #"{"errors":{},"data":[],"status":"ok"}"#,
@@ -153,7 +153,7 @@ struct StatementTests {
         #expect(try await synchronise().outcome == .complete)
         isEmptied.withLock { $0 = true }
         let report = try await synchronise()
-        // An empty object and the words of an error may come from a failing origin.
+        // A failing origin may send an empty object or the text of an error.
         let isEmpty = body.contains("kind")
         #expect(report.list?.coverage.count == (isEmpty ? 0 : isPaged ? 45 : 5))
         #expect((report.outcome == .complete) == isEmpty)

@@ -43,7 +43,7 @@ struct StatusTests {
         }
     }
 
-    @Test("A 304 answer is valid for a conditional request and hostile otherwise")
+    @Test("A 304 answer is valid for a conditional request and refused otherwise")
     func notModified() {
         #expect(status(304, isConditional: true) == .notModified)
         #expect(failure(304)?.failureClass == .limitExceeded)

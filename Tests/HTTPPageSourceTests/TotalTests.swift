@@ -212,7 +212,7 @@ struct TotalTests {
                 == .notModified(total: .exact(45), validator: nil))
     }
 
-    @Test("An origin that never answers HEAD gets it five times and no more")
+    @Test("HEAD is sent five times at most to an origin that never answers it")
     func silentForEver() async throws {
         let origin = ScriptedOrigin { _, request in
             request.method == "HEAD"

@@ -48,7 +48,7 @@ struct WholePageTotalTests {
         }
     }
 
-    @Test("A total that equals a full page, and that nothing supports, makes no page the whole list")
+    @Test("A total that equals a full page proves no end, if nothing supports it")
     func unsupported() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total_count":20,"items":[\#(objects(0..<20))]}"#) }
         #expect(try await scripted("http://h/api", origin).first().hasMore == true)
@@ -96,7 +96,7 @@ struct WholePageTotalTests {
         }
     }
 
-    @Test("A search that counts a full page is asked for its end by from (npm)")
+    @Test("The end of a search whose total equals a full page is proven through `from` (npm)")
     func bySearch() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("from") ?? 0, 20)
