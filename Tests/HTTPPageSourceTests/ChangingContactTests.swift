@@ -18,16 +18,16 @@ struct ChangingContactTests {
         let list = Mutex(List(ids: Array(1...count)))
         return ScriptedOrigin { url, _ in
             let now = list.withLock { list in
-                list.asked += 1
-                change(list.asked, &list.ids)
+                list.requestCount += 1
+                change(list.requestCount, &list.ids)
                 return list
             }
-            return answer(now.asked, url, now.ids)
+            return answer(now.requestCount, url, now.ids)
         }
     }
 
     private struct List: Sendable {
-        var asked = 0
+        var requestCount = 0
         var ids: [Int]
     }
 

@@ -64,11 +64,11 @@ struct FirstContactTests {
 
     @Test("A list that changes between two answers does not prove a parameter that the origin ignores")
     func changeBetweenProbes() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             // The whole list is replaced once, after page one.
             let start = count == 1 ? 0 : 100
@@ -120,11 +120,11 @@ struct FirstContactTests {
     @Test("A deletion between two answers does not prove an offset that the origin ignores (Spring Data)")
     func deletionBetweenProbes() async throws {
         for deletion in 2...5 {
-            let asked = Mutex(0)
+            let requestCount = Mutex(0)
             let origin = ScriptedOrigin { url, _ in
-                let count = asked.withLock { asked in
-                    asked += 1
-                    return asked
+                let count = requestCount.withLock { requestCount in
+                    requestCount += 1
+                    return requestCount
                 }
                 let all = (0..<47).filter { count < deletion || $0 != 2 }, start = (url.number("page") ?? 0) * 10
                 let items = all.dropFirst(start).prefix(10).map { objects($0..<$0 + 1) }.joined(separator: ",")
@@ -138,11 +138,11 @@ struct FirstContactTests {
 
     @Test("Detection waits for a short pause that the origin requests")
     func shortPause() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             if count == 2 || count == 3 {
                 return HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "1")])
@@ -182,11 +182,11 @@ struct FirstContactTests {
 
     @Test("An item that differs in each answer does not prove an offset")
     func restlessItem() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             return .json(#"{"items":[{"id":\#(count)}]}"#)
         }

@@ -44,8 +44,8 @@ struct InterruptionTests {
         }
         let source = try scripted(answered == 3 ? "http://h/api" : "http://h/api?page=0", origin)
         _ = try? await source.first()
-        let asked = numbers.withLock { $0.count }
-        #expect(asked <= answered + 1, "\(numbers.withLock { $0 })")
+        let requestCount = numbers.withLock { $0.count }
+        #expect(requestCount <= answered + 1, "\(numbers.withLock { $0 })")
     }
 
     @Test("A 429 answer to a probe of offsets also cancels the probe of the next links")

@@ -42,12 +42,12 @@ struct RedirectTests {
         let origin = origin("/moved?x=1", status: status)
         let source = try HTTPSource(configuration("https://me:p4ss@h/api?api_key=S3CRET-query"), transport: origin)
         _ = try await source.fetch(PageRequest(.first))
-        let asked = try #require(origin.requests.dropFirst().first)
-        #expect(asked.url == "https://h/moved?x=1&api_key=S3CRET-query")
+        let second = try #require(origin.requests.dropFirst().first)
+        #expect(second.url == "https://h/moved?x=1&api_key=S3CRET-query")
         #expect(
-            asked.header("X-Api-Key") == "S3CRET-header" && asked.header("X-Tenant") == "blue"
-                && asked.header("Cookie") == "sid=S3CRET-cookie")
-        #expect(asked.header("Authorization") == "Basic bWU6cDRzcw==")
+            second.header("X-Api-Key") == "S3CRET-header" && second.header("X-Tenant") == "blue"
+                && second.header("Cookie") == "sid=S3CRET-cookie")
+        #expect(second.header("Authorization") == "Basic bWU6cDRzcw==")
     }
 
     @Test(
@@ -102,9 +102,9 @@ struct RedirectTests {
         }
         let page = try await HTTPSource(configuration, transport: origin).first()
         #expect(page.content.count == 1)
-        let asked = try #require(origin.requests.dropFirst().first)
-        #expect(asked.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
-        #expect(Set(asked.headers.map(\.name)) == ["Accept", "User-Agent"])
+        let second = try #require(origin.requests.dropFirst().first)
+        #expect(second.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
+        #expect(Set(second.headers.map(\.name)) == ["Accept", "User-Agent"])
     }
 
     @Test(

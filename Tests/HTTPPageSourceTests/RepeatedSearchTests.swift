@@ -126,12 +126,12 @@ struct RepeatedSearchTests {
 
     @Test("One answer without items to a token is requested again, if page one shows that more items follow")
     func emptyOnce() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
             let start = url.value(of: "cursor").flatMap { Int($0.dropFirst()) } ?? 0
-            let number = asked.withLock { asked -> Int in
-                if start > 0 { asked += 1 }
-                return asked
+            let number = requestCount.withLock { requestCount -> Int in
+                if start > 0 { requestCount += 1 }
+                return requestCount
             }
             if start > 0, number == 1 { return .json(#"{"items":[],"total":95}"#) }
             let next = start < 80 ? "\"t\(start + 20)\"" : "null"
@@ -159,9 +159,9 @@ struct RepeatedSearchTests {
 
     @Test("Candidates that were rejected before a change of page one are tried again")
     func pageInserted() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let count = asked.withLock {
+            let count = requestCount.withLock {
                 $0 += 1
                 return $0 == 1 ? 95 : 115
             }
@@ -177,9 +177,9 @@ struct RepeatedSearchTests {
 
     @Test("A search during which the list changed is repeated, and finds positions from 1", arguments: 2...8)
     func changed(at request: Int) async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let first = asked.withLock {
+            let first = requestCount.withLock {
                 $0 += 1
                 return $0 < request ? 0 : -1
             }
@@ -201,9 +201,9 @@ struct RepeatedSearchTests {
 
     @Test("A 404 that was a fault does not make a part complete: the request is repeated at the end of the search")
     func oneMiss() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let number = asked.withLock {
+            let number = requestCount.withLock {
                 $0 += 1
                 return $0
             }

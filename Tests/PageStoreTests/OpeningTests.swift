@@ -133,8 +133,8 @@ struct OpeningTests {
     func denied() {
         let path = folder.store
         func named(_ denied: (path: String, access: Int32)...) -> String? {
-            StoreFile.deniedPath(of: path) { asked, access in
-                denied.contains { $0.path == asked && $0.access == access }
+            StoreFile.deniedPath(of: path) { checked, access in
+                denied.contains { $0.path == checked && $0.access == access }
             }
         }
         #expect(named() == nil)
