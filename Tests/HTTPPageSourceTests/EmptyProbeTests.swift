@@ -87,7 +87,7 @@ struct EmptyProbeTests {
     }
 
     @Test(
-        "A parameter that returns page one for its number and no item for the next number ends the list until it grows")
+        "A parameter with page one at its number and no item at the next number ends the list, until the list grows")
     func pageNumber() async throws {
         let length = Mutex(20)
         let origin = ScriptedOrigin { url, _ in

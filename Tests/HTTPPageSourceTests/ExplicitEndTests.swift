@@ -151,7 +151,7 @@ struct ExplicitEndTests {
         }
         let runs = try await synchroniseTwice(origin)
         #expect(runs.map(\.outcome) == [.limited, .limited], "\(end), \(name)")
-        // An offset before the window reaches behind it.
+        // By offset, a page that begins inside the window shows items behind the window.
         #expect(runs.map(\.held) == (isPage ? [40, 40] : [58, 58]))
     }
 

@@ -122,7 +122,8 @@ struct MapTests {
         #expect(try Self.content(first, second) == 0)
     }
 
-    /// The number of items of a second page, read as page one shows it. Returns nil when it cannot be read.
+    /// Returns the number of items of a second page, read with the paging of page one. Returns nil when the items cannot
+    /// be read.
     private static func content(_ first: String, _ second: String) throws -> Int? {
         let url = try #require(OriginURL("http://h/api"))
         func answer(_ body: String) throws -> Answer { try Answer(.json(body), url: url, limits: HTTPLimits()) }

@@ -147,7 +147,8 @@ struct RedirectTests {
         #expect(origin.requests.prefix(3).map { $0.header("X-Api-Key") } == ["S3CRET-header", nil, "S3CRET-header"])
     }
 
-    @Test("A circle of redirects ends where it closes, with an error that says so", arguments: [1, 2, 3])
+    @Test(
+        "A circle of redirects fails at the first repeated URL, and the error names the circle", arguments: [1, 2, 3])
     func circle(length: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             .redirect(to: "/api?step=\(((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1) % length)")

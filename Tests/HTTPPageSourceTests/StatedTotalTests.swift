@@ -241,7 +241,7 @@ struct StatedTotalTests {
     }
 
     @Test(
-        "A text in a header counts the list when it counts the items of the page",
+        "A text in a header counts the list only if it also counts the items of the page",
         arguments: [
             ("X-Range", "1-20 of 45", .exact(45)), ("X-Range", "1-20 of 45+", .estimate(45)),
             ("X-Load", "1-2/45", .unknown),

@@ -151,7 +151,7 @@ struct TotalTests {
     }
 
     @Test(
-        "HEAD is not sent where it has no use or is not allowed",
+        "HEAD is not sent if the end is known or if the origin does not allow it",
         arguments: [
             #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
         ])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Detection: a total that equals a full page, and counts the list")
 struct WholePageTotalTests {
-    @Test("A total that the answer calls exact counts the list, also where it equals a full page (Elasticsearch)")
+    @Test("A total that the answer calls exact counts the list, even if it equals a full page (Elasticsearch)")
     func statedExact() async throws {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"hits":{"total":{"value":10,"relation":"eq"},"hits":[\#(objects(0..<10))]}}"#)
@@ -75,7 +75,7 @@ struct WholePageTotalTests {
     }
 
     @Test(
-        "A list of one full page ends, if the position behind it is empty and the one before its end is refused",
+        "A list of one full page ends, if the position behind the page is empty and that of its last item shows no item",
         arguments: [400, 404, 416, 422, 200])
     func multiplesOnly(status: Int) async throws {
         for count in [20, 60] {

@@ -58,7 +58,7 @@ struct CompanionTests {
         #expect(await code { try LogOwner.check(folder.store) } == nil)
     }
 
-    /// Copies the files of an open store, as a killed process leaves them.
+    /// Copies the files of an open store. The copies are what a killed process leaves.
     private func leaveBehind(_ store: SQLitePageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"])
         throws
     {
@@ -182,7 +182,7 @@ struct CompanionTests {
         #expect(!store.isInPlace)
     }
 
-    @Test("The next write notices that the store got a second name, and the writes go on when it has one again")
+    @Test("The next write notices a second name of the store, and writes succeed again after its removal")
     func secondName() async throws {
         let store = try await open("ours")
         #expect(link(folder.store, "\(folder.path)/second") == 0)

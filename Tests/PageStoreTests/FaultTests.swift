@@ -95,7 +95,7 @@ struct FullDiskTests {
         await again.close()
     }
 
-    /// Registers a list as a process does that opens the store, commits and closes it.
+    /// Registers a list through a connection of its own, as another process does.
     private static func registerElsewhere(_ path: String) {
         do throws(StorageError) {
             let other = try Connection(path: path, fileSystem: "fault")
@@ -186,8 +186,8 @@ private struct StepSequence {
             at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
-    /// Runs all steps, or stops at the first failure if `stopAtFailure` is true. Otherwise it retries a failed step up
-    /// to three times.
+    /// Runs all steps. Stops at the first failure if `stopAtFailure` is true, and otherwise retries a failed step up to
+    /// three times.
     /// - Returns: The number of acknowledged steps, and whether one more step may have taken effect.
     func run(stopAtFailure: Bool) async -> (acknowledged: Int, isOpenEnded: Bool) {
         var store: SQLitePageStore?

@@ -65,8 +65,8 @@ struct FullDiskEvictionTests {
         await store.close()
     }
 
-    /// Creates an open store with a list of pages of 60 KB. Each page was fetched a second after the page before it, so that
-    /// an eviction begins with the front of the file, and shortening the file moves the pages behind.
+    /// Creates an open store with a list of pages of 60 KB. Each page was fetched a second after the page before it. An
+    /// eviction therefore begins with the front of the file, and shortening the file moves the later pages.
     private func makeLarge(
         _ faulty: FaultyFolder, pages: Int
     ) async throws -> (store: SQLitePageStore, query: QueryID) {
@@ -167,7 +167,7 @@ struct FullDiskEvictionTests {
         }
     }
 
-    @Test("On a full disk a file with rows that cannot be read is left as it is")
+    @Test("On a full disk a file with unreadable rows stays unchanged")
     func unreadable() async throws {
         let faulty = FaultyFolder()
         let made = try await makeLarge(faulty, pages: 20).store
@@ -229,7 +229,8 @@ struct FullDiskEvictionTests {
         await again.close()
     }
 
-    @Test("A file whose form another program changed is rewritten in its own form, and becomes shorter")
+    @Test(
+        "An eviction rewrites a file whose form another program changed in the form of a store, and shortens the file")
     func changedForm() async throws {
         let faulty = FaultyFolder()
         let (store, _) = try await makeLarge(faulty, pages: 60)

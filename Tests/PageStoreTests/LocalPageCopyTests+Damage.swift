@@ -66,7 +66,7 @@ extension LocalPageCopyTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "somebody's notes")
     }
 
-    @Test("A file that has just taken the place of a copy is not removed with it")
+    @Test("A purge does not remove a file that has just taken the place of the copy")
     func replaced() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/copy.sqlite"

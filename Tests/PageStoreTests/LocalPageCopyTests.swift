@@ -109,7 +109,7 @@ struct LocalPageCopyTests {
         #expect((size ?? 0) > bound / 2)
     }
 
-    @Test("A purge leaves no byte of the list in the file and its log, and no later store brings the list back")
+    @Test("A purge leaves no byte of the list in the file and its log, and a late write does not restore the list")
     func purge() async throws {
         let copy = open()
         await store((1...20).map { page($0, "needle") }, in: copy)

@@ -6,7 +6,7 @@ import Testing
 @testable import PageStore
 
 /// A process loses its POSIX locks on a file when it closes any descriptor of the file. The opening of a store reads the
-/// file, its log and its shared memory, and closes them again. It may do so only while this process has no connection.
+/// file, its log and its shared memory, and closes them again. This is safe only while this process has no connection.
 @Suite("Locks of a store that this process has open")
 struct OpenStoresTests {
     private let folder = Folder()

@@ -209,7 +209,7 @@ struct OpeningTests {
         await (try await open()).close()
     }
 
-    @Test("A store whose maker was killed before it wrote a table has no content to read, and can be filled")
+    @Test("A store whose creator was killed before it wrote a table is not found by a reader, and opens for writing")
     func stamped() async throws {
         #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
         try Connection(path: folder.store).execute(
@@ -239,7 +239,7 @@ struct OpeningTests {
         #expect(await code { _ = try await open("\(folder.path)/file/store.sqlite") } == .cannotCreate)
     }
 
-    @Test("An empty file, as a process leaves it that is killed right after creating it, opens as a store")
+    @Test("An empty file of a process that was killed right after creating it opens as a store")
     func blankFile() async throws {
         folder.createFile(folder.store)
         await (try open(nil, .mustExist)).close()
