@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("A list is bound to its URL, and settings prove themselves first (R47)")
+@Suite("A list is bound to its URL, and a setting is used only after it is confirmed (R47)")
 struct BindingTests {
     private let clock = ManualClock()
     private let storage: MemoryStorage
@@ -57,7 +57,7 @@ struct BindingTests {
     }
 
     @Test(
-        "A setting that contradicts the stored list and is not confirmed changes nothing",
+        "A setting that contradicts the stored list fails the run and changes nothing",
         arguments: ["page", "keyset", "items", "cursor", "id", "total", "page-param", "next"])
     func unprovenSetting(setting: String) async throws {
         _ = try await run("http://h/one")
@@ -80,10 +80,12 @@ struct BindingTests {
         #expect(again.reconciliation == .unchanged, "\(again.warnings)")
     }
 
-    @Test("Detecting again ignores the stored findings and keeps the items")
+    @Test("A new detection ignores the stored paging profile and keeps the items")
     func anew() async throws {
         _ = try await run("http://h/one")
+        let before = origin.requests.count
         let again = try await run("http://h/one") { $0.detectsAnew = true }
+        #expect(origin.requests.count > before + 1, "a run with the stored profile sends one request")
         #expect(again.outcome == .complete)
         #expect(again.list?.coverage.count == 45)
     }

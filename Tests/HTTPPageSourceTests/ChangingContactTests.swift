@@ -18,16 +18,16 @@ struct ChangingContactTests {
         let list = Mutex(List(ids: Array(1...count)))
         return ScriptedOrigin { url, _ in
             let now = list.withLock { list in
-                list.asked += 1
-                change(list.asked, &list.ids)
+                list.requestCount += 1
+                change(list.requestCount, &list.ids)
                 return list
             }
-            return answer(now.asked, url, now.ids)
+            return answer(now.requestCount, url, now.ids)
         }
     }
 
     private struct List: Sendable {
-        var asked = 0
+        var requestCount = 0
         var ids: [Int]
     }
 
@@ -40,7 +40,7 @@ struct ChangingContactTests {
     private func run(_ url: String, _ origin: ScriptedOrigin, _ storage: MemoryStorage, _ clock: ManualClock)
         async throws -> SyncReport
     {
-        // As in the tool, each run has a source of its own.
+        // Each run has a source of its own, as in the tool.
         try await ListSync(
             storage: storage, source: try scripted(url, origin), key: QueryKey("k"), options: SyncOptions(),
             clock: clock, jitter: { 0.5 }
@@ -48,13 +48,13 @@ struct ChangingContactTests {
     }
 
     @Test(
-        "One refusal of a parameter that has returned other items does not end a search for pages of uneven length from 0",
+        "One refusal of a parameter that has returned other items does not end the search, where pages have uneven lengths",
         arguments: [(404, 2), (404, 3), (404, 4), (404, 5), (400, 4), (403, 4), (400, 5)])
     func oneRefusal(status: Int, faulty: Int) async throws {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         let origin = changing(62, { _, _ in }) { number, url, ids in
             if number == faulty { return HTTPPageResponse(status: status) }
-            // Ids have gaps, and a page has the ids of one range.
+            // Ids have gaps, and a page holds the ids of one range. The lengths of pages are therefore uneven.
             let page = url.number("page") ?? 0
             let shown = ids.filter { ($0 + $0 / 10) / 25 == page }
             return shown.isEmpty
@@ -103,7 +103,7 @@ struct ChangingContactTests {
     }
 
     @Test("A search with a certain result is not repeated for the same page one")
-    func noDoubt() async throws {
+    func settledSearch() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<7))]}"#) }
         let page = try await scripted("http://h/api", origin).first()
         let spent = origin.requests.count
@@ -185,7 +185,8 @@ struct ChangingContactTests {
     }
 
     @Test(
-        "A page that is added during detection makes no URL with page=1 unusable", arguments: 2...4, [true, false])
+        "A URL with page=1 stays usable when a page of items is added during detection",
+        arguments: 2...4, [true, false])
     func addedPage(at request: Int, hasTotal: Bool) async throws {
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         let origin = changing(95, { if $0 == request { $1.insert(contentsOf: 1_001...1_020, at: 0) } }) { _, url, ids in

@@ -51,7 +51,7 @@ struct ContinuationTests {
         #expect(source.summary?.hasPrefix("cursor (header:\(header) into \(parameter))") == true)
     }
 
-    @Test("A stored cursor contains all that is needed to continue after a restart, and no secret (R45)")
+    @Test("A stored cursor is enough to continue after a restart, and contains no secret (R45)")
     func restart() async throws {
         let origin = tokens("cursor") { items, token in
             .json(#"{"next_cursor":\#(token.map { "\"\($0)\"" } ?? "\"\""),"items":[\#(items)]}"#)
@@ -128,7 +128,7 @@ struct ContinuationTests {
             return .json("[\((start..<end).map { #"{"id":"x\#(100 - $0)","rank":\#($0)}"# }.joined(separator: ","))]")
         }
         let source = try scripted("http://h/api?sort=-rank", origin) { $0.paging = .keyset }
-        // Each page starts with the item that the request names. That item does not belong to the page.
+        // Each page repeats the item that the request names. The source drops this item.
         #expect(try await walk(source) == (0..<45).map { "x\(100 - $0)" })
         #expect(source.summary?.hasPrefix("keyset (/rank into since_id)") == true)
     }

@@ -67,11 +67,11 @@ struct CredentialTests {
             configuration.secretHeaders = ["x-who"]
             return try HTTPSource(configuration, transport: Accounts())
         }
-        var description = PagingProfile(
+        var profile = PagingProfile(
             style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))
-        description.credential = try source("first").check
-        #expect(try !source("first").belongsToAnother(stored: description.json))
-        #expect(try source("second").belongsToAnother(stored: description.json))
+        profile.credential = try source("first").check
+        #expect(try !source("first").belongsToAnother(stored: profile.json))
+        #expect(try source("second").belongsToAnother(stored: profile.json))
     }
 
     @Test("The owner of a list persists across a restart, also for a list of one page")
@@ -84,9 +84,9 @@ struct CredentialTests {
     }
 
     @Test(
-        "A list whose description a repair has removed is given to no caller, with or without a credential, unless the caller rebinds it",
+        "A list under its URL whose paging profile a repair has removed is refused to callers that do not rebind it",
         arguments: ["B", nil])
-    func lostDescription(credential: String?) throws {
+    func lostProfile(credential: String?) throws {
         func source(rebinds: Bool) throws -> HTTPSource {
             var configuration = HTTPSourceConfiguration(url: "http://h/api")
             configuration.headers = credential.map { [HTTPField("Authorization", $0)] } ?? []
@@ -109,7 +109,7 @@ struct CredentialTests {
     func withoutCredentialAfterRepair() async throws {
         try await list("A").load()
         let record = try #require(try await storage.query(QueryKey("http://h/api")))
-        // A repair of the list's record leaves this description.
+        // A repair of the list's record leaves this paging profile.
         let outcome = try await storage.commit(
             CommitPlan(
                 query: record.id, version: record.version,

@@ -17,7 +17,7 @@ struct DeniedTokenTests {
     private static func position(_ token: String?) -> Int? { token.flatMap { Int($0.dropFirst()) } }
 
     @Test(
-        "An answer without items to the first parameter does not end the list",
+        "An answer without items to a parameter that is a filter does not end the list",
         arguments: [#""truncated":false"#, #""done":true"#, #""has_more":false"#])
     func wrongParameter(statement: String) async throws {
         // `page_token` is a filter here, and `cursor` takes the token.
@@ -58,7 +58,7 @@ struct DeniedTokenTests {
     }
 
     @Test("A statement that the list ends counts, if no parameter takes the token beside it")
-    func tokenForNobody() async throws {
+    func tokenWithoutParameter() async throws {
         let origin = ScriptedOrigin { url, _ in
             url.parameters.isEmpty
                 ? .json(#"{"entries":[\#(objects(0..<20))],"has_more":false,"cursor":"AAAB"}"#)
@@ -82,7 +82,7 @@ struct DeniedTokenTests {
     }
 
     @Test(
-        "A list ends with two answers without items and token, if a parameter named like the token, or a placeholder, took it",
+        "Two answers without items and token end the list, if the token went into a parameter of its name or a placeholder",
         arguments: [("http://h/records", "cursor"), ("http://h/works?cursor=*", "next_cursor")])
     func tokenUntilEnd(url: String, member: String) async throws {
         let hasFailed = Mutex(false)

@@ -55,7 +55,7 @@ struct DetectedPagingTests {
     }
 
     @Test("Repeating a configured value needs no new detection, and a different value does")
-    func saidAgain() async throws {
+    func configuredAgain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("skip") ?? 0
             return .json(#"{"total":45,"items":[\#(objects(from: start, 20, of: 45))]}"#)
@@ -73,7 +73,7 @@ struct DetectedPagingTests {
         #expect(other.access == .single)
     }
 
-    @Test("Each decision is stored with its reason, and read back from a stored description")
+    @Test("Each decision is stored with its reason, and read back from a stored paging profile")
     func explained() async throws {
         let source = try scripted("http://h/api", offsets)
         #expect(source.explanation.isEmpty)
@@ -92,7 +92,7 @@ struct DetectedPagingTests {
         #expect(HTTPSource.explanation(inStored: "not ours").isEmpty)
     }
 
-    @Test("A request for a page from the middle fetches page one first to detect the paging")
+    @Test("A request for a later page first fetches page one, to detect the paging")
     func fromTheMiddle() async throws {
         let source = try scripted("http://h/api", offsets)
         let page = try await source.page(.offset(20))
@@ -127,17 +127,17 @@ struct DetectedPagingTests {
         let page = try await scripted("http://h/api?page=1", ScriptedOrigin { _, _ in .json(body) }).first()
         #expect(page.content.isEmpty)
         #expect(
-            page.detectedPaging?.source.contains(#""isProvisional":true"#) == true, "the description is provisional")
+            page.detectedPaging?.source.contains(#""isProvisional":true"#) == true, "the paging profile is provisional")
     }
 
-    @Test("The names in a stored description do not change")
+    @Test("The names in a stored paging profile do not change")
     func storedNames() {
         let stored =
             #"{"style":"page","url":"http://h/api","items":"/items","reasons":[{"field":"id","value":"/id","ground":"evidence in page one"}]}"#
         #expect(HTTPSource.explanation(inStored: stored) == [PagingDecision("id", "/id", .seen)])
     }
 
-    @Test("An invalid stored description causes no overflow (R46)")
+    @Test("An invalid stored paging profile causes no overflow (R46)")
     func hostileStore() async throws {
         let stored =
             #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#

@@ -21,7 +21,7 @@ struct EmptyProbeTests {
         return (report, try await storage.outline(of: query.id)?.coverage.count)
     }
 
-    /// The items of a list from `start` on, 20 at most.
+    /// Returns the positions of a page that begins at `start`: 20 at most, and none behind the end.
     private static func page(_ start: Int, of length: Int) -> Range<Int> {
         let start = min(max(start, 0), length)
         return min(start, length)..<min(start + 20, length)
@@ -87,7 +87,7 @@ struct EmptyProbeTests {
     }
 
     @Test(
-        "A parameter that returns page one for its number and no item for the next number ends the list until it grows")
+        "A parameter with page one at its number and no item at the next number ends the list, until the list grows")
     func pageNumber() async throws {
         let length = Mutex(20)
         let origin = ScriptedOrigin { url, _ in
@@ -104,7 +104,7 @@ struct EmptyProbeTests {
     }
 
     @Test(
-        "An origin that accepts only multiples of the page size is read whole, however it refuses other offsets",
+        "An origin that accepts only multiples of the page size is read whole, with any refusal of other offsets",
         arguments: [200, 400, 404, 416, 422], [20, 95])
     func multiples(status: Int, length: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -118,10 +118,10 @@ struct EmptyProbeTests {
         for number in 0..<2 {
             let before = origin.requests.count
             let (report, held) = try await run(origin, storage)
-            // The answer behind a full page one repeats the total, which counts the list then.
+            // The answer after a full page one repeats the total. That shows that the total counts the list.
             #expect(report.outcome == .complete, "\(report.warnings)")
             #expect(held == length)
-            // A search in which a probe was not found is repeated.
+            // A search in which a probe got 404 is repeated.
             if number == 1, length > 20 || status != 404 { #expect(origin.requests.count - before <= 2) }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Next links and reports of more items that never end")
+@Suite("Next links, and statements that more items follow, that never end")
 struct EndlessLinkTests {
     private static func page(_ start: Int) -> Range<Int> {
         let start = min(max(start, 0), 95)
@@ -48,7 +48,7 @@ struct EndlessLinkTests {
     }
 
     @Test(
-        "A numbered link that each answer has, also far behind the end, does not continue the list",
+        "A numbered link that every answer has, even far behind the end, does not continue the list",
         arguments: [0, 3, 40, 95], ["offset", "page"])
     func always(count: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -65,7 +65,7 @@ struct EndlessLinkTests {
         #expect(runs[1].requests <= 17, "\(origin.urls)")
     }
 
-    @Test("The last page for each position behind it, with a report of more items, ends a run within a few requests")
+    @Test("A run ends soon at an origin that repeats its last page for later positions and always states more items")
     func lastPageAgain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0

@@ -27,7 +27,7 @@ struct EvidenceTests {
         ])
     func noRanges(text: String) { #expect(StatedRange(text) == nil) }
 
-    @Test("probe fetches the page that a next link names before it calls the paging proven")
+    @Test("A survey fetches the page that a next link names before it reports the paging as proven")
     func survey() async throws {
         func survey(_ second: HTTPPageResponse) async throws -> SourceSurvey {
             let origin = ScriptedOrigin { url, _ in
@@ -45,7 +45,7 @@ struct EvidenceTests {
         #expect(fine.requests == 2)
     }
 
-    @Test("probe fetches the second page of a list whose next URL shows an offset")
+    @Test("A survey fetches the second page of a list whose next URL shows an offset")
     func surveyOfOffsets() async throws {
         let clock = ManualClock()
         let origin = ScriptedOrigin { url, _ in

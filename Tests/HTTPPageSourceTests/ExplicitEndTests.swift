@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Ends that answers show, while a total counts more or fewer items, or the list changes")
+@Suite("An end that answers show, beside a total that is too large or too small, and while the list changes")
 struct ExplicitEndTests {
     /// How the last page shows that no page follows.
     enum End: String, CaseIterable { case nullLink, noMore, nothing }
@@ -44,7 +44,7 @@ struct ExplicitEndTests {
     func removedFront(more: String) async throws {
         let requests = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            // Before the last page is requested, page one is removed.
+            // The origin removes page one before the last page is requested.
             let first = requests.withLock {
                 $0 += 1
                 return $0 < 5 ? 0 : 20
@@ -75,8 +75,8 @@ struct ExplicitEndTests {
         #expect(runs.map(\.outcome) == [.complete, .complete])
         #expect(runs.map(\.held) == [80, 80])
         if total == 80 {
-            let looks = origin.urls.filter { OriginURL($0)?.number("page") == 5 }
-            #expect(looks.count == 1)
+            let behindEnd = origin.urls.filter { OriginURL($0)?.number("page") == 5 }
+            #expect(behindEnd.count == 1)
             #expect(runs[1].requests == 1)
         }
     }
@@ -127,7 +127,7 @@ struct ExplicitEndTests {
         #expect(runs[1].requests <= 3)
     }
 
-    @Test("A list whose total counts over two pages more is unproven, also if the origin states its end")
+    @Test("A list whose total counts more than two pages too many is unproven, even if the origin states its end")
     func farBelow() async throws {
         #expect(try await synchroniseTwice(origin(25, total: 95, .nothing)).map(\.outcome) == [.unproven, .unproven])
         #expect(try await synchroniseTwice(origin(95, total: 150, .nothing)).map(\.outcome) == [.unproven, .unproven])
@@ -135,7 +135,7 @@ struct ExplicitEndTests {
     }
 
     @Test(
-        "A full last page that states the end is that of a result window, if the total counts less than a page more",
+        "A full last page that states the end is the end of a result window, if the total is less than a page above it",
         arguments: [End.nullLink, .noMore], ["page", "offset"])
     func fullLastPage(end: End, name: String) async throws {
         let isPage = name == "page", total = isPage ? 59 : 60
@@ -151,7 +151,7 @@ struct ExplicitEndTests {
         }
         let runs = try await synchroniseTwice(origin)
         #expect(runs.map(\.outcome) == [.limited, .limited], "\(end), \(name)")
-        // An offset before the window reaches behind it.
+        // By offset, a page that begins inside the window shows items behind the window.
         #expect(runs.map(\.held) == (isPage ? [40, 40] : [58, 58]))
     }
 

@@ -64,11 +64,11 @@ struct FirstContactTests {
 
     @Test("A list that changes between two answers does not prove a parameter that the origin ignores")
     func changeBetweenProbes() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             // The whole list is replaced once, after page one.
             let start = count == 1 ? 0 : 100
@@ -120,11 +120,11 @@ struct FirstContactTests {
     @Test("A deletion between two answers does not prove an offset that the origin ignores (Spring Data)")
     func deletionBetweenProbes() async throws {
         for deletion in 2...5 {
-            let asked = Mutex(0)
+            let requestCount = Mutex(0)
             let origin = ScriptedOrigin { url, _ in
-                let count = asked.withLock { asked in
-                    asked += 1
-                    return asked
+                let count = requestCount.withLock { requestCount in
+                    requestCount += 1
+                    return requestCount
                 }
                 let all = (0..<47).filter { count < deletion || $0 != 2 }, start = (url.number("page") ?? 0) * 10
                 let items = all.dropFirst(start).prefix(10).map { objects($0..<$0 + 1) }.joined(separator: ",")
@@ -136,13 +136,13 @@ struct FirstContactTests {
         }
     }
 
-    @Test("A short pause that the origin asks for during detection is waited for")
+    @Test("Detection waits for a short pause that the origin requests")
     func shortPause() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             if count == 2 || count == 3 {
                 return HTTPPageResponse(status: 429, headers: [HTTPField("Retry-After", "1")])
@@ -180,13 +180,13 @@ struct FirstContactTests {
         #expect(failure?.message == "the origin answered 429, and asks to wait 120 s")
     }
 
-    @Test("An item that differs at each call does not prove an offset")
+    @Test("An item that differs in each answer does not prove an offset")
     func restlessItem() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
-            let count = asked.withLock { asked in
-                asked += 1
-                return asked
+            let count = requestCount.withLock { requestCount in
+                requestCount += 1
+                return requestCount
             }
             return .json(#"{"items":[{"id":\#(count)}]}"#)
         }
@@ -195,14 +195,14 @@ struct FirstContactTests {
         #expect(source.access == .single, "\(source.summary ?? "")")
     }
 
-    @Test("The answers of the proof are the next pages, and are not requested again")
+    @Test("The answers that prove the paging serve as the next pages, and are not requested again")
     func reused() async throws {
         let origin = tokens(HTTPPageResponse(status: 500), times: 0)
-        // Ready answers expire. The clock stands still, so that a busy machine does not expire them.
+        // Answers that are kept for later pages expire. The clock stands still, so that they do not expire here.
         let source = try HTTPSource(
             HTTPSourceConfiguration(url: "http://h/api"), transport: origin, clock: ManualClock())
         #expect(try await synchronise(source).outcome == .complete)
-        // Three pages, and page one once more, which confirms a walk without a total.
+        // The run requests three pages. It then requests page one once more, to confirm a walk without a total.
         #expect(origin.requests.filter { $0.method == "GET" }.count == 4, "\(origin.urls)")
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: an origin that requests quiet")
+@Suite("Detection: answers with status 429")
 struct InterruptionTests {
     @Test("A 429 answer to HEAD costs a proven list its total only until the next run")
     func interruptedHead() async throws {
@@ -30,7 +30,7 @@ struct InterruptionTests {
         #expect(try await again.first().total == .exact(45))
     }
 
-    @Test("A 429 answer to a probe of page numbers ends detection without a conclusion", arguments: [1, 2, 3])
+    @Test("A 429 answer to a probe of page numbers ends detection", arguments: [1, 2, 3])
     func interruptedPages(answered: Int) async throws {
         let numbers = Mutex<[Int?]>([])
         let origin = ScriptedOrigin { url, _ in
@@ -44,8 +44,8 @@ struct InterruptionTests {
         }
         let source = try scripted(answered == 3 ? "http://h/api" : "http://h/api?page=0", origin)
         _ = try? await source.first()
-        let asked = numbers.withLock { $0.count }
-        #expect(asked <= answered + 1, "\(numbers.withLock { $0 })")
+        let requestCount = numbers.withLock { $0.count }
+        #expect(requestCount <= answered + 1, "\(numbers.withLock { $0 })")
     }
 
     @Test("A 429 answer to a probe of offsets also cancels the probe of the next links")

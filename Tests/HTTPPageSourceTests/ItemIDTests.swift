@@ -7,7 +7,7 @@ import Testing
 @Suite("Splitting: ids, and open containers")
 struct ItemIDTests {
     @Test(
-        "An id has the same text wherever its member stands",
+        "An id has the same text at any place of its member",
         arguments: [
             (#""a""#, "a"),
             (
@@ -39,7 +39,7 @@ struct ItemIDTests {
         #expect(Array(content.ids) == [expected])
     }
 
-    @Test("Arrays and objects of any depth have to end in the right order", arguments: [1, 63, 64, 65, 128, 129, 300])
+    @Test("Arrays and objects of any depth must close in the right order", arguments: [1, 63, 64, 65, 128, 129, 300])
     func nesting(depth: Int) throws {
         let opened = (0..<depth).map { $0.isMultiple(of: 3) ? "[" : #"{"a":"# }.joined()
         let closed = (0..<depth).reversed().map { $0.isMultiple(of: 3) ? "]" : "}" }

@@ -131,7 +131,7 @@ struct JSONPropertyTests {
             let isExplained = isExplained(text, ours, isTaken: reference(text) != nil)
             #expect(isExplained, "seed \(seed): \(String(decoding: text, as: UTF8.self))")
         }
-        // The texts must be neither all accepted nor all refused. Otherwise the comparison is meaningless.
+        // Some texts must be accepted and some refused. Otherwise the comparison shows nothing.
         if Fuzz.cases >= 1_000 { #expect(taken > 50 && taken < Fuzz.cases * 30 / 100 - 50) }
     }
 
@@ -180,7 +180,7 @@ struct JSONPropertyTests {
         return kept
     }
 
-    @Test("Splitting an array and joining the parts reproduces the source, and each part is valid on its own (R7)")
+    @Test("The parts of a split array, joined, are the original text, and each part is valid on its own (R7)")
     func splitting() throws {
         for seed in Fuzz.seeds(percent: 10) {
             var generator = JSONGenerator(seed: seed)

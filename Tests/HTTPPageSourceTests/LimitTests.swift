@@ -96,7 +96,7 @@ struct BodyPaceTests {
         return BodyPace(limits)
     }
 
-    @Test("The time before the header does not count as slow, because the deadline covers it")
+    @Test("The time before the header does not count for the throughput, because the deadline covers it")
     func beforeTheHeader() {
         var pace = pace()
         #expect(pace.look(at: .zero) == .lookAgain(at: .seconds(10)))

@@ -44,7 +44,7 @@ struct LostNextTests {
         #expect(report.outcome == .complete)
     }
 
-    @Test("Without a cursor, a total that counts more makes the list unproven, and it keeps its items")
+    @Test("A total above a page without a cursor makes the list unproven, and the list keeps its items")
     func counted() async throws {
         let report = try await synchroniseTwice { _ in #","total":95"# }
         #expect(report.outcome == .unproven)
@@ -84,13 +84,13 @@ struct LostNextTests {
         return (second.outcome, readable, origin.requests.count - before)
     }
 
-    @Test("Without the Link header, items on the second page start a new detection", arguments: ["offset", "page"])
+    @Test("Items behind a page one without its Link header start a new detection", arguments: ["offset", "page"])
     func lostLinks(name: String) async throws {
         let run = try await loseLinks(95, later: 95, by: name)
         #expect(run.outcome == .complete && run.readable == 95)
     }
 
-    @Test("Without the Link header, whose links had no number, a full page makes the list unproven")
+    @Test("A full page without the Link header makes the list unproven, if the earlier links had no number")
     func lostTokens() async throws {
         for more in ["", #","total":95"#] {
             let run = try await loseLinks(95, later: 95, by: "resume", with: more)
@@ -98,7 +98,7 @@ struct LostNextTests {
         }
     }
 
-    @Test("Without the Link header, a total above the page contradicts the end, although less than a page is missing")
+    @Test("A total above a page without the Link header contradicts the end, although less than a page is missing")
     func countedBehindLinks() async throws {
         let run = try await loseLinks(39, later: 39, by: "resume", with: #","total":39"#)
         #expect(run.outcome == .unproven && run.readable == 39)
@@ -110,7 +110,7 @@ struct LostNextTests {
         #expect(run.outcome == .complete && run.readable == 20 && run.requests == 2)
     }
 
-    @Test("A full page without the member, and without anything else, makes the list unproven, and it keeps its items")
+    @Test("A full page without the member and without a total makes the list unproven, and the list keeps its items")
     func absent() async throws {
         #expect(try await synchroniseTwice { _ in "" }.outcome == .unproven)
         #expect(try await synchroniseTwice { _ in #","paging":{}"# }.outcome == .unproven)

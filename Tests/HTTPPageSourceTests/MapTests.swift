@@ -65,7 +65,7 @@ struct MapTests {
         #expect(report.outcome != .complete && report.outcome != .limited, "\(report.warnings)")
     }
 
-    /// A list of 95 items in lists by day, with 25 items a day and 20 items a page.
+    /// Returns an origin of 95 items in lists by day: 25 items a day, and 20 items a page.
     private static func days(_ style: String, hasEmptyDays: Bool, total: String) -> ScriptedOrigin {
         ScriptedOrigin { url, _ in
             let start = min(url.number("offset") ?? url.number("cursor") ?? 0, 95), end = min(start + 20, 95)
@@ -99,7 +99,7 @@ struct MapTests {
     }
 
     @Test(
-        "An answer whose items are in another place than before is not an empty page",
+        "A page whose items are in another place than those of page one is unreadable, and not empty",
         arguments: [
             (#"{"days":{"a":[{"id":1}]}}"#, #"{"days":{"b":[{"id":2}]}}"#),
             (#"{"data":{"north":[{"id":1}]}}"#, #"{"total":9,"data":{"south":[{"id":2}]}}"#),
@@ -111,7 +111,7 @@ struct MapTests {
     }
 
     @Test(
-        "Other lists beside an answer without items leave it empty",
+        "An answer whose list of items is empty or missing is an empty page, whatever other lists it has",
         arguments: [
             (#"{"things":[{"id":1}]}"#, #"{"things":[],"others":[{"id":2}]}"#),
             (#"{"things":[{"id":1}]}"#, #"{"total":1,"facets":[{"id":2}],"tags":[{"name":"x"}]}"#),
@@ -122,7 +122,8 @@ struct MapTests {
         #expect(try Self.content(first, second) == 0)
     }
 
-    /// The number of items of a second page, read as page one shows it. Returns nil when it cannot be read.
+    /// Returns the number of items of a second page, read with the paging of page one. Returns nil when the items cannot
+    /// be read.
     private static func content(_ first: String, _ second: String) throws -> Int? {
         let url = try #require(OriginURL("http://h/api"))
         func answer(_ body: String) throws -> Answer { try Answer(.json(body), url: url, limits: HTTPLimits()) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: offsets that must be multiples of the page size, and callers who want no overlap")
+@Suite("Detection: offsets that must be multiples of the page size, and settings without overlap")
 struct MultiplesTests {
     private func run(_ origin: ScriptedOrigin, overlap: Int?) async throws -> SyncReport {
         let clock = ManualClock()
@@ -23,8 +23,8 @@ struct MultiplesTests {
         ).run()
     }
 
-    /// Pages of 20 of 95 items by `start`. `first` is the position of the first item. Other positions than multiples
-    /// are refused with a status. 200 stands for a position that is rounded down.
+    /// Returns an origin of 95 items with pages of 20, by `start`. `first` is the position of the first item. Positions
+    /// that are no multiples of 20 are refused with `status`. The status 200 means that they are rounded down.
     private func multiples(_ status: Int, first: Int = 0) -> ScriptedOrigin {
         ScriptedOrigin { url, _ in
             var start = max((url.number("start") ?? first) - first, 0)
@@ -43,10 +43,10 @@ struct MultiplesTests {
         #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
         #expect(report.list?.coverage.count == 95)
         let odd = origin.urls.filter { !(OriginURL($0)?.number("start") ?? 0).isMultiple(of: 20) }
-        #expect(odd.count == 1, "only the probe may ask for another position: \(odd)")
+        #expect(odd.count == 1, "only the probe may request another position: \(odd)")
     }
 
-    @Test("Without overlap, multiples that are counted from 1 are tried as well")
+    @Test("Without overlap, multiples that are counted from 1 are also tried")
     func fromOne() async throws {
         let report = try await run(multiples(400, first: 1), overlap: 0)
         #expect(report.outcome == .complete, "\(report.warnings) \(report.headFailure?.message ?? "")")
@@ -96,7 +96,7 @@ struct MultiplesTests {
         #expect(source.access == .grid(size: 17), "\(origin.urls)")
     }
 
-    @Test("An offset that the origin rounds down is rejected, if the caller accepts an overlap")
+    @Test("A named offset parameter whose values the origin rounds down is refused, unless the overlap is 0")
     func rounded() async throws {
         #expect(try await run(multiples(200), overlap: nil).outcome == .failed)
     }

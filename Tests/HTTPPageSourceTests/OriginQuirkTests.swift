@@ -7,13 +7,13 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Pitfalls of real origins")
+@Suite("Peculiarities of real origins")
 struct OriginQuirkTests {
     private func list(start: Int, end: Int, of total: Int = 45) -> String {
         #"{"total":\#(total),"items":[\#(objects(start..<max(start, end)))]}"#
     }
 
-    @Test("A missing items member counts as an empty page: in page one, and past the end")
+    @Test("An answer without the member of the items is an empty page, in page one and past the end")
     func absentItems() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
@@ -66,7 +66,7 @@ struct OriginQuirkTests {
         arguments: [
             #""meta":{"max_per_page":25}"#, #""limit":25"#, #""pagination":{"per_page":25,"total":90}"#,
         ])
-    func toldCap(member: String) async throws {
+    func statedMaximum(member: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, size = min(url.number("limit") ?? 25, 25)
             return .json(#"{"total":90,\#(member),"items":[\#(objects(from: start, size, of: 90))]}"#)
@@ -166,7 +166,7 @@ struct OriginQuirkTests {
     }
 
     @Test("A total beyond the real end does not hide fetched items")
-    func lyingTotal() async throws {
+    func excessiveTotal() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
             return .json(self.list(start: min(start, 45), end: min(start + 20, 45), of: 100))
@@ -194,13 +194,13 @@ struct OriginQuirkTests {
     }
 
     @Test(
-        "A next link that only counts on ends with an answer without items behind an exact total (R24)",
+        "A next link that only counts further ends with an answer without items behind an exact total (R24)",
         arguments: [(3, "offset"), (95, "offset"), (3, "cursor")])
     func endlessCount(count: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number(parameter) ?? 0
-            // A total that equals the length of page one may count the page. An answer without items shows that it does
-            // not.
+            // A total that equals the length of page one may count the page. The answer without items shows that it
+            // counts the list.
             return .json(
                 #"{"total":\#(count),"items":[\#(objects(from: start, 20, of: count))],"next":"/api?limit=20&\#(parameter)=\#(start + 20)"}"#
             )
@@ -235,7 +235,7 @@ struct OriginQuirkTests {
         }
     }
 
-    @Test("A page one without items that has a next page is not a change when it arrives again (R24)")
+    @Test("A page one without items and with a next page is unchanged when it is fetched again (R24)")
     func emptyPageOne() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min((url.number("offset") ?? 0) - 20, 95), end = min(start + 20, 95)

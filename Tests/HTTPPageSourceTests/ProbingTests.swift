@@ -59,7 +59,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "An offset is found although the page after page one is hidden, or limited to one item (R53)",
+        "An offset is found although the second page is hidden, or the probe returns at most one item (R53)",
         arguments: [0, 1])
     func nothingBehindPageOne(most: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -84,7 +84,7 @@ struct ProbingTests {
         #expect(source.access == .chain, "\(source.explanation.map(\.description))")
     }
 
-    @Test("A parameter that selects nothing is not a cursor, whatever token comes with the empty answer")
+    @Test("A parameter that selects no items is not a cursor, whatever token the empty answer has")
     func emptyFilter() async throws {
         let origin = ScriptedOrigin { url, _ in
             // Every parameter filters the list, and an empty list has the same token.
@@ -113,7 +113,7 @@ struct ProbingTests {
         #expect(source.summary?.hasPrefix("offset, parameter skip") == true)
     }
 
-    @Test("Items without ids that change with every call do not prove a page number")
+    @Test("Items without ids that differ in each answer do not prove a page number")
     func volatile() async throws {
         let calls = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
@@ -285,7 +285,7 @@ struct ProbingTests {
         arguments: [
             (HTTPSourceConfiguration.Paging.offset, "skip"), (.page, "_page"), (.keyset, "starting_after"),
         ])
-    func saidStyle(style: HTTPSourceConfiguration.Paging, parameter: String) async throws {
+    func configuredStyle(style: HTTPSourceConfiguration.Paging, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let value = url.number(parameter)
             let start =

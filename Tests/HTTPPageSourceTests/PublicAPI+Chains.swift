@@ -20,7 +20,7 @@ extension PublicAPI {
             github(url, 30)
         },
         PublicAPI(
-            "GitHub: more asked for than its cap of 100", "http://h/repos/o/r/issues?per_page=500", size: 100, .chain
+            "GitHub: a page size above its maximum of 100", "http://h/repos/o/r/issues?per_page=500", size: 100, .chain
         ) { url in
             github(url, min(url.digits("per_page") ?? 30, 100))
         },
@@ -36,7 +36,7 @@ extension PublicAPI {
             return .body(#"{"results":[\#(page.items())]\#(page.isLast ? "" : next)}"#)
         },
         PublicAPI(
-            "Shopify: page_info, which goes with nothing else", "http://h/admin/api/products.json?status=active",
+            "Shopify: page_info, which excludes other parameters", "http://h/admin/api/products.json?status=active",
             size: 50, .chain
         ) { url in
             if url.value(of: "page_info") != nil, url.value(of: "status") != nil {
@@ -48,7 +48,7 @@ extension PublicAPI {
             return .body(#"{"products":[\#(page.items())]}"#, page.isLast ? [] : [link])
         },
         PublicAPI(
-            "Zendesk: links.next that stays when has_more does not", "http://h/api/v2/tickets?page[size]=100",
+            "Zendesk: links.next although has_more is false", "http://h/api/v2/tickets?page[size]=100",
             size: 100, .chain
         ) { url in
             let page = at(url, "page[after]", 100)
@@ -58,7 +58,8 @@ extension PublicAPI {
                     + #""links":{"prev":null,"next":"\#(next)"}}"#)
         },
         PublicAPI(
-            "Salesforce: nextRecordsUrl elsewhere, and done", "http://h/services/data/query?q=a", size: 100, .chain
+            "Salesforce: nextRecordsUrl at another path, and done", "http://h/services/data/query?q=a", size: 100,
+            .chain
         ) { url in
             let page = Slice(from: url.path.split(separator: "-").dropFirst().first.flatMap { Int($0) } ?? 0, 100)
             let next = page.isLast ? "" : #","nextRecordsUrl":"/services/data/query/01g-\#(page.end)""#
@@ -126,7 +127,7 @@ extension PublicAPI {
                 #"{"Items":[\#(page.items())],"Count":\#(page.count),"ScannedCount":\#(page.count + 37)\#(key)}"#)
         },
         PublicAPI(
-            "the same as a token, by its own name", "http://h/items", size: 20, .chain, known: ["lastEvaluatedKey"]
+            "DynamoDB: lastEvaluatedKey as a token", "http://h/items", size: 20, .chain, known: ["lastEvaluatedKey"]
         ) { url in
             let page = at(url, "lastEvaluatedKey", 20)
             return .body(#"{"items":[\#(page.items())],"lastEvaluatedKey":\#(page.unlessLast("\"k\(page.end)\""))}"#)

@@ -12,7 +12,8 @@ extension PublicAPI {
 
     static let numbered: [PublicAPI] = [
         PublicAPI(
-            "GitLab: Link, and fields for everything", "http://h/api/v4/projects?order_by=id", size: 20, .grid(size: 20)
+            "GitLab: Link, and header fields for page and total", "http://h/api/v4/projects?order_by=id", size: 20,
+            .grid(size: 20)
         ) { url in
             let page = page(url, "page", 20), number = page.start / 20 + 1
             let link = HTTPField(
@@ -21,7 +22,7 @@ extension PublicAPI {
                     + #"<http://h/api/v4/projects?order_by=id&page=\#(number + 1)&per_page=20>; rel="next""#)
             return .body("[\(page.items())]", fields(number, of: 12, isLast: page.isLast) + (page.isLast ? [] : [link]))
         },
-        PublicAPI("the same behind a proxy that drops Link", "http://h/api/v4/projects", size: 20, .grid(size: 20)) {
+        PublicAPI("GitLab: behind a proxy that drops Link", "http://h/api/v4/projects", size: 20, .grid(size: 20)) {
             url in
             let page = page(url, "page", 20)
             return .body("[\(page.items())]", fields(page.start / 20 + 1, of: 12, isLast: page.isLast))
@@ -113,7 +114,7 @@ extension PublicAPI {
             let next = page.unlessLast(#""http://h/api/v2/users.json?page=\#(page.start / 100 + 2)""#)
             return .body(#"{"users":[\#(page.items())],"next_page":\#(next),"previous_page":null,"count":230}"#)
         },
-        PublicAPI("dozens, and a count that is the page's", "http://h/shop", size: 24, .grid(size: 24)) { url in
+        PublicAPI("pages of 24, and a count of the page", "http://h/shop", size: 24, .grid(size: 24)) { url in
             let page = page(url, "page", 24)
             return .body(#"{"count":\#(page.count),"products":[\#(page.items())]}"#)
         },

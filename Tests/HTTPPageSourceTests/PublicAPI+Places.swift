@@ -44,7 +44,7 @@ extension PublicAPI {
             )
         },
         PublicAPI(
-            "CKAN: result.results, and a start that nothing shows", "http://h/api/3/action/package_search", size: 10,
+            "CKAN: result.results, and a start that no member shows", "http://h/api/3/action/package_search", size: 10,
             .offsets
         ) { url in
             let page = Slice(from: url.digits("start") ?? 0, 10)
@@ -83,7 +83,7 @@ extension PublicAPI {
                 #"{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":230,"#
                     + #""itemsPerPage":20,"startIndex":\#(page.start + 1),"Resources":[\#(page.items())]}"#)
         },
-        PublicAPI("positions from 1, and no word about it", "http://h/search?q=a", size: 10, .offsets) { url in
+        PublicAPI("positions from 1, which no member shows", "http://h/search?q=a", size: 10, .offsets) { url in
             let page = Slice(from: (url.digits("start") ?? 1) - 1, 10)
             return .body(#"{"totalResults":"230","items":[\#(page.items())]}"#)
         },

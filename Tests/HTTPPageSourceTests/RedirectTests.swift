@@ -42,16 +42,16 @@ struct RedirectTests {
         let origin = origin("/moved?x=1", status: status)
         let source = try HTTPSource(configuration("https://me:p4ss@h/api?api_key=S3CRET-query"), transport: origin)
         _ = try await source.fetch(PageRequest(.first))
-        let asked = try #require(origin.requests.dropFirst().first)
-        #expect(asked.url == "https://h/moved?x=1&api_key=S3CRET-query")
+        let second = try #require(origin.requests.dropFirst().first)
+        #expect(second.url == "https://h/moved?x=1&api_key=S3CRET-query")
         #expect(
-            asked.header("X-Api-Key") == "S3CRET-header" && asked.header("X-Tenant") == "blue"
-                && asked.header("Cookie") == "sid=S3CRET-cookie")
-        #expect(asked.header("Authorization") == "Basic bWU6cDRzcw==")
+            second.header("X-Api-Key") == "S3CRET-header" && second.header("X-Tenant") == "blue"
+                && second.header("Cookie") == "sid=S3CRET-cookie")
+        #expect(second.header("Authorization") == "Basic bWU6cDRzcw==")
     }
 
     @Test(
-        "An http origin may redirect to itself over https on the default or its own port, and not back",
+        "A redirect from http to https of one host is followed on the default or its own port, and not back",
         arguments: [
             ("http://h/api", "https://h/moved", true), ("http://h/api", "https://h:443/moved", true),
             ("http://h:8080/api", "https://h:8080/moved", true),
@@ -71,7 +71,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "A redirect to another origin, or to an invalid one, is refused",
+        "A redirect to another origin, or to an invalid URL, is refused",
         arguments: [
             "https://evil.example/moved", "//evil.example/moved", "https://h.evil.example/moved",
             "https://h:8443/moved",
@@ -102,9 +102,9 @@ struct RedirectTests {
         }
         let page = try await HTTPSource(configuration, transport: origin).first()
         #expect(page.content.count == 1)
-        let asked = try #require(origin.requests.dropFirst().first)
-        #expect(asked.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
-        #expect(Set(asked.headers.map(\.name)) == ["Accept", "User-Agent"])
+        let second = try #require(origin.requests.dropFirst().first)
+        #expect(second.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
+        #expect(Set(second.headers.map(\.name)) == ["Accept", "User-Agent"])
     }
 
     @Test(
@@ -124,7 +124,7 @@ struct RedirectTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("A port can be allowed by name")
+    @Test("A redirect to another port of a host is followed if the host is allowed with that port")
     func allowedPort() async throws {
         let origin = origin("https://files.example:8443/moved")
         _ = try await HTTPSource(
@@ -147,7 +147,8 @@ struct RedirectTests {
         #expect(origin.requests.prefix(3).map { $0.header("X-Api-Key") } == ["S3CRET-header", nil, "S3CRET-header"])
     }
 
-    @Test("A circle of redirects ends where it closes, with an error that says so", arguments: [1, 2, 3])
+    @Test(
+        "A circle of redirects fails at the first repeated URL, and the error names the circle", arguments: [1, 2, 3])
     func circle(length: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             .redirect(to: "/api?step=\(((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1) % length)")

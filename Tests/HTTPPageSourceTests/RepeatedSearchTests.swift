@@ -65,7 +65,7 @@ struct RepeatedSearchTests {
         #expect(page.next != nil)
     }
 
-    @Test("A total above the page is a reason for a search after an hour, a day, two days, four and a week")
+    @Test("A list with a total above page one is searched again after an hour, a day, two days, four and a week")
     func counted() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<17))],"total":95}"#) }
         var (spent, page) = try await run(origin, nil)
@@ -126,12 +126,12 @@ struct RepeatedSearchTests {
 
     @Test("One answer without items to a token is requested again, if page one shows that more items follow")
     func emptyOnce() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
             let start = url.value(of: "cursor").flatMap { Int($0.dropFirst()) } ?? 0
-            let number = asked.withLock { asked -> Int in
-                if start > 0 { asked += 1 }
-                return asked
+            let number = requestCount.withLock { requestCount -> Int in
+                if start > 0 { requestCount += 1 }
+                return requestCount
             }
             if start > 0, number == 1 { return .json(#"{"items":[],"total":95}"#) }
             let next = start < 80 ? "\"t\(start + 20)\"" : "null"
@@ -141,7 +141,7 @@ struct RepeatedSearchTests {
         #expect(page.detectedPaging?.paging == "cursor", "\(origin.urls)")
     }
 
-    @Test("A whole list as long as the size in the URL costs two requests in later runs, until it grows")
+    @Test("A later run of a whole list as long as the size in the URL sends two requests, until the list grows")
     func wholeBySize() async throws {
         let count = Mutex(5), url = "http://h/api?limit=5"
         let origin = ScriptedOrigin { url, _ in
@@ -157,16 +157,16 @@ struct RepeatedSearchTests {
         #expect(try await run(origin, stored, url: url).page.hasMore == true)
     }
 
-    @Test("After a change of page one the candidates that were rejected before are tried again")
+    @Test("Candidates that were rejected before a change of page one are tried again")
     func pageInserted() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let count = asked.withLock {
+            let count = requestCount.withLock {
                 $0 += 1
                 return $0 == 1 ? 95 : 115
             }
             let start = url.number("offset") ?? 0
-            // The list is 0..<95 at the first request, and then -20..<95.
+            // The ids of the list are 0..<95 at the first request, and -20..<95 afterwards.
             let shown = start + 95 - count..<min(start + 20, count) + 95 - count
             return .json(#"{"items":[\#(objects(shown))],"total":\#(count)}"#)
         }
@@ -177,9 +177,9 @@ struct RepeatedSearchTests {
 
     @Test("A search during which the list changed is repeated, and finds positions from 1", arguments: 2...8)
     func changed(at request: Int) async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let first = asked.withLock {
+            let first = requestCount.withLock {
                 $0 += 1
                 return $0 < request ? 0 : -1
             }
@@ -201,9 +201,9 @@ struct RepeatedSearchTests {
 
     @Test("A 404 that was a fault does not make a part complete: the request is repeated at the end of the search")
     func oneMiss() async throws {
-        let asked = Mutex(0)
+        let requestCount = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let number = asked.withLock {
+            let number = requestCount.withLock {
                 $0 += 1
                 return $0
             }

@@ -15,7 +15,7 @@ struct SecretTests {
     /// The user and the password, as they are sent.
     private static let basic = "c2VudGluZWwtdXNlci0wMTIzNDU2OnNlbnRpbmVsLXBhc3MtMDE="
     /// All sentinels, and two other spellings.
-    static let loot = [
+    static let sentinels = [
         "sentinel-user-0123456", "sentinel-pass-01", "sentinel-query-01", "sentinel-token-0123456",
         "sentinel-header-01",
         "sentinel-custom-01",
@@ -72,7 +72,7 @@ struct SecretTests {
     }
 
     @Test("The origin itself receives all credentials")
-    func home() async throws {
+    func originReceivesAll() async throws {
         let origin = ScriptedOrigin { _, _ in .json("[1]") }
         _ = try await traces(origin)
         let request = origin.requests[0]
@@ -81,7 +81,7 @@ struct SecretTests {
         #expect(SecretTests.configuration().headers.allSatisfy { request.headers.contains($0) })
     }
 
-    @Test("A secret echoed in an error page appears in no failure", arguments: loot)
+    @Test("A secret echoed in an error page appears in no failure", arguments: sentinels)
     func errorPage(word: String) async throws {
         for status in [200, 400, 401, 403, 404, 429, 500] {
             try await expectClean(
@@ -94,7 +94,7 @@ struct SecretTests {
         }
     }
 
-    @Test("A secret echoed in a redirect is neither sent nor reported", arguments: loot)
+    @Test("A secret echoed in a redirect is neither sent nor reported", arguments: sentinels)
     func redirect(word: String) async throws {
         for place in [
             "https://evil.example/?x=\(word)", "https://\(word).example/", "https://\(word)@evil.example/",
@@ -112,7 +112,7 @@ struct SecretTests {
 
     @Test(
         "A secret echoed in a next link is not stored, whether as a parameter, a user or a path",
-        arguments: loot)
+        arguments: sentinels)
     func nextLink(word: String) async throws {
         for link in [
             "?after=1&api_key=\(word)", "?after=1&copy=\(word)", "https://me:\(word)@h/api?after=1", "/\(word)?after=1",
@@ -126,7 +126,7 @@ struct SecretTests {
     }
 
     @Test("Secrets removed from a next link are added again to its request")
-    func putBack() async throws {
+    func addedAgain() async throws {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"items":[{"id":1}],"next":"/api?after=1&api_key=sentinel-query-01&copy=sentinel-header-01"}"#)
         }
@@ -144,7 +144,7 @@ struct SecretTests {
         #expect(origin.urls.last == "https://h/api?after=1&api_key=sentinel-query-01&token=sentinel-token-0123456")
     }
 
-    @Test("A secret echoed in a validator voids the validator", arguments: loot)
+    @Test("A validator that contains a secret is dropped", arguments: sentinels)
     func validator(word: String) async throws {
         try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("ETag", "\"\(word)\"")]) })
         let page = "https://h/api"
@@ -163,7 +163,7 @@ struct SecretTests {
                 == .notModified(total: .unknown, validator: nil))
     }
 
-    @Test("A secret echoed as the name of a member or a header is not learned", arguments: loot)
+    @Test("A secret echoed as the name of a member is not stored", arguments: sentinels)
     func names(word: String) async throws {
         try await expectClean(ScriptedOrigin { _, _ in .json(#"{"\#(word)":[{"id":1},{"id":2}],"total":2}"#) })
         try await expectClean(
@@ -173,7 +173,7 @@ struct SecretTests {
     }
 
     /// A transport whose errors reveal the request.
-    private struct Chatty: HTTPTransport {
+    private struct LeakyTransport: HTTPTransport {
         func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
             throw FetchFailure(
                 .transport, "no answer to \(request.url) with \(request.headers.map(\.value))", isRetryable: true)
@@ -182,13 +182,13 @@ struct SecretTests {
 
     @Test("Secrets in a transport's error are replaced")
     func transport() async throws {
-        let source = try HTTPSource(SecretTests.configuration(), transport: Chatty())
+        let source = try HTTPSource(SecretTests.configuration(), transport: LeakyTransport())
         let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
         #expect(failure?.message.contains("[secret]") == true)
         #expect(SecretTests.isClean(failure?.message ?? ""))
     }
 
-    @Test("A synchronization leaves no secret in the store, in its events or in its report", arguments: loot)
+    @Test("A synchronization leaves no secret in the store, in its events or in its report", arguments: sentinels)
     func synchronisation(word: String) async throws {
         let origins = [
             ScriptedOrigin { url, _ in

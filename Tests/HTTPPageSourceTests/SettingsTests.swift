@@ -75,7 +75,7 @@ struct SettingsTests {
         #expect(source.access == .grid(size: 10))
     }
 
-    @Test("A total that counts the page is refused where more items follow")
+    @Test("A named total that counts the page is refused if more items follow")
     func totalOfThePage() async throws {
         let source = try scripted(
             "http://h/api",
@@ -84,7 +84,7 @@ struct SettingsTests {
         await #expect(throws: FetchFailure.self) { _ = try await source.first() }
     }
 
-    @Test("A size that the caller names as the total makes no full page a whole list")
+    @Test("A full page is not the whole list when the caller names its size as the total")
     func sizeAsTotal() async throws {
         let source = try scripted(
             "http://h/api", ScriptedOrigin { _, _ in .json(#"{"items":[\#(objects(0..<10))],"limit":10}"#) }
@@ -120,7 +120,7 @@ struct SettingsTests {
     // MARK: Styles that the caller names
 
     @Test(
-        "A style without its parameter, token or link makes no full page the whole list",
+        "A full page is not the whole list when the named style finds no parameter, token or link",
         arguments: HTTPSourceConfiguration.Paging.allCases)
     func namedStyle(style: HTTPSourceConfiguration.Paging) async throws {
         let answers: [@Sendable (OriginURL) -> HTTPPageResponse] = [
@@ -139,7 +139,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("A list shorter than a page may be whole, unless the parameters of its style all bring page one again")
+    @Test("A list shorter than a page may be whole, unless all parameters of its style return page one again")
     func namedStyleShort() async throws {
         for style in HTTPSourceConfiguration.Paging.allCases {
             let source = try scripted(
@@ -159,7 +159,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("A stored full page that was unproven is whole once the caller says so")
+    @Test("An unproven list of one full page is complete once the caller disables paging")
     func none() async throws {
         let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<10))]") }
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
@@ -175,7 +175,7 @@ struct SettingsTests {
         #expect(outcomes == [.unproven, .unproven, .complete])
     }
 
-    /// Synchronises as the tool does: settings that the caller does not name are those of the stored list.
+    /// Synchronises as the tool does. Settings that the caller does not name are those of the stored list.
     private func run(
         _ origin: ScriptedOrigin, _ storage: MemoryStorage, _ clock: ManualClock,
         _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
@@ -193,7 +193,7 @@ struct SettingsTests {
         ).run()
     }
 
-    @Test("A style that the caller named once belongs to the list, until another one is named (R47)")
+    @Test("A style that the caller named once stays with the list until another one is named (R47)")
     func keptStyle() async throws {
         let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<10))]") }
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
@@ -225,7 +225,7 @@ struct SettingsTests {
         #expect(later.list?.coverage.count == 45)
     }
 
-    @Test("All settings survive in the stored text, and later ones take precedence")
+    @Test("The stored text keeps all settings, and later settings take precedence")
     func keptText() throws {
         var all = HTTPSourceConfiguration(url: "http://h/api")
         all.items = JSONPointer("/a&id=~1b%26/%")

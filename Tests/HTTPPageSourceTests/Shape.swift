@@ -83,9 +83,9 @@ struct Shape: Sendable {
         {
             return HTTPPageResponse(status: 200, body: Array(#"{"data":[],"meta":{"total":0}}"#.utf8))
         }
-        let asked = words("size").dropFirst().first.flatMap { url.value(of: $0) }.flatMap { Int($0) }
+        let requested = words("size").dropFirst().first.flatMap { url.value(of: $0) }.flatMap { Int($0) }
         let most = words("size").dropFirst(2).first.flatMap { Int($0) } ?? 1_000
-        let size = max(min(asked ?? self.size, most), 1)
+        let size = max(min(requested ?? self.size, most), 1)
         guard let start = start(url, size) else {
             return HTTPPageResponse(status: 400, body: Array(#"{"error":"bad position"}"#.utf8))
         }

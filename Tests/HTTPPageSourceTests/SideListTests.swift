@@ -13,7 +13,7 @@ struct SideListTests {
     }
 
     @Test(
-        "The list that the URL names is the list, beside plain values as well",
+        "A side list that the URL names is the list, even beside plain values",
         arguments: [
             ("filters", "filters"), ("buckets", "buckets"), ("notices", "notices"), ("included", "included"),
             ("available-filters", "availableFilters"),
@@ -23,7 +23,7 @@ struct SideListTests {
         #expect(try await payloads("http://h/v1/\(path)", body) == [#"{"id":1}"#, #"{"id":2}"#])
     }
 
-    @Test("A list that the URL names is empty, whatever stands beside it", arguments: ["filters", "products"])
+    @Test("An empty list that the URL names is the list, beside any other list", arguments: ["filters", "products"])
     func empty(name: String) async throws {
         for beside in [#"["read"]"#, #"[{"id":1}]"#] {
             #expect(try await payloads("http://h/v1/\(name)", #"{"\#(name)":[],"others":\#(beside)}"#) == [])
@@ -31,7 +31,7 @@ struct SideListTests {
     }
 
     @Test("Plain values beside a side list of objects are refused, unless the URL or a total names them")
-    func doubtful() async throws {
+    func ambiguous() async throws {
         let body = #"{"filters":[{"id":1},{"id":2},{"id":3}],"scopes":["read","write"]}"#
         await #expect { try await payloads("http://h/v1/settings", body) } throws: {
             ($0 as? FetchFailure)?.message
@@ -64,7 +64,7 @@ struct SideListTests {
         #expect(try await payloads("http://h/api", other) == [#"{"id":1}"#])
     }
 
-    @Test("Objects beside a list that is null are not the list")
+    @Test("Objects beside a list that is null are not the list, and an error code makes the answer a failure")
     func null() async throws {
         let objects = #""related":{"user":{"1":{"id":1,"name":"x"},"2":{"id":2,"name":"y"}}}"#
         #expect(try await payloads("http://h/v1/deals", #"{"data":null,"has_more":false,\#(objects)}"#) == [])
@@ -121,7 +121,7 @@ struct SideListTests {
     }
 
     @Test(
-        "The list with elements is the list where the answer counts it or has more, and beside texts and links",
+        "A list with elements is the list, if the answer counts it or has more, or if the empty list holds texts or links",
         arguments: [
             #"{"tags":[],"things":[{"id":1}],"total":1}"#, #"{"tags":[],"things":[{"id":1}],"total":9}"#,
             #"{"tags":[],"things":[{"id":1}],"has_more":true}"#, #"{"messages":[],"things":[{"id":1}]}"#,

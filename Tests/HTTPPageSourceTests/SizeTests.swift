@@ -39,7 +39,7 @@ struct SizeTests {
     @Test("A guessed size parameter that filters the list is dropped, and an empty list costs one more request")
     func filteringSize() async throws {
         let origin = ScriptedOrigin { url, _ in
-            // The origin treats an unknown parameter as a filter by a member, which no item has.
+            // The origin treats an unknown parameter as a filter by a member that no item has.
             guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else {
                 return .json(#"{"total":0,"items":[]}"#)
             }

@@ -35,7 +35,7 @@ struct StatedTotalTests {
     func noRange(text: String) { #expect(StatedRange(text) == nil) }
 
     @Test(
-        "A text that counts the page, and the list in a way that cannot be read, shows that more items follow",
+        "A text that counts the page and an unreadable number of items in all shows that more items follow",
         arguments: ["1-17 of 9,500", "0–16 of many", "Results 1 to 17 of >95", "1-17 of 95 pages"])
     func openRange(text: String) async throws {
         #expect(StatedRange.isOpen(text, count: 17))
@@ -46,7 +46,7 @@ struct StatedTotalTests {
     }
 
     @Test(
-        "A text that counts another page, or the whole list, does not show that more items follow",
+        "A text that counts another page or exactly the whole list does not show that more items follow",
         arguments: ["1-17 of 17", "1-18 of 9,500", "18-34 of many", "17 of many", "1-17 from many", "1-17/*"])
     func closedRange(text: String) { #expect(!StatedRange.isOpen(text, count: 17)) }
 
@@ -146,7 +146,7 @@ struct StatedTotalTests {
     }
 
     @Test(
-        "A true total of one page stays true, and costs one request when the list is unchanged",
+        "A true total that equals page one stays exact, and an unchanged list costs one request",
         arguments: ["offset", "page", nil], [(25, true), (37, true), (37, false), (13, false), (7, true), (7, false)])
     func totalOfOnePage(paging: String?, page: (Int, Bool)) async throws {
         let (size, inHeader) = page
@@ -241,7 +241,7 @@ struct StatedTotalTests {
     }
 
     @Test(
-        "A text in a header counts the list when it counts the items of the page",
+        "A text in a header counts the list only if it also counts the items of the page",
         arguments: [
             ("X-Range", "1-20 of 45", .exact(45)), ("X-Range", "1-20 of 45+", .estimate(45)),
             ("X-Load", "1-2/45", .unknown),

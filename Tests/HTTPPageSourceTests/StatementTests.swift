@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Statements of an answer on the rest of its list, and on its own failure")
+@Suite("Statements of an answer about the rest of its list, and about a failure")
 struct StatementTests {
     private func first(_ members: String, count: Int = 13) async throws -> FetchedPage {
         try await scripted(
@@ -37,7 +37,7 @@ struct StatementTests {
     }
 
     @Test(
-        "A statement that proves one direction proves nothing with its other value, and other statements end the list",
+        "A member such as `complete` only opens the end and never proves it, and one such as `eof` ends the list",
         arguments: [
             (#""incomplete_results":false"#, nil), (#""complete":true"#, nil), (#""finished":true"#, nil),
             (#""eof":true"#, false), (#""is_end":true"#, false), (#""no_more":true"#, false),
@@ -101,7 +101,7 @@ struct StatementTests {
     }
 
     @Test(
-        "An empty list without an error is empty, whatever it is called",
+        "An empty list is complete when the error members of the answer state no error",
         arguments: [
             #"{"success":true,"errors":[],"result":[]}"#, #"{"error":null,"data":[]}"#,
             #"{"error":{"code":0,"message":""},"data":[]}"#, #"{"errors":{},"data":[],"status":"ok"}"#,
@@ -153,7 +153,7 @@ struct StatementTests {
         #expect(try await synchronise().outcome == .complete)
         isEmptied.withLock { $0 = true }
         let report = try await synchronise()
-        // An empty object and the words of an error may come from a failing origin.
+        // A failing origin may send an empty object or the text of an error.
         let isEmpty = body.contains("kind")
         #expect(report.list?.coverage.count == (isEmpty ? 0 : isPaged ? 45 : 5))
         #expect((report.outcome == .complete) == isEmpty)
@@ -161,7 +161,7 @@ struct StatementTests {
 
     // MARK: Links
 
-    @Test("A next link that says that it has no results is the end (Sentry)")
+    @Test("A next link with `results=\"false\"` is the end (Sentry)")
     func emptyLink() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.value(of: "cursor").flatMap { Int($0.split(separator: ":")[1]) } ?? 0,
@@ -182,7 +182,7 @@ struct StatementTests {
 
     // MARK: Messages
 
-    @Test("Objects by their keys at the top are named with a setting that reads them")
+    @Test("The error for an object of keyed objects names the setting that reads them")
     func keyedRoot() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"-N1":{"name":"a","v":1},"-N2":{"name":"b","v":2}}"#) }
         let failure = await #expect(throws: FetchFailure.self) {
@@ -193,7 +193,7 @@ struct StatementTests {
         #expect(try await source.first().content.count == 2)
     }
 
-    @Test("A second page that cannot be read is named in the warning")
+    @Test("A warning says that the second page is not JSON")
     func unreadable() async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1
@@ -206,7 +206,7 @@ struct StatementTests {
             "\(page.detectedPaging?.warnings ?? [])")
     }
 
-    @Test("A member that may hold a cursor is named with all settings that use it")
+    @Test("A warning names a member that may hold a cursor, with all settings that use it")
     func suggestion() async throws {
         let page = try await first(#""stream_position":5,"last_thing":"x7""#, count: 10)
         #expect(
@@ -217,7 +217,7 @@ struct StatementTests {
                 == true, "\(page.detectedPaging?.warnings ?? [])")
     }
 
-    @Test("A redirect or a next link to another origin is named with its port")
+    @Test("The error for a redirect or a next link to another origin names its port")
     func otherOrigin() async throws {
         for answer in [
             HTTPPageResponse.redirect(to: "http://other:8081/api"),

@@ -43,7 +43,7 @@ struct StatusTests {
         }
     }
 
-    @Test("A 304 answer is valid for a conditional request and hostile otherwise")
+    @Test("A 304 answer is valid for a conditional request and refused otherwise")
     func notModified() {
         #expect(status(304, isConditional: true) == .notModified)
         #expect(failure(304)?.failureClass == .limitExceeded)
@@ -116,9 +116,9 @@ struct StatusTests {
             let nothing = failure(code, [date, HTTPField("\(prefix)-Remaining", "0"), moment])
             #expect(nothing?.failureClass == .throttled && nothing?.isRetryable == true)
             #expect(nothing?.retryAfter == pause)
-            let asked = failure(
+            let withRetryAfter = failure(
                 code, [date, HTTPField("\(prefix)-Remaining", "0"), moment, HTTPField("Retry-After", "7")])
-            #expect(asked?.retryAfter == .seconds(7), "Retry-After takes precedence over the reset time")
+            #expect(withRetryAfter?.retryAfter == .seconds(7), "Retry-After takes precedence over the reset time")
         }
         #expect(failure(403, [date, HTTPField("\(prefix)-Remaining", "12"), moment])?.failureClass == .forbidden)
         #expect(failure(500, [date, HTTPField("\(prefix)-Remaining", "0"), moment])?.retryAfter == nil)
@@ -164,7 +164,10 @@ struct StatusTests {
                 status: 200, headers: [HTTPField("Content-Type", type)],
                 body: Array("[1,2]".utf8))
         ).get()
-        guard case .page(let page) = answer else { return #expect(Bool(false), "the answer is not a page") }
+        guard case .page(let page) = answer else {
+            Issue.record("the answer is not a page")
+            return
+        }
         #expect(page.content.count == 2)
     }
 

@@ -6,9 +6,10 @@ import Testing
 
 @testable import HTTPPageSource
 
+/// Returns items with these ids, as members of an array.
 func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
 
-/// The items of a list of `count` items that a request for `size` of them from `start` returns. None behind the end.
+/// Returns the items of a page of `size` items from `start`, in a list of `count` items. Returns none behind the end.
 func objects(from start: Int, _ size: Int, of count: Int) -> String {
     objects(min(start, count)..<min(start + size, count))
 }

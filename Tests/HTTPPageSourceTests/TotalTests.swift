@@ -151,7 +151,7 @@ struct TotalTests {
     }
 
     @Test(
-        "HEAD is not sent where it has no use or is not allowed",
+        "HEAD is not sent if the end is known or if the origin does not allow it",
         arguments: [
             #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
         ])
@@ -212,7 +212,7 @@ struct TotalTests {
                 == .notModified(total: .exact(45), validator: nil))
     }
 
-    @Test("An origin that never answers HEAD gets it five times and no more")
+    @Test("HEAD is sent five times at most to an origin that never answers it")
     func silentForEver() async throws {
         let origin = ScriptedOrigin { _, request in
             request.method == "HEAD"

@@ -92,7 +92,7 @@ struct ValidatorTests {
         #expect(origin.requests.last?.header("If-Modified-Since") == date)
     }
 
-    @Test("A 304 answer to an unconditional request is hostile")
+    @Test("A 304 answer to an unconditional request is refused")
     func unasked() async throws {
         let source = try source(
             ScriptedOrigin { _, _ in HTTPPageResponse(status: 304, headers: [HTTPField("ETag", #""x""#)]) })
@@ -104,7 +104,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "A 304 answer with a new validator replaces the held one (15.4.5)",
+        "A validator in a 304 answer replaces the stored one (15.4.5)",
         arguments: [
             ([HTTPField("ETag", #""b""#)], #""b""#, nil),
             ([HTTPField("ETag", #""b""#), HTTPField("Last-Modified", monday)], #""b""#, monday),

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Detection: a total that equals a full page, and counts the list")
 struct WholePageTotalTests {
-    @Test("A total that the answer calls exact counts the list, also where it equals a full page (Elasticsearch)")
+    @Test("A total that the answer calls exact counts the list, even if it equals a full page (Elasticsearch)")
     func statedExact() async throws {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"hits":{"total":{"value":10,"relation":"eq"},"hits":[\#(objects(0..<10))]}}"#)
@@ -48,7 +48,7 @@ struct WholePageTotalTests {
         }
     }
 
-    @Test("A total that equals a full page, and that nothing supports, makes no page the whole list")
+    @Test("A total that equals a full page proves no end, if nothing supports it")
     func unsupported() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total_count":20,"items":[\#(objects(0..<20))]}"#) }
         #expect(try await scripted("http://h/api", origin).first().hasMore == true)
@@ -75,7 +75,7 @@ struct WholePageTotalTests {
     }
 
     @Test(
-        "A list of one full page ends, if the position behind it is empty and the one before its end is refused",
+        "A list of one full page ends, if the position behind the page is empty and that of its last item shows no item",
         arguments: [400, 404, 416, 422, 200])
     func multiplesOnly(status: Int) async throws {
         for count in [20, 60] {
@@ -96,7 +96,7 @@ struct WholePageTotalTests {
         }
     }
 
-    @Test("A search that counts a full page is asked for its end by from (npm)")
+    @Test("The end of a search whose total equals a full page is proven through `from` (npm)")
     func bySearch() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = min(url.number("from") ?? 0, 20)

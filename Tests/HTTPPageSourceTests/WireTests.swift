@@ -81,7 +81,7 @@ struct HeaderTests {
 @Suite("Origin URLs")
 struct OriginURLTests {
     @Test(
-        "A host with letters outside ASCII is refused with words, and its network form is accepted",
+        "A host with letters outside ASCII is refused with a reason, and its network form is accepted",
         arguments: ["bücher", "他们为什么不说中文", "straße", "www.pročprostě", "ｈｏｓｔ"])
     func otherScripts(label: String) throws {
         let text = "http://\(label).example:8080/x"
@@ -94,7 +94,7 @@ struct OriginURLTests {
     }
 
     @Test(
-        "Bytes that no URL may hold are encoded once, and escapes stay as they are",
+        "Bytes that a URL may not contain are encoded once, and escapes stay as they are",
         arguments: [
             ("/a?filter[tag]=x|y", "/a?filter%5Btag%5D=x%7Cy"), ("/a?q=a b%20c", "/a?q=a%20b%20c"),
             ("/a?q={\"k\":[1]}", "/a?q=%7B%22k%22:%5B1%5D%7D"), ("/a%5Bb%5D?c=%7C|", "/a%5Bb%5D?c=%7C%7C"),
@@ -107,7 +107,7 @@ struct OriginURLTests {
     }
 
     @Test(
-        "A port that does not exist is refused with words",
+        "A port that does not exist is refused with a reason",
         arguments: ["0", "65536", "99999", "99999999999999999999", "8o"])
     func ports(port: String) throws {
         #expect(OriginURL("http://h:\(port)/x") == nil)

@@ -45,7 +45,7 @@ struct CompanionTests {
         await store.close()
     }
 
-    @Test("A second process opens a store whose log was truncated under a first one only after the first has closed it")
+    @Test("A store whose log was truncated while it was open is refused until the process that has it open closes it")
     func cutLog() async throws {
         let store = try await open("ours")
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
@@ -58,7 +58,7 @@ struct CompanionTests {
         #expect(await code { try LogOwner.check(folder.store) } == nil)
     }
 
-    /// Copies the files of an open store, as a killed process leaves them.
+    /// Copies the files of an open store. The copies are what a killed process leaves.
     private func leaveBehind(_ store: SQLitePageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"])
         throws
     {
@@ -66,7 +66,7 @@ struct CompanionTests {
     }
 
     @Test(
-        "A store that replaced another one does not read the other's log, and a store reads its own log wherever both were copied to",
+        "A store does not read the log of the store that it replaced, and reads its own log wherever both were copied to",
         arguments: [true, false])
     func foreignLog(isMerged: Bool) async throws {
         let store = try await open("ours")
@@ -111,7 +111,7 @@ struct CompanionTests {
             #expect(await code { try await SQLitePageStore.openForTest(at: left, mode: mode) } == .foreignLog)
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
-        // Without the foreign log the store opens.
+        // Without the foreign log, the store opens.
         try FileManager.default.removeItem(atPath: left + "-wal")
         let theirs = try await open("", at: left, .mustExist)
         #expect(try await theirs.records().map(\.key) == [QueryKey("theirs")])
@@ -164,7 +164,7 @@ struct CompanionTests {
     }
 
     @Test(
-        "A log that a killed set-aside left under two names belongs to the file that it is set aside with, or else to the store",
+        "A log that a killed set-aside left under two names belongs to the renamed file, or to a store not renamed yet",
         arguments: [false, true])
     func halfSetAside(isRenamed: Bool) async throws {
         let first = try await open("first")
@@ -193,7 +193,7 @@ struct CompanionTests {
         #expect(StoreFile.exists(aside + "-wal") == isRenamed)
     }
 
-    @Test("A log that another session of the same store restarted counts as the store's own log")
+    @Test("A log that two sessions of one store restarted in turn is refused by a store that replaced it")
     func logOfSeveral() async throws {
         var options = SQLitePageStore.Options()
         options.checkpointBytes = 16 * 4_096
@@ -227,7 +227,7 @@ struct CompanionTests {
         #expect(!store.isInPlace)
     }
 
-    @Test("The next write notices that the store got a second name, and the writes go on when it has one again")
+    @Test("The next write notices a second name of the store, and writes succeed again after its removal")
     func secondName() async throws {
         let store = try await open("ours")
         #expect(link(folder.store, "\(folder.path)/second") == 0)

@@ -28,14 +28,14 @@ struct DeathTests {
             let path = folder.realPath + "/store.sqlite"
             let ended = try await Program.run(
                 Program.built("StoreWorker"), ["die", path, "\(call)", "\(fault.rawValue)"])
-            let said = ended.output.split(separator: "\n")
+            let lines = ended.output.split(separator: "\n")
             if ended.status == 0 {
-                #expect(said.last == "closed")
+                #expect(lines.last == "closed")
                 break
             }
             try #require(ended.status == SIGKILL, "\(ended.output) \(ended.errors)")
             deaths += 1
-            let acknowledged = said.compactMap { Int($0) }.count
+            let acknowledged = lines.compactMap { Int($0) }.count
             let store = try await SQLitePageStore.openForTest(at: path, mode: .createIfMissing)
             let report = try await store.verify()
             #expect(report.isSound, "\(name) \(call): \(report.findings)")
@@ -48,6 +48,7 @@ struct DeathTests {
             #expect(list.contentVersion.counter == 1 + list.coverage.count / 20, "\(name) \(call)")
             await store.close()
         }
+        #expect(deaths > 0, "no call was replaced: \(name)")
         print("kill -9 instead of \(name): \(deaths) moments")
     }
 }

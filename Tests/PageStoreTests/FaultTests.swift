@@ -11,25 +11,25 @@ import Testing
 @Suite("A failing file system")
 struct FaultTests {
     @Test(
-        "Every failure of the file system is a typed error, loses no acknowledged step, and leaves the store usable",
+        "A failure of the file system is a typed error, loses no acknowledged step, and leaves the store usable",
         arguments: Fault.all)
     func everyCall(fault: Fault) async throws {
-        let states = try await Life.states()
+        let states = try await StepSequence.states()
         var call = Soak.isOn ? 1 : 1 + Int(Soak.seed) % 3
         var points = 0
         while true {
             let faulty = FaultyFolder()
             faulty.arm(fault, at: call)
-            let life = Life(faulty: faulty, states: states)
-            let reached = await life.run(stopAtFailure: fault.isForEver)
+            let sequence = StepSequence(faulty: faulty, states: states)
+            let reached = await sequence.run(stopAtFailure: fault.isForEver)
             guard faulty.fired > 0 else { break }
             points += 1
             faulty.disarm()
-            try await life.check(reached, "\(fault.testDescription), call \(call)")
+            try await sequence.check(reached, "\(fault.testDescription), call \(call)")
             call += Soak.isOn ? 1 : 3
         }
         print("faults: \(fault.testDescription): \(points) points")
-        // A life may contain no truncation and no deletion. Every other fault must fire at least once.
+        // The steps may cause no truncation and no deletion. Every other fault must fire at least once.
         #expect(points > 0 || [FAULT_TRUNCATE, FAULT_DELETE].contains(fault.kind))
     }
 }
@@ -64,10 +64,10 @@ struct FullDiskTests {
         await anew.close()
     }
 
-    /// Only merges sync the files, so that commits succeed.
+    /// This fault lets commits succeed and merges fail, because only merges sync a file.
     private static let noRoomToMerge = Fault(name: "no room to merge", kind: FAULT_SYNC, code: 13, isForEver: true)
 
-    @Test("A merge that found no room is tried again, and purging everything afterwards keeps the store open")
+    @Test("Purging everything repeats a merge that found no room, and keeps the store open")
     func roomAgain() async throws {
         let faulty = FaultyFolder()
         let store = try await faulty.open()
@@ -95,7 +95,7 @@ struct FullDiskTests {
         await again.close()
     }
 
-    /// Registers a list as a process does that opens the store, commits and closes it.
+    /// Registers a list through a connection of its own, as another process does.
     private static func registerElsewhere(_ path: String) {
         do throws(StorageError) {
             let other = try Connection(path: path, fileSystem: "fault")
@@ -130,10 +130,10 @@ struct FullDiskTests {
         let report = try await store.purgeAll(at: noon)
         #expect(report.queries == 1)
         #expect(report.mayRemainInLog && report.isDiskFull)
-        let count = try await store.read { reading throws(StorageError) in
-            try QueryTable.ids(in: reading.connection).count
+        let keys = try await store.read { reading throws(StorageError) in
+            try QueryTable.all(in: reading.connection).map(\.key)
         }
-        #expect(count == 1)
+        #expect(keys == [QueryKey("late")])
         faulty.disarm()
         await store.close()
     }
@@ -154,8 +154,8 @@ struct FullDiskTests {
     }
 }
 
-/// A fixed sequence of steps in a store's life. Each step is one transaction.
-private struct Life {
+/// A fixed sequence of steps on a store. Each step is one transaction.
+private struct StepSequence {
     struct State: Equatable {
         var held: [Int: String]
         var ledger: [Int: FetchState]
@@ -170,12 +170,12 @@ private struct Life {
 
     /// Returns the state after each step, recorded in a run without faults.
     static func states() async throws -> [State] {
-        let life = Life(faulty: FaultyFolder(), states: [])
+        let sequence = StepSequence(faulty: FaultyFolder(), states: [])
         var states: [State] = [State(held: [:], ledger: [:], isThere: false)]
-        let store = try await life.open()
+        let store = try await sequence.open()
         for step in 0..<stepCount {
-            try await Life.step(step, store)
-            states.append(try await Life.state(store))
+            try await StepSequence.step(step, store)
+            states.append(try await StepSequence.state(store))
         }
         await store.close()
         return states
@@ -186,26 +186,26 @@ private struct Life {
             at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
-    /// Runs all steps, or stops at the first failure if `stopAtFailure` is true. Otherwise it retries a failed step up
-    /// to three times.
+    /// Runs all steps. Stops at the first failure if `stopAtFailure` is true, and otherwise retries a failed step up to
+    /// three times.
     /// - Returns: The number of acknowledged steps, and whether one more step may have taken effect.
     func run(stopAtFailure: Bool) async -> (acknowledged: Int, isOpenEnded: Bool) {
         var store: SQLitePageStore?
         var acknowledged = 0
         var failures = 0
-        while acknowledged < Life.stepCount {
+        while acknowledged < StepSequence.stepCount {
             do throws(StorageError) {
                 if store == nil { store = try await open() }
                 guard let store else { break }
                 // Checks whether the failed step took effect after all.
-                if failures > 0, try await Life.state(store) == states[acknowledged + 1],
+                if failures > 0, try await StepSequence.state(store) == states[acknowledged + 1],
                     states[acknowledged + 1] != states[acknowledged]
                 {
                     acknowledged += 1
                     failures = 0
                     continue
                 }
-                try await Life.step(acknowledged, store)
+                try await StepSequence.step(acknowledged, store)
                 acknowledged += 1
                 failures = 0
             } catch {
@@ -219,9 +219,9 @@ private struct Life {
 
     func check(_ reached: (acknowledged: Int, isOpenEnded: Bool), _ what: String) async throws {
         let store = try await SQLitePageStore.openForTest(at: faulty.folder.store, mode: .createIfMissing)
-        let state = try await Life.state(store)
+        let state = try await StepSequence.state(store)
         let possible = states[
-            reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
+            reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), StepSequence.stepCount)]
         #expect(possible.contains(state), "\(what): after \(reached)")
         let report = try await store.verify()
         #expect(report.isSound, "\(what): \(report.findings)")

@@ -7,7 +7,7 @@ import Testing
 
 /// A directory whose files fail on request.
 final class FaultyFolder: @unchecked Sendable {
-    // The class is `Sendable` because the control is thread-safe and is freed only with the folder.
+    // `@unchecked Sendable`, because the control is thread-safe and is freed only with the folder.
     let control: OpaquePointer
     let folder = Folder()
 
@@ -59,7 +59,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
             Fault(name: "the disk is full", kind: FAULT_WRITE, code: 13, isForEver: forEver),
             Fault(name: "a sync fails", kind: FAULT_SYNC, code: 1_034, isForEver: forEver),
             Fault(name: "a truncation fails", kind: FAULT_TRUNCATE, code: 1_546, isForEver: forEver),
-            Fault(name: "the size cannot be told", kind: FAULT_FILE_SIZE, code: 1_802, isForEver: forEver),
+            Fault(name: "the size cannot be read", kind: FAULT_FILE_SIZE, code: 1_802, isForEver: forEver),
             Fault(name: "a file cannot be opened", kind: FAULT_OPEN, code: 14, isForEver: forEver),
             Fault(name: "a lock fails", kind: FAULT_LOCK, code: 3_850, isForEver: forEver),
             Fault(name: "a deletion fails", kind: FAULT_DELETE, code: 2_570, isForEver: forEver),

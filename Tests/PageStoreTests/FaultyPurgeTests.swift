@@ -81,13 +81,13 @@ struct FaultyPurgeTests {
         }
     }
 
-    @Test("A purge does not count a log as empty that could not be cut")
-    func uncutLog() async throws {
+    @Test("A purge that could not truncate the log reports bytes that remain in it")
+    func untruncatedLog() async throws {
         let faulty = FaultyFolder()
         let store = try await faulty.open()
         let query = try await commitLarge(to: store)
         // The merge truncates the file first. The commit that begins the log anew truncates the log.
-        faulty.arm(Fault(name: "uncut", kind: FAULT_TRUNCATE, code: 1_546, isForEver: false), at: 2)
+        faulty.arm(Fault(name: "no truncation", kind: FAULT_TRUNCATE, code: 1_546, isForEver: false), at: 2)
         let report = try await store.purge([query])
         #expect(faulty.fired == 1)
         let needle = Data(repeating: UInt8(ascii: "x"), count: 1_000)

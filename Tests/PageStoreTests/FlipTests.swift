@@ -12,8 +12,8 @@ struct FlipTests {
     private static let pages = 24
     private static let flips = Soak.isOn ? 3_000 : 400
 
-    /// The pages range from a few hundred bytes to more than a database page holds. Content therefore fills most of the
-    /// file, as in a store of any length.
+    /// Returns a page whose size grows with its number, from a few hundred bytes to more than a database page. Content
+    /// therefore fills most of the file, as in a store of any length.
     private func content(ofPage page: Int) -> PageContent {
         PageContent(
             (page * 20..<page * 20 + 20).map { number in

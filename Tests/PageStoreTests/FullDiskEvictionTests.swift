@@ -40,13 +40,13 @@ struct FullDiskEvictionTests {
             let connection = try Connection(path: tree.path)
             let eviction = try Eviction(EvictionBudget(pagesPerQuery: 10), exempt: [], at: noon, in: connection)
             #expect(eviction.remaining.count == 20)
-            // This page was fetched after the eviction had been planned.
+            // The plan has an earlier time for this page than the store, as after a fetch since the plan was made.
             let all = try Eviction(EvictionBudget(bytes: 0), exempt: [], at: noon, in: connection).remaining
             var changed = try #require(all.first { $0.offset == 0 })
             changed.usedAt = noon + .seconds(-1)
             let copy = try MemoryCopy(of: connection, without: eviction.remaining + [changed], at: noon)
             #expect(copy.removed == eviction.remaining)
-            // The image uses the blocks of the file. They are too few at first.
+            // The image is written over the blocks of the file. At first the file has too few of them.
             try Data(count: 4_096).write(to: URL(fileURLWithPath: other.store))
             let error = #expect(throws: StorageError.self) { try copy.image().write(over: other.store, because: full) }
             #expect(error?.code == .full)
@@ -65,8 +65,8 @@ struct FullDiskEvictionTests {
         await store.close()
     }
 
-    /// Creates an open store with a list of pages of 60 KB. Each page was fetched a second after the page before it, so that
-    /// an eviction begins with the front of the file, and shortening the file moves the pages behind.
+    /// Creates an open store with a list of pages of 60 KB. Each page was fetched a second after the page before it. An
+    /// eviction therefore begins with the front of the file, and shortening the file moves the later pages.
     private func makeLarge(
         _ faulty: FaultyFolder, pages: Int
     ) async throws -> (store: SQLitePageStore, query: QueryID) {
@@ -85,7 +85,7 @@ struct FullDiskEvictionTests {
         return (store, query)
     }
 
-    /// The bytes of items of half of the pages that `makeLarge` creates.
+    /// The budget that keeps half of the pages that `makeLarge` creates.
     private func half(_ pages: Int) -> EvictionBudget { EvictionBudget(bytes: pages / 2 * 61_000) }
 
     @Test("With room for a log of 400 KB the file becomes shorter by all that an eviction removes")
@@ -108,7 +108,7 @@ struct FullDiskEvictionTests {
         let faulty = FaultyFolder()
         let (store, _) = try await makeLarge(faulty, pages: 60)
         let before = StoreFile.size(store.path)
-        // A reader keeps the log from starting again, so that it only grows.
+        // While this reader is open, the log cannot restart and only grows.
         var reader: Connection? = try Connection(path: store.path)
         try reader?.execute("BEGIN; SELECT count(*) FROM page")
         fault_limit_log(faulty.control, 1_000_000)
@@ -133,7 +133,7 @@ struct FullDiskEvictionTests {
             let isDamaged = damage?.contains("page") ?? false
             let faulty = FaultyFolder()
             let (store, query) = try await makeLarge(faulty, pages: 20)
-            // The damaged page stays in the list, because a pinned list has no page to evict.
+            // The page to damage is in a pinned list, because an eviction removes no page of it.
             let pinned = try await store.register(QueryKey("pinned"), at: noon)
             let page = PageWrite(offset: 0, content: items(0..<3), evidence: .inferred)
             _ = try await store.commit(
@@ -158,7 +158,7 @@ struct FullDiskEvictionTests {
             let found = try await again.verify().findings.map(\.kind)
             #expect(found == (isDamaged ? [.page] : []))
             #expect(try await again.outline(of: query)?.pages.count == 10)
-            // A reader of changes reads the list again, as after every rewrite.
+            // After a rewrite, a reader of changes has to read the whole list again.
             var isTruncated = false
             if case .truncated? = try await again.changes(of: query, since: version, limit: 9) { isTruncated = true }
             #expect(isTruncated)
@@ -167,7 +167,7 @@ struct FullDiskEvictionTests {
         }
     }
 
-    @Test("On a full disk a file with rows that cannot be read is left as it is")
+    @Test("On a full disk a file with unreadable rows stays unchanged")
     func unreadable() async throws {
         let faulty = FaultyFolder()
         let made = try await makeLarge(faulty, pages: 20).store
@@ -229,7 +229,8 @@ struct FullDiskEvictionTests {
         await again.close()
     }
 
-    @Test("A file whose form another program changed is rewritten in its own form, and becomes shorter")
+    @Test(
+        "An eviction rewrites a file whose form another program changed in the form of a store, and shortens the file")
     func changedForm() async throws {
         let faulty = FaultyFolder()
         let (store, _) = try await makeLarge(faulty, pages: 60)
@@ -251,7 +252,7 @@ struct FullDiskEvictionTests {
 
     private let full = StorageError(.full, "the disk is full")
 
-    private var impatient: SQLitePageStore.Options {
+    private var optionsWithoutWaiting: SQLitePageStore.Options {
         var options = SQLitePageStore.Options()
         options.busyBudget = .zero
         return options
@@ -264,7 +265,7 @@ struct FullDiskEvictionTests {
         let tree = try await DamagedTree(pages: 3)
         let pages = SQL("SELECT count(*) FROM page")
         let found = try Recreation.empty(
-            tree.path, impatient, because: full,
+            tree.path, optionsWithoutWaiting, because: full,
             after: { connection throws(StorageError) -> Int64? in
                 let other = try Connection(path: tree.path)
                 #expect(throws: StorageError.self) { try other.execute("BEGIN IMMEDIATE") }
@@ -283,14 +284,14 @@ struct FullDiskEvictionTests {
         let tree = try await DamagedTree(pages: 3)
         let before = try tree.bytes
         let refused = try Recreation.empty(
-            tree.path, impatient, because: full, after: { _ throws(StorageError) -> Bool? in nil },
+            tree.path, optionsWithoutWaiting, because: full, after: { _ throws(StorageError) -> Bool? in nil },
             then: { _ throws(StorageError) in Issue.record("a refused file is filled") })
         #expect(refused == nil)
         #expect(try tree.bytes == before)
         let store = try await tree.open()
         let error = #expect(throws: StorageError.self) {
             try Recreation.empty(
-                tree.path, impatient, because: full, after: { _ throws(StorageError) -> Bool? in true },
+                tree.path, optionsWithoutWaiting, because: full, after: { _ throws(StorageError) -> Bool? in true },
                 then: { _ throws(StorageError) in Issue.record("a file in use is filled") })
         }
         #expect(error?.code == .full)

@@ -55,7 +55,7 @@ struct LeaseTests {
         #expect(try await bench.list.ledger.first?.attempts == 2)
     }
 
-    @Test("An owner that is alive and keeps its lease loses it when the lease expires")
+    @Test("A lease ends when it expires, although its owner is alive")
     func expiry() async throws {
         let bench = try await Bench()
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])

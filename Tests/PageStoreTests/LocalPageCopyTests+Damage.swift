@@ -49,7 +49,7 @@ extension LocalPageCopyTests {
         #expect(try filesOfCopy() == before)
     }
 
-    @Test("A short file that takes the place of a copy stays, although the log of the copy lies next to it")
+    @Test("A short file in the place of a copy stays, although the log of the copy is next to it")
     func replacedBeforeOpening() async throws {
         var copy: LocalPageCopy? = open()
         await store([page(1)], in: try #require(copy))
@@ -66,7 +66,7 @@ extension LocalPageCopyTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "somebody's notes")
     }
 
-    @Test("A file that has just taken the place of a copy is not removed with it")
+    @Test("A purge does not remove a file that has just taken the place of the copy")
     func replaced() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/copy.sqlite"
@@ -74,7 +74,7 @@ extension LocalPageCopyTests {
         await store((1...20).map { page($0) }, in: copy)
         faulty.folder.createFile(path + ".theirs", "somebody's notes")
         faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
-        // The place of the file is checked here at the latest, and not again for a tenth of a second.
+        // This call checks that the file is in its place. The next check is a tenth of a second later.
         #expect(await copy.queries() == [7])
         #expect(rename(path + ".theirs", path) == 0)
         await copy.purge([query])

@@ -16,7 +16,7 @@ struct LocalPageCopyTests {
         LocalPageCopy(at: path, bound: bound, store: store)
     }
 
-    /// A page as the server's row has it.
+    /// A page as a row of the server contains it.
     func page(_ body: Int64, _ text: String = "", count: Int = 10) -> (row: PageRow, content: PageContent) {
         let raw = PageContent(
             (0..<count).map { RawItem(payload: Array("{\"id\":\($0),\"text\":\"\(text)\(body)\"}".utf8), id: "\($0)") })
@@ -89,7 +89,7 @@ struct LocalPageCopyTests {
         #expect(try files(holding: "new1") == [])
     }
 
-    @Test("The file keeps its bound, and the bodies that were used last stay")
+    @Test("The file stays within its bound, and keeps the bodies that were used last")
     func bound() async throws {
         let bound = 1 << 20
         let copy = open(bound)
@@ -109,7 +109,7 @@ struct LocalPageCopyTests {
         #expect((size ?? 0) > bound / 2)
     }
 
-    @Test("A purge leaves no byte of the list in the file and its log, and no later store brings the list back")
+    @Test("A purge leaves no byte of the list in the file and its log, and a late write does not restore the list")
     func purge() async throws {
         let copy = open()
         await store((1...20).map { page($0, "needle") }, in: copy)
@@ -158,7 +158,7 @@ struct LocalPageCopyTests {
         for name in try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/copy") {
             try FileManager.default.removeItem(atPath: "\(folder.path)/copy/\(name)")
         }
-        // The path is checked ten times a second. Until then the removed file serves its bytes.
+        // The copy checks its path ten times a second. Until the next check it serves bytes of the removed file.
         let end = ContinuousClock.now + .seconds(120)
         while !FileManager.default.fileExists(atPath: path), ContinuousClock.now < end { _ = await copy.queries() }
         #expect(await found(pages, in: copy) == [false, false, false, false, false])
@@ -174,7 +174,7 @@ struct LocalPageCopyTests {
         await store(pages, in: first)
         await first.close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        // The first hundred bytes are SQLite's header: without it the file may belong to another program.
+        // The first hundred bytes are SQLite's header. A file without it may belong to another program, and stays.
         let from = 100 + part * (bytes.count - 100) / 24
         for index in from..<min(bytes.count, from + 300) { bytes[index] ^= 0x5a }
         try bytes.write(to: URL(fileURLWithPath: path))

@@ -8,7 +8,7 @@ import Testing
 struct LockWaitsTests {
     private let folder = Folder()
 
-    @Test("A wait lasts from its first pause until half a second has passed without one, and the next one begins anew")
+    @Test("A wait ends when half a second has passed without a pause, and the next pause begins a new wait")
     func length() {
         let second: UInt64 = 1_000_000_000
         var times = WaitTimes()
@@ -40,8 +40,8 @@ struct LockWaitsTests {
         let began = ContinuousClock.now
         await store.close()
         let took = began.duration(to: .now)
-        // It waits, because there are times of reads to store. The upper bound is generous, because hundreds of other
-        // tests compete for the processor.
+        // Closing waits, because it stores the times of the reads. The upper bound is generous, because hundreds of
+        // other tests compete for the processor.
         #expect(took >= .milliseconds(100) && took < .seconds(45), "\(took)")
         try other.execute("ROLLBACK")
     }

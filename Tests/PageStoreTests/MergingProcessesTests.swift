@@ -17,14 +17,13 @@ struct MergingProcessesTests {
     private struct Round {
         var lost = 0
         var findings: [String] = []
-        var longestLog = 0
         var isBad: Bool { lost > 0 || !findings.isEmpty }
     }
 
     /// - Parameters:
     ///   - count: The number of processes.
     ///   - pages: The number of pages that each process commits.
-    ///   - jitter: The longest delay of a merge in its gap, in microseconds.
+    ///   - jitter: The longest delay of a merge in the gap of that bug, in microseconds.
     ///   - isBroken: Whether one more process merges without the write lock.
     private func round(_ count: Int, pages: Int, jitter: Int, isBroken: Bool = false) async throws -> Round {
         let folder = Folder()

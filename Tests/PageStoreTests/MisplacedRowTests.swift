@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Rows in the wrong part of a tree")
 struct MisplacedRowTests {
-    @Test("A commit fails with damaged when a scan returns a row that no search finds", .timeLimit(.minutes(20)))
+    @Test(
+        "Commits beside rows in the wrong part of a tree end, and throw no error but `damaged`",
+        .timeLimit(.minutes(20)))
     func misplaced() async throws {
         let tree = try await DamagedTree()
         var bytes = try tree.bytes

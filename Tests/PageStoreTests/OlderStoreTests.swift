@@ -17,7 +17,7 @@ struct OlderStoreTests {
         try await Migration.$catalogue.withValue(Migration.catalogue + [Self.step]) { try await body() }
     }
 
-    @Test("A reader of the next version migrates a store, which keeps its lists, and this version refuses it untouched")
+    @Test("A reader of the next version migrates a store with its lists, and this version then refuses it unchanged")
     func migrated() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
@@ -40,7 +40,7 @@ struct OlderStoreTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test("A store that cannot be migrated says why, and keeps its schema")
+    @Test("The error of a failed migration names the reason, and the store keeps its schema")
     func full() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/store.sqlite"
@@ -65,11 +65,12 @@ struct OlderStoreTests {
         try await later {
             let store = try await SQLitePageStore.openForReading(at: bench.folder.store)
             #expect(try await store.verify().isSound)
+            #expect(try await store.statistics().schema == 2)
             await store.close()
         }
     }
 
-    @Test("The schema number of another known version is damage, which a repair of the header restores")
+    @Test("A schema number that belongs to another known version is damage, and a repair of the header corrects it")
     func otherNumber() async throws {
         let bench = try await Bench()
         await bench.store.close()

@@ -6,7 +6,7 @@ import Testing
 @testable import PageStore
 
 /// A process loses its POSIX locks on a file when it closes any descriptor of the file. The opening of a store reads the
-/// file, its log and its shared memory, and closes them again. It may do so only while this process has no connection.
+/// file, its log and its shared memory, and closes them again. This is safe only while this process has no connection.
 @Suite("Locks of a store that this process has open")
 struct OpenStoresTests {
     private let folder = Folder()
@@ -86,7 +86,7 @@ struct OpenStoresTests {
         let place = try OpenStore(folder.store) {}
         #expect(try log(beside: folder.store, of: place.identity) == 1)
         for name in [folder.store, "\(folder.store)-wal"] { unlink(name) }
-        // A file system gives the freed number to one of the next files, or to none.
+        // A file system may give the inode number of the removed file to one of the next files.
         for number in 0..<100 {
             let path = "\(folder.path)/new\(number)"
             try StoreFile.make(path)

@@ -56,7 +56,7 @@ struct OpeningTests {
     func standstill(mode: SQLitePageStore.Mode) async throws {
         await (try await open()).close()
         let other = try Connection(path: folder.store)
-        // The file is in this state before it switches to a write-ahead log. The switch takes all locks.
+        // A new file is in this state until it switches to a write-ahead log. The switch takes all locks.
         try other.execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
         var options = SQLitePageStore.Options()
         options.busyBudget = .seconds(2)
@@ -65,8 +65,8 @@ struct OpeningTests {
             await code { _ = try await SQLitePageStore.openForTest(at: folder.store, mode: mode, options: options) }
                 == .busy)
         let took = began.duration(to: .now)
-        // Once, each of thirty attempts waited for the whole budget. The upper bound is generous, because hundreds of
-        // other tests compete for the processor.
+        // The budget is one for all attempts together. The upper bound is generous, because hundreds of other tests
+        // compete for the processor. It is below the time of thirty attempts with a budget each.
         #expect(took >= options.busyBudget && took < .seconds(55), "\(took)")
         try other.execute("ROLLBACK")
     }
@@ -129,12 +129,12 @@ struct OpeningTests {
         #expect(error.message.contains("ulimit -n"))
     }
 
-    @Test("Of the files of a store that SQLite cannot open, the one without permission is named")
+    @Test("When SQLite cannot open a store, the path that lacks a permission is named")
     func denied() {
         let path = folder.store
         func named(_ denied: (path: String, access: Int32)...) -> String? {
-            StoreFile.deniedPath(of: path) { asked, access in
-                denied.contains { $0.path == asked && $0.access == access }
+            StoreFile.deniedPath(of: path) { checked, access in
+                denied.contains { $0.path == checked && $0.access == access }
             }
         }
         #expect(named() == nil)
@@ -175,7 +175,7 @@ struct OpeningTests {
         #expect(await code { _ = try await open(link) } == .danglingLink)
         #expect(await code { _ = try await open(link, .readOnly) } == .danglingLink)
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/nowhere"))
-        // Only a store that is created follows a link to a missing file.
+        // A link to a missing file is followed only to create the store there.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/nowhere", withIntermediateDirectories: false)
         #expect(await code { _ = try await open(link, .mustExist) } == .notFound)
         #expect(!FileManager.default.fileExists(atPath: target))
@@ -209,7 +209,7 @@ struct OpeningTests {
         await (try await open()).close()
     }
 
-    @Test("A store whose maker was killed before it wrote a table has no content to read, and can be filled")
+    @Test("A store whose creator was killed before it wrote a table is not found by a reader, and opens for writing")
     func stamped() async throws {
         #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
         try Connection(path: folder.store).execute(
@@ -239,13 +239,13 @@ struct OpeningTests {
         #expect(await code { _ = try await open("\(folder.path)/file/store.sqlite") } == .cannotCreate)
     }
 
-    @Test("An empty file that a process left behind after its creation opens as a store")
+    @Test("An empty file of a process that was killed right after creating it opens as a store")
     func blankFile() async throws {
         folder.createFile(folder.store)
         await (try open(nil, .mustExist)).close()
     }
 
-    @Test("Many simultaneous openers of a new store all succeed, and the schema is created once")
+    @Test("Eight tasks that open a new store at the same time all succeed, and register one list")
     func race() async throws {
         let path = folder.store
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,7 +20,7 @@ struct PathTests {
         return path
     }
 
-    /// A path of this length in missing directories.
+    /// Returns a path of this length, in bytes, in directories that do not exist.
     private func makePath(bytes: Int) -> String {
         var path = folder.realPath
         while path.utf8.count + 102 < bytes { path += "/" + String(repeating: "d", count: 100) }
@@ -28,7 +28,7 @@ struct PathTests {
     }
 
     @Test(
-        "A path that is too long for SQLite is refused before anything is created, and the error says the limit",
+        "A path that is too long for SQLite is refused before any file is created, and the error names the limit",
         arguments: [504, 505, 512, 700, 5_000])
     func longPath(bytes: Int) async throws {
         let path = makePath(bytes: bytes)
@@ -43,7 +43,7 @@ struct PathTests {
     }
 
     @Test(
-        "A name that leaves no room for the suffix of a file next to the store is refused, and the error says the limit",
+        "A name that leaves no room for the suffix of a file next to the store is refused, and the error names the limit",
         arguments: [247, 248, 255, 300])
     func longName(bytes: Int) async throws {
         let path = "\(folder.path)/" + String(repeating: "n", count: bytes)
@@ -64,7 +64,7 @@ struct PathTests {
         }
     }
 
-    @Test("A long name of a link leads to a store with a short one")
+    @Test("A link with a long name leads to a store with a short name")
     func longLink() async throws {
         await (try await open(folder.store)).close()
         let path = try link(String(repeating: "n", count: 250), to: folder.store)
@@ -90,7 +90,7 @@ struct PathTests {
         #expect(!FileManager.default.fileExists(atPath: "\(real)/new"))
     }
 
-    @Test("A file that is mounted by itself is found in the list of mounts, and its source and its directory are not")
+    @Test("The list of mounts has the path of a mounted file, and not the path of its source or its directory")
     func mounts() {
         let lines = """
             22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw

@@ -62,7 +62,7 @@ struct PlaceTests {
         await reader.close()
     }
 
-    @Test("A store is not in its place once the link that led to it leads to another file")
+    @Test("An open store is not in its place once the link to it leads to another file")
     func redirectedLink() async throws {
         let link = "\(folder.path)/link.sqlite"
         let theirs = try await other()
@@ -75,7 +75,7 @@ struct PlaceTests {
         await store.close()
     }
 
-    @Test("A long read of a store that moves meanwhile ends with `moved`, and not with what it has read")
+    @Test("A long read of a store that is renamed meanwhile throws `moved`, and returns no rows")
     func movedDuringRead() async throws {
         let store = try await open()
         _ = try await store.register(QueryKey("ours"), at: noon)
@@ -97,7 +97,7 @@ struct PlaceTests {
     func overwritten(byStore: Bool) async throws {
         let store = try await open()
         for number in 0..<3 { _ = try await store.register(QueryKey("ours \(number)"), at: noon) }
-        // Until the first merge of the log the file contains no stamp to recognize it by.
+        // The file contains the stamp that identifies the store only after the first merge of the log.
         try await store.withWriter { session throws(StorageError) in
             let isEmpty = try session.emptyLog(isUrgent: true)
             #expect(isEmpty)
@@ -115,7 +115,7 @@ struct PlaceTests {
         try handle.close()
     }
 
-    @Test("A store made in place of a removed one contains none of its content, although the old one may still be open")
+    @Test("A store made in place of a removed one has none of the old content, although the old store is still open")
     func madeAnew() async throws {
         let old = try await open()
         _ = try await old.register(QueryKey("old"), at: noon)
@@ -226,16 +226,16 @@ struct PlaceTests {
         }
     }
 
-    enum Look: CaseIterable { case header, length, setAside, isDamaged, hasMark }
+    enum HeaderRead: CaseIterable { case header, length, setAside, isDamaged, hasMark }
 
     @Test(
         "A call that reads the header of a store that this process has open keeps the store's locks in place",
-        arguments: Look.allCases)
-    func locksOfLooks(look: Look) async throws {
+        arguments: HeaderRead.allCases)
+    func locksOfHeaderReads(read: HeaderRead) async throws {
         let store = try await open()
         _ = try await store.register(QueryKey("ours"), at: noon)
         let path = folder.store
-        switch look {
+        switch read {
         case .header: #expect(await code { try SQLitePageStore.repairHeader(at: path) } == .busy)
         case .length: #expect(await code { try ShortFile.correctPageCount(path) } == .busy)
         case .setAside: #expect(await code { try SQLitePageStore.setAside(at: path, now: noon) } == .busy)
@@ -254,7 +254,7 @@ struct PlaceTests {
 @Suite("A failed merge")
 struct FailedMergeTests {
     @Test(
-        "After a failed merge the process merges no more, closing keeps the log, and the next process finds every commit"
+        "After a failed merge a process stops merging, closing keeps the log, and the next process finds every commit"
     )
     func stops() async throws {
         var failed = 0

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PageStore
 
-/// Tests images of the disk as a power loss may leave it. Synced writes are complete. An arbitrary part of the other
-/// writes is present, torn and out of order. The short form tests 120 images, PAGECACHE_SOAK=1 tests 2,000.
+/// Tests images of the disk as a power loss may leave it. Synced writes are complete. Of the other writes an arbitrary
+/// part is present, torn or out of order. The short form tests 120 images, and `PAGECACHE_SOAK=1` tests 2,000.
 @Suite("Power loss")
 struct PowerLossTests {
     private static let images = Soak.isOn ? 2_000 : 120
@@ -44,7 +44,7 @@ struct PowerLossTests {
 
     private func run(_ setting: Setting) async throws -> Result {
         let faulty = FaultyFolder()
-        try await live(faulty, setting)
+        try await commitSixtyPages(faulty, setting)
         var random = SeededGenerator(seed: Soak.seed)
         var result = Result()
         for number in 0..<PowerLossTests.images {
@@ -57,7 +57,7 @@ struct PowerLossTests {
                 return event.kind == FAULT_EVENT_MARKER ? max(most, Int(event.marker)) : most
             }
             do throws(StorageError) {
-                let held = try await hold(image)
+                let held = try await pageCount(in: image)
                 if held < acknowledged { result.commitsLost += 1 }
             } catch {
                 result.bad += 1
@@ -68,8 +68,8 @@ struct PowerLossTests {
         return result
     }
 
-    /// Commits sixty pages, one per commit, with checkpoints in between. Each acknowledged commit leaves a mark.
-    private func live(_ faulty: FaultyFolder, _ setting: Setting) async throws {
+    /// Commits each of sixty pages alone, with merges of the log in between. Each acknowledged commit leaves a mark.
+    private func commitSixtyPages(_ faulty: FaultyFolder, _ setting: Setting) async throws {
         var options = faulty.options
         options.checkpointBytes = 40 * 4_096
         options.durability = setting == .full ? .full : .normal
@@ -101,7 +101,7 @@ struct PowerLossTests {
     }
 
     /// Returns the number of pages in the image. Throws when the image is not the result of a prefix of the commits.
-    private func hold(_ image: Folder) async throws(StorageError) -> Int {
+    private func pageCount(in image: Folder) async throws(StorageError) -> Int {
         let store: SQLitePageStore
         do throws(StorageError) {
             store = try await SQLitePageStore.openForTest(at: image.store, mode: .mustExist)

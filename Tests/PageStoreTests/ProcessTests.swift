@@ -13,11 +13,11 @@ struct ProcessTests {
     private static let seconds = Soak.isOn ? 60 : 5
     /// The limit for the 99th percentile, in milliseconds. In the short form hundreds of other tests compete for the
     /// processor.
-    private static let patience: Double = Soak.isOn ? 250 : 2_500
+    private static let latencyLimit: Double = Soak.isOn ? 250 : 2_500
     private static let worker = Program.built("StoreWorker")
 
-    private func start(_ what: String, _ seconds: Int, _ name: String = "w") async throws -> Program {
-        try await Program(ProcessTests.worker, [what, folder.store, "\(seconds)", name])
+    private func start(_ command: String, _ seconds: Int, _ name: String = "w") async throws -> Program {
+        try await Program(ProcessTests.worker, [command, folder.store, "\(seconds)", name])
     }
 
     @Test(
@@ -33,7 +33,7 @@ struct ProcessTests {
             #expect(result["violations"] as? [String] == [], "\(result["violations"] ?? "")")
             #expect(result["busy"] as? Int == 0)
             #expect((result["leases"] as? Int ?? 0) > 0)
-            #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.patience)
+            #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.latencyLimit)
             let names = result["acknowledged"] as? [String] ?? []
             #expect(!names.isEmpty)
             acknowledged.formUnion(names)
@@ -84,14 +84,14 @@ struct ProcessTests {
         print("notices: \(result) of \(commits) commits")
         #expect(commits > 0)
         #expect(result["notices"] as? Int == commits, "each notice is answered before the next commit")
-        #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.patience)
+        #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.latencyLimit)
         idler.signal(SIGTERM)
         let idle = try await idler.ended().json
         print("idle: \(idle)")
         #expect(idle["seconds"] as? Double ?? 0 >= 1)
         #expect(idle["heard"] as? Int == 0)
-        // The limit is a tenth of a per cent of one core over a minute. Starting to listen takes a few milliseconds by
-        // itself.
+        // The limit for a minute is a tenth of a per cent of one core. The start of the watcher alone takes a few
+        // milliseconds.
         #expect(idle["cpu_ms"] as? Double ?? .infinity <= (Soak.isOn ? 60 : 50))
     }
 

@@ -54,6 +54,7 @@ struct PurgedBytesTests {
         for lost in [["page"], ["page", "identity"]] {
             let (folder, store, query) = try await bench()
             try Connection(path: folder.store).execute(lost.map { "DELETE FROM \($0);" }.joined())
+            #expect(try holdsNeedle(folder))
             _ = lost.count == 1 ? try await store.purge([query]) : try await store.purgeAll()
             #expect(try !holdsNeedle(folder), "\(lost)")
             #expect(try await store.verify().isSound)
@@ -115,7 +116,7 @@ struct PurgedBytesTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("The task of another process's purge stays in the store while this process finishes its own purge")
+    @Test("A process that finishes its own purge leaves the unfinished purge of another process in the store")
     func twoPurges() async throws {
         let (folder, store, query) = try await bench()
         let path = folder.store
@@ -139,7 +140,7 @@ struct PurgedBytesTests {
         await store.close()
     }
 
-    @Test("A purge removes copies of rows from unused parts of the file's pages, too")
+    @Test("A purge also removes copies of rows from unused parts of the file's pages")
     func unusedParts() async throws {
         let (folder, store, query) = try await bench()
         await store.close()

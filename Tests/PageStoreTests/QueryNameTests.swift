@@ -51,7 +51,7 @@ struct QueryNameTests {
 
     private func expectedItems(_ list: Int) -> [String] { (0..<40).map { "\(list):\($0)" } }
 
-    @Test("Records with exchanged ids do not adopt each other's pages")
+    @Test("Repair drops records with exchanged ids, and gives neither the pages of the other")
     func exchangedIDs() async throws {
         let (folder, queries) = try await makeLists(3)
         let (first, second) = (queries[0].rawValue, queries[1].rawValue)
@@ -63,7 +63,7 @@ struct QueryNameTests {
         #expect(try await items(of: 2, in: folder.store) == expectedItems(2))
     }
 
-    @Test("A damaged index of names costs no intact list", arguments: 1..<4)
+    @Test("Repair of a damaged index of names drops no list", arguments: 1..<4)
     func damagedIndex(cell: Int) async throws {
         let (folder, _) = try await makeLists(4)
         let tree = DamagedTree(at: folder)
@@ -107,7 +107,7 @@ struct QueryNameTests {
         #expect(try await items(of: 0, in: folder.store) == expectedItems(isOlderBroken ? 1 : 0))
     }
 
-    @Test("A flipped byte in a record loses no list, and the held items stay readable")
+    @Test("A repair after a flipped byte in a record keeps every list and its items")
     func flippedRecord() async throws {
         let (folder, _) = try await makeLists(3)
         let tree = DamagedTree(at: folder)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Ids of lists")
 struct QueryNumberTests {
     @Test(
-        "A new list gets an id that no table contains, and none of the pages of a list whose record and sequence were lost",
+        "A new list gets an unused id and no pages, although the record and the id sequence of another list were lost",
         arguments: ["page", "identity", "ledger", "journal", "tally"])
     func orphans(stay table: String) async throws {
         let bench = try await Bench()

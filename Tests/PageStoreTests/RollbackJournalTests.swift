@@ -5,7 +5,7 @@ import Testing
 
 @testable import PageStore
 
-/// A rollback journal is next to a store: its own, an older one, or that of another store.
+/// The rollback journal next to a store is its own, an older one, or that of another store.
 @Suite("Rollback journals")
 struct RollbackJournalTests {
     private let folder = Folder()
@@ -15,7 +15,7 @@ struct RollbackJournalTests {
         let tree = try await DamagedTree()
         let aside = Folder()
         do {
-            // The copy is what such a program leaves: its cache is small, so that it has written half of its change.
+            // The copies are what a killed program leaves. With a small cache it writes a part of its change early.
             let other = try Connection(path: tree.path)
             try other.execute(
                 """
@@ -30,7 +30,7 @@ struct RollbackJournalTests {
             try other.execute("ROLLBACK")
         }
         #expect(await code { try await SQLitePageStore.openForTest(at: folder.store, mode: .readOnly) } == .permission)
-        // A store is set aside only after the change is undone, too.
+        // The check that precedes a set-aside also undoes the change first.
         #expect(try await !SQLitePageStore.isDamaged(at: aside.store))
         let store = try await SQLitePageStore.openForReading(at: folder.store)
         #expect(try await store.verify().isSound)
@@ -52,7 +52,8 @@ struct RollbackJournalTests {
             UPDATE body SET payload = zeroblob(length(payload))
             """)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: tree.path + "-journal"))
-        // With this number of pages SQLite would cut the store to nothing. The first record is one of page one.
+        // The journal now states a length of 0 pages, to which SQLite would truncate the store. Its first record is of
+        // page one.
         if isCut {
             bytes.replaceSubrange(16..<20, with: [UInt8](repeating: 0, count: 4))
             bytes.replaceSubrange(512..<516, with: [0, 0, 0, 1] as [UInt8])
@@ -75,7 +76,7 @@ struct RollbackJournalTests {
         await store.close()
     }
 
-    /// Returns a journal that restores the whole of a file (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
+    /// Returns a journal that restores a whole file (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
     private func journal(restoring bytes: [UInt8]) -> Data {
         func word(_ number: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) } }
         let (size, nonce) = (DamagedTree.pageSize, 7)

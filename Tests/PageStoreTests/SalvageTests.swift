@@ -51,7 +51,7 @@ struct SalvageTests {
     }
 
     /// Gives a store a second name and an unfinished new file, as a repair that is killed before the swap leaves them.
-    /// - Returns: the second name.
+    /// - Returns: The second name.
     private func leaveHalf(of path: String) -> String {
         let aside = path + ".corrupt-20260115T080000Z"
         #expect(link(path, aside) == 0)
@@ -113,7 +113,7 @@ struct SalvageTests {
         #expect(error?.code == .full)
         #expect(error?.message == "a repair of S needs 11 MB of free space for a copy of its rows, and 9 MB are free")
         try Salvage.checkRoom(10_500_000, free: 10_500_000, for: "S")
-        // The rows that are there, and twice a portion of a MiB with the largest page.
+        // A repair needs room for the present rows, and twice for a portion of a MiB with the largest page.
         let tree = try await DamagedTree()
         let size = StoreFile.size(tree.path)
         let full = try Salvage.bytesNeeded(by: Connection(path: tree.path))
@@ -208,7 +208,7 @@ struct SalvageTests {
         #expect(Set(report.pinsLost) == Set(records.filter { !$0.isPinned }.map(\.key)))
     }
 
-    @Test("Rows that another program doubled, and numbers that name no query, do not count as dropped")
+    @Test("Doubled rows do not count as dropped, and pages of a missing query count as pages and not as a query")
     func counts() async throws {
         let doubled = try await salvage(
             after: """
@@ -239,7 +239,7 @@ struct SalvageTests {
         #expect(report.found.bytes == report.remaining.bytes)
     }
 
-    @Test("A removed record is in the report as it was read, so that the tool can name its URL")
+    @Test("The report contains a removed record as it was read, with the URL of the list")
     func removed() async throws {
         let (report, list) = try await salvage(
             after: """

@@ -71,7 +71,7 @@ struct SchemaChangeTests {
         await (try await open()).close()
     }
 
-    @Test("A reader does without a dropped index, verify reports it, and opening for writing creates it again")
+    @Test("A reader works without a dropped index, verify reports it, and opening for writing creates it again")
     func droppedIndex() async throws {
         let written = try await open()
         let ours = try await written.register(QueryKey("ours"), at: noon)
@@ -114,7 +114,7 @@ struct SchemaChangeTests {
     }
 
     @Test(
-        "Where another program changed or dropped a table, its readable rows go to a new file, and the old file stays",
+        "After another program changed or dropped a table, a salvage copies readable rows to a new file and keeps the old one",
         arguments: [
             ("DROP TABLE tally", true), ("DROP TABLE upkeep", true), ("DROP TABLE counter", true),
             ("DROP TABLE access", true), ("DROP TABLE journal", true), ("DROP TABLE migration", true),

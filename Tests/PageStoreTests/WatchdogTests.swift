@@ -35,7 +35,7 @@ struct WatchdogTests {
         _ = try connection.transaction(.read) { () throws(StorageError) in try connection.number(WatchdogTests.one) }
         let end = ContinuousClock.now + .milliseconds(400)
         while ContinuousClock.now < end {}
-        // SQLite looks at the limit after 100,000 instructions of all uses of a prepared statement.
+        // SQLite checks the limit every 100,000 instructions, counted over all uses of a prepared statement.
         for _ in 0..<60_000 { #expect(try connection.number(WatchdogTests.one) == 1) }
     }
 }
