@@ -198,8 +198,7 @@ extension HTTPSource {
         case .proved:
             break
         // A list of two pages that are numbered from 0 has no page 2.
-        case .failed(let detail)
-        where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
+        case .failed(let detail) where isBehindEnd(detail) || isRefused(detail) && mayEndWithSecond(draft, contact):
             break
         case let verdict:
             return verdict
@@ -222,6 +221,16 @@ extension HTTPSource {
     /// Whether a probe has shown that no item follows.
     private func isBehindEnd(_ detail: String) -> Bool {
         detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
+    }
+
+    /// Whether the origin refused the number. Some origins refuse numbers behind the last page as invalid values.
+    private func isRefused(_ detail: String) -> Bool { detail == "answered 400" || detail == "answered 422" }
+
+    /// Whether page one states that the list has two pages, or that more items follow without their number.
+    private func mayEndWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        let evidence = draft.evidence
+        let isCounted = evidence.pageCount != nil || evidence.exactTotal != nil
+        return isCounted ? endsWithSecond(draft, contact) : evidence.goesOn
     }
 
     /// Whether nothing in page one shows that items follow. An answer without items to the number of the next page then

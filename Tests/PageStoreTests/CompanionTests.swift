@@ -132,7 +132,10 @@ struct CompanionTests {
         let edits: [ListEdit] = [.setTotal(.exact(other * 20 + 20)), .insertPage(page)]
         let plan = CommitPlan(query: stranger.query, version: version, edits: edits)
         let outcome = try await store.commit(plan)
-        guard case .committed = outcome else { return Issue.record("\(outcome)") }
+        guard case .committed = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
         try FileManager.default.copyItem(atPath: stranger.path + "-wal", toPath: tree.path + "-wal")
         await store.close()
         let before = try tree.bytes

@@ -147,4 +147,23 @@ struct SweepTests {
         #expect(try await bench.list?.heldPages.allSatisfy { $0.validatedAt >= begun } == true)
         #expect(try await bench.held == origin.names)
     }
+
+    @Test(
+        "A sweep ends where the origin refuses the position behind the end of the list with 422 (R24)",
+        arguments: [PagingAccess.offsets, .grid(size: 10)], [true, false])
+    func refusedEnd(access: PagingAccess, hasTotal: Bool) async throws {
+        let bench = try await SyncBench(clock)
+        let list = ListOrigin(names(0..<100), access: access)
+        if !hasTotal { list.state.withLock { $0.total = nil } }
+        let origin = WindowOrigin(list, window: 100)
+        origin.fails.withLock { $0 = true }
+        // Without a total, the list may have a result window there.
+        let outcome = hasTotal ? SyncReport.Outcome.complete : .limited
+        #expect(try await bench.sync(origin, clock).outcome == outcome)
+        for _ in 0..<2 {
+            let report = try await bench.sync(origin, clock) { $0.work = .sweep }
+            #expect(report.outcome == outcome && report.reconciliation == .swept)
+            #expect(try await bench.held == list.names)
+        }
+    }
 }

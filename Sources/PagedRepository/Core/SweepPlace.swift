@@ -162,15 +162,17 @@ struct SweepPlace {
             })
         else { return false }
         if let total = page.total.exactCount { return total == position && list.record.total.exactCount == position }
-        // Page one alone, returned for every position, proves no end.
-        return count < position && list.record.end == position
+        // Page one alone, returned for every position, proves no end unless it states that no items follow.
+        return (count < position || page.hasMore == false) && list.record.end == position
     }
 
     /// Decides about the end of the sweep. Held items behind it are removed only if the total confirms the end, or a
     /// second answer repeats it (R20).
     private func end(at end: Int, _ swept: SweptPage?, _ page: FetchedPage) -> SweepStep {
         let edits = swept?.edits ?? []
-        if let window = list.record.resultWindow, window <= end, list.length > end {
+        // A request that reaches behind the window is refused as a whole, or returns nothing.
+        let isCutOff = swept == nil && list.record.resultWindow ?? .max < requestRange.upperBound
+        if let window = list.record.resultWindow, window <= end || isCutOff, list.length > end {
             // The origin returns no items behind its result window, so held items there are kept.
             return .end(swept, edits: edits + [.setResultWindow(end), .setSweep(nil), .audited], isWindow: true)
         }

@@ -71,7 +71,8 @@ extension SyncRun {
         }
         let place = ChainPlace(
             cursor: cursor, offset: offset, list: list, phase: phase, remembersLoops: options.work != .sweep,
-            loopGuard: options.loopGuard, emptyPageLimit: emptyPageLimit(of: cursor))
+            loopGuard: options.loopGuard, emptyPageLimit: emptyPageLimit(of: cursor),
+            isPart: !options.work.refreshesHead)
         try await perform(try await step(answer, at: place), at: place)
     }
 

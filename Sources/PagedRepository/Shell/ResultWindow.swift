@@ -6,9 +6,10 @@ extension SyncRun {
     /// refusals are not failures of single pages. Page one and the first refused position, fetched once more, show
     /// whether a result window ends there.
     func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
-        if case .sweep(let range) = target, failure.refusesPlace,
-            let window = try await storage.query(key)?.resultWindow, window <= range.upperBound
+        if case .sweep(let range) = target, failure.refusesPlace, let record = try await storage.query(key),
+            record.resultWindow ?? .max <= range.upperBound || record.knownLength ?? .max <= range.lowerBound
         {
+            // Behind the end of the list, a refusal confirms the end, as it does in a load.
             queue.completed(target)
             try await sweepArrived(.pastEnd, range)
             return true
@@ -16,7 +17,7 @@ extension SyncRun {
         guard case .range(let range, let overlap) = target, failure.refusesPlace, range.lowerBound > 0, let query,
             let list = try await storage.outline(of: query)
         else { return false }
-        if failure.httpStatus == 422, overlap > 0, list.coverage.headEnd == range.lowerBound,
+        if failure.httpStatus == 422, overlap > 0, list.heldEnd <= range.lowerBound,
             let aligned = realigned(isRefused: true, range, overlap, list)
         {
             queue.completed(target)
@@ -132,6 +133,11 @@ extension ListOutline {
         list.record.resultWindow = nil
         return list
     }
+}
+
+extension QueryRecord {
+    /// The number of items that the end or the exact total counts. `nil` when neither is known.
+    fileprivate var knownLength: Int? { [end, total.exactCount].compactMap(\.self).max() }
 }
 
 /// Refusals of positions that the list counts. They are failures before they show a result window (R24).

@@ -38,7 +38,11 @@ extension SyncRun {
             edits.append(.setTotal(.exact(end)))
         }
         // A list that ends before its result window is not cut off by it any more.
-        if let window = list.record.resultWindow, list.coverage.headEnd < window { edits.append(.setResultWindow(nil)) }
+        if !edits.contains(where: \.isResultWindow), let window = list.record.resultWindow,
+            list.coverage.headEnd < window
+        {
+            edits.append(.setResultWindow(nil))
+        }
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
@@ -120,4 +124,9 @@ extension SyncRun {
                 fetching: ending, work: options.work, isPartDone: part.isDone, headFailure: failures.head,
                 isHeadNew: isHeadNew(state), originAnswered: counts.originAnswered, access: source.access))
     }
+}
+
+extension ListEdit {
+    /// Whether the edit sets the end of the result window.
+    fileprivate var isResultWindow: Bool { if case .setResultWindow = self { true } else { false } }
 }

@@ -97,7 +97,11 @@ struct EndBelief: Equatable {
     }
 
     /// Records that items before `position` were returned.
-    mutating func observe(itemsBefore position: Int) { furthest = max(furthest, position) }
+    mutating func observe(itemsBefore position: Int) {
+        furthest = max(furthest, position)
+        // Items at the suspected end refute it.
+        if let end = suspected, end < position { suspected = nil }
+    }
 
     /// Records that a repair explains the whole list. An item that was received behind `end` has moved to an earlier
     /// position since.
