@@ -7,7 +7,7 @@ public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertib
         /// The first answer shows it.
         case seen = "evidence in page one"
         /// A probe was sent, and its answer proves it.
-        case proved = "proved by a request"
+        case proved = "proven by a request"
         /// The common case, used without evidence.
         case assumed = "assumed"
         /// A probe was sent, and its answer does not prove it.
