@@ -1,4 +1,4 @@
-/// The caller's settings for an origin. Only the URL is required. Detection finds every other setting
+/// The caller's settings for an origin. Only the URL is required. Detection finds all other settings
 /// (Documentation/Detection.md).
 public struct HTTPSourceConfiguration: Sendable {
     /// The ways in which pages follow one another. The raw value is the argument of `--paging`.
