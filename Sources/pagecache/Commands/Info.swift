@@ -111,7 +111,7 @@ struct InfoReport {
                     profile.map {
                         .object([
                             ("field", .string($0.field)), ("value", .string($0.value)),
-                            ("reason", .string($0.reason.rawValue)), ("detail", .optional($0.detail)),
+                            ("reason", .string($0.reason.text)), ("detail", .optional($0.detail)),
                         ])
                     })
             ),
