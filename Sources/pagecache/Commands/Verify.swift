@@ -19,13 +19,13 @@ struct Verify: AsyncParsableCommand {
             The exit code is 65 when verify finds a problem. --repair drops damaged pages,
             and the next sync fetches them again. Intact pages stay. --repair rebuilds the
             damaged record of a query from its pages, and names the command that fetches
-            the list: 'pagecache sync ID --rebind', or 'pagecache sync URL --key KEY' for
-            a query with a key. Add the credential that the origin needs. If rows are
-            unreadable, or another program changed a table, --repair copies the readable
-            rows to a new file, and keeps the old file as '….corrupt-<time>'. No other
-            process may have the store open then. --set-aside renames a damaged store, so
-            that the next sync creates a new one; its sound items stay in the renamed file.
-            It refuses a sound store, and files of other programs.
+            the list: 'pagecache sync ID --rebind', or 'pagecache sync' with the URL and
+            --key for a query with a key. Add the credential that the origin needs. If rows
+            are unreadable, or another program changed a table, --repair copies the
+            readable rows to a new file, and keeps the old file as '….corrupt-<time>'. No
+            other process may have the store open then. --set-aside renames a damaged
+            store, so that the next sync creates a new one; its sound items stay in the
+            renamed file. It refuses a sound store, and files of other programs.
 
             EXAMPLES
               pagecache verify

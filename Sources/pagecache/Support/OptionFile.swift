@@ -9,7 +9,7 @@ import Darwin
 
 /// A file that an option names, or a pipe from a program.
 struct OptionFile {
-    /// The path and the option, for messages.
+    /// The option and the path, for messages.
     let name: String
     /// The whole content. `nil` when it is too long or cannot be read, as for a folder.
     let bytes: [UInt8]?

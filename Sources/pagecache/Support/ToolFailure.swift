@@ -59,7 +59,7 @@ struct ToolFailure: Error {
                 (.usage, "check the names of its parameters, and write '=' in a value as %3D and a space as %20")
             case .cannotCreate: (.cannotCreate, "use another store with --store")
             case .notAStore where error.message.contains("(a hard link)"):
-                (.unusableData, "remove one of the two names, and run the command again")
+                (.unusableData, "remove the other name, and run the command again")
             case .notAStore where error.cause is EarlierBuild:
                 (.unusableData, "the file is unchanged; use the build that made it, or another store with --store")
             case .notAStore where error.message.hasSuffix(ToolFailure.directory):
