@@ -7,5 +7,5 @@ def run(programs, folder):
     with Program(folder, [programs / "Embed"]) as program:
         expect(program.wait() == 0, program.said)
         last = program.out.decode().splitlines()[-1]
-        expect(last == "origin away: 95, the last is 94", f"it said '{last}'")
+        expect(last == "origin offline: 95, the last is 94", f"it said '{last}'")
         return last

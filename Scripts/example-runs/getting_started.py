@@ -1,4 +1,4 @@
-"""`GettingStarted`: a list, a restart while the API is away, encrypted items, log-out."""
+"""`GettingStarted`: a list, a restart while the API is offline, encrypted items, log-out."""
 
 import os, subprocess
 from program import expect

@@ -58,7 +58,7 @@ extension HTTPSource {
     }
 
     /// The open end of a list whose style the caller named, when each parameter of that style returned page one again
-    /// or was refused. No answer then shows that the list ends. Returns nil in every other case.
+    /// or was refused. No answer then shows that the list ends. Returns nil in all other cases.
     private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
         guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
             !PagingChoice.isWhole(draft.evidence)

@@ -30,7 +30,7 @@ extension HTTPSource {
             let showsMore = draft.evidence.goesOn || draft.evidence.total.count ?? 0 > draft.evidence.count
             let isFirstMiss = status == 404 && showsMore && !state.withLock { $0.hasAskedTwice }
             isFault = status == 0 || status >= 500 || isFirstMiss || draft.sawOthers
-            // 400, 416 and 422 name the request as wrong. Every other refusal may be a fault.
+            // 400, 416 and 422 name the request as wrong. Any other refusal may be a fault.
             isMiss = (401..<500).contains(status) && status != 416 && status != 422
             if isMiss { draft.misses.append(url) }
             if status == 404 { state.withLock { $0.hasAskedTwice = true } }

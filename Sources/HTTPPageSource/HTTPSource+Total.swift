@@ -14,7 +14,7 @@ extension HTTPSource {
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
-    /// Fetches the total with HEAD when an earlier answer to HEAD had it. Returns `unknown` in every other case. A
+    /// Fetches the total with HEAD when an earlier answer to HEAD had it. Returns `unknown` in all other cases. A
     /// failed HEAD also returns `unknown`, so that page one is still used.
     func totalByHead(_ url: OriginURL, _ description: PagingProfile?) async throws -> ListTotal {
         guard let description, body == nil, description.isTotalByHead == true else { return .unknown }

@@ -42,7 +42,7 @@ public struct SourceSurvey: Sendable {
 
 extension HTTPSource {
     /// Fetches page one, detects how the origin pages, and returns what a sync would do. Stores nothing.
-    /// - Parameter size: the number of items to request in a page. Defaults to nil: the origin's choice.
+    /// - Parameter size: the number of items to request in a page. `nil` leaves it to the origin. Defaults to `nil`.
     /// - Throws: `FetchFailure` as `fetch(_:)` does; with class `rejected` when the origin has no page one.
     ///   `CancellationError` when the task is cancelled.
     public func survey(size: Int? = nil) async throws -> SourceSurvey {

@@ -69,9 +69,9 @@ public struct FetchFailure: Error, Hashable, Sendable {
     /// permanent failures (R27).
     /// - Parameters:
     ///   - status: the status of the answer. Statuses of success are not expected.
-    ///   - retryAfter: the pause that the origin requested. It is ignored for the class `rejected`. Defaults to `nil`,
-    ///     none.
-    ///   - message: the message for people. Defaults to `nil`, a sentence with the status.
+    ///   - retryAfter: the pause that the origin requested. It is ignored for the class `rejected`. `nil` means no
+    ///     pause. Defaults to `nil`.
+    ///   - message: the message for people. `nil` means a sentence with the status. Defaults to `nil`.
     public static func status(_ status: Int, retryAfter: Duration? = nil, message: String? = nil) -> FetchFailure {
         let text = message ?? "the origin answered \(status)"
         return switch status {

@@ -41,7 +41,7 @@ public struct PageCursor: Hashable, Sendable {
 
 /// A seam inside a page that is inferred, not verified, because two pages were joined there (G1).
 public struct InnerSeam: Hashable, Sendable {
-    /// Index in the page of the item after the seam.
+    /// The index, within the page, of the item after the seam.
     public var index: Int
     /// The time since when the seam has been inferred.
     public var since: Timestamp

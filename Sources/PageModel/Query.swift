@@ -124,7 +124,8 @@ public struct QueryRecord: Hashable, Sendable {
     /// that time. Until then, every held item is stale for all callers, regardless of its age.
     public var invalidatedAt: Timestamp?
     /// The freshness lifetime that the origin reports for page one (RFC 9111, 5.2.2.1: `max-age`), in whole
-    /// milliseconds from 0 to a year. `nil` when it reports none. `FreshnessPolicy` decides how far it counts.
+    /// milliseconds from 0 to a year. `nil` means that the origin reports none. `FreshnessPolicy` decides how much of
+    /// it is used.
     public var freshFor: Duration?
     /// The time when the query was registered.
     public var createdAt: Timestamp

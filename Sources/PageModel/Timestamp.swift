@@ -14,7 +14,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// Returns the moment `duration` later. A sum outside the range of `Int64` becomes the bound on its side.
+    /// Returns the moment `duration` later. A sum outside the range of `Int64` is clamped to the nearest
+    /// bound.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)

@@ -105,7 +105,7 @@ enum StoreFile {
     /// Opening that second name is refused, because it has the store's own name as its other one.
     static func checkName(of path: String) throws(StorageError) {
         guard linkCount(path) > secondNames(of: path).count + 1 else { return }
-        throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
+        throw StorageError(.notAStore, "\(path) has a second name (a hard link), and a store must have only one")
     }
 
     /// Returns the names that repairs gave to the store's file to set it aside, and that still lead to it. A repair that

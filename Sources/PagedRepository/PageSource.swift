@@ -20,8 +20,8 @@ public protocol PageSource: Sendable {
     var probeSize: Int? { get }
 
     /// How long one call of `fetch` may take. After that the fetch fails with `timeout`, and the task of the call is
-    /// cancelled. A call that ignores the cancellation keeps running alone, and its late answer is dropped. `nil` means
-    /// no limit. Defaults to 5 minutes.
+    /// cancelled. A call that ignores the cancellation continues in the background, and its late answer is dropped.
+    /// `nil` means no limit. Defaults to 5 minutes.
     var timeLimit: Duration? { get }
 
     /// Fetches one page.

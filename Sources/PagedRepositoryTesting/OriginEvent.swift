@@ -66,7 +66,7 @@ public enum OriginFault: Hashable, Sendable {
     case unavailable
     /// The answer `{"items":[],"total":0}`, as a failing origin may give it. It looks like an empty list.
     case emptyAnswer
-    /// The empty answer for this request, and for every other one until this time has passed on the origin's clock.
+    /// The empty answer for this request, and for any other one until this time has passed on the origin's clock.
     /// Without a clock, it is given to this request alone.
     case emptyAnswers(for: Duration)
     /// Only the first half of the items of the answer (rounded up). A cursor with a position or a sort key, and an

@@ -48,7 +48,7 @@ final class Server: Sendable {
 
     private static let time = "SELECT \(LeaseStatements.serverTime), pg_current_xact_id()"
     private static let isUnflushed = "set_config('synchronous_commit', 'off', true)"
-    // The default of the server, the database or the role may be `off`. Every other value flushes, so it stays.
+    // The default of the server, the database or the role may be `off`. Any other value flushes, so it stays.
     private static let isFlushed =
         "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"
     private static let durabilities = (flushed: SQL("SELECT \(isFlushed)"), unflushed: SQL("SELECT \(isUnflushed)"))

@@ -16,7 +16,7 @@ struct Pagecache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pagecache",
         abstract:
-            "Keeps copies of paginated APIs on disk, updates them with few requests, and reads them offline.",
+            "Keeps lists from paginated APIs on disk, updates them with few requests, and reads them offline.",
         discussion: """
             EXAMPLES
               pagecache sync 'https://api.example.com/items'   every page; later, changes
@@ -31,9 +31,9 @@ struct Pagecache: AsyncParsableCommand {
               64  usage
               65  the store is damaged, or an answer of the origin is unusable
               66  no such store or query
-              69  the origin (with nothing cached) or the store's server is unavailable
+              69  the origin (query never fetched) or the store's server is unavailable
               70  internal error
-              73  cannot create a file
+              73  cannot create a file, or cannot use the database as a store
               74  input or output error, disk full
               75  incomplete for now, or the store is busy
               77  permission denied

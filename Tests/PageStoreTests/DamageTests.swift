@@ -20,6 +20,15 @@ struct DamageTests {
         #expect(window.missing == [3..<6])
     }
 
+    @Test("Each line of SQLite's report is a problem of its own, without the name of the database")
+    func reportLines() {
+        #expect(
+            IntegrityReport.problems(in: "*** in database main ***\nTree 4 page 4: never used\nPage 7: never used")
+                == ["Tree 4 page 4: never used", "Page 7: never used"])
+        #expect(IntegrityReport.problems(in: "row 3 missing from index due") == ["row 3 missing from index due"])
+        #expect(IntegrityReport.problems(in: "*** in database main ***") == ["*** in database main ***"])
+    }
+
     @Test("A body that is stored under another page is reported as damaged")
     func swapped() async throws {
         let bench = try await Bench()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PageStore
 
-/// The disk reports a failure when a directory is synced. Every other system call succeeds.
+/// The disk reports a failure when a directory is synced. Any other system call succeeds.
 @Suite("Directories that cannot be synced")
 struct DirectorySyncTests {
     private let folder = Folder()

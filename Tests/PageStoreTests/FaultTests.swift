@@ -29,7 +29,7 @@ struct FaultTests {
             call += Soak.isOn ? 1 : 3
         }
         print("faults: \(fault.testDescription): \(points) points")
-        // The steps may cause no truncation and no deletion. Every other fault must fire at least once.
+        // The steps may cause no truncation and no deletion. Each of the other faults must fire at least once.
         #expect(points > 0 || [FAULT_TRUNCATE, FAULT_DELETE].contains(fault.kind))
     }
 }

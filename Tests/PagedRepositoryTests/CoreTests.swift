@@ -47,7 +47,7 @@ struct EndOfListTests {
                 == .end(at: 10))
     }
 
-    @Test("A short page is the end only in the absence of every other sign (C20)")
+    @Test("A short page is the end only in the absence of all other signs (C20)")
     func shortPages() {
         #expect(EndOfList.decide(page(4), at: 10, full: 10, access: .offsets) == .end(at: 14))
         #expect(EndOfList.decide(page(10), at: 10, full: 10, access: .offsets) == .more)

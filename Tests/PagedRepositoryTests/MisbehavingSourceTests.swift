@@ -241,7 +241,7 @@ struct MisbehavingSourceTests {
         #expect(source.usage.requests <= 12)
     }
 
-    @Test("Page one stays held while the origin returns it for every other position (G6)")
+    @Test("Page one stays held while the origin returns it for all other positions (G6)")
     func pageOneMeanwhile() async throws {
         let held = Mutex<[Int]>([])
         let source = ItemSource<Row>.offsets(pageSize: 10) { [bench] _, _ in

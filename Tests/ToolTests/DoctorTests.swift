@@ -13,7 +13,7 @@ struct DoctorTests {
         let other = Sample.list(pages, end: 100, validated: .seconds(34))
         var checks = DoctorChecks(environment: [:], now: Sample.now)
         checks.checkPinned([stale, other])
-        #expect(checks.results.map(\.message) == ["1 of 1 pinned query is not fresh; oldest sync 30 h ago"])
+        #expect(checks.results.map(\.message) == ["1 of 1 pinned queries is not fresh; oldest sync 30 h ago"])
         #expect(checks.results.first?.status == .warning)
     }
 }

@@ -234,7 +234,7 @@ struct ExportTests {
         #expect(said.contains(flags == ["--json"] ? #""code":"damaged""# : "pagecache: "))
         #expect(
             said.contains(
-                "100 items from position 300 on are damaged and were left out; 50 other positions are missing or not up to date"
+                "100 items from position 300 on are damaged and were left out; 50 other positions are missing or old"
             ))
         let output = flags == ["-o"] ? try String(contentsOfFile: "\(place.path)/items", encoding: .utf8) : ended.output
         // Of the 900 fetched items, a hundred are damaged. CSV has a header line in addition.

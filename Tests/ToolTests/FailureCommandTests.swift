@@ -198,14 +198,15 @@ struct FailureCommandTests {
             #expect(first.output.hasPrefix("\(id): incomplete"), "\(first.output)")
             #expect(
                 first.errors.contains(
-                    "1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it"))
+                    "1 page failed permanently; --permanent retries it (add --bearer-env VAR if the origin needs a credential)"
+                ))
             #expect(origin.requests.count == before + 1)
             #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [199])
             let none = try await tool(["retry", "--json", "--quiet"])
             #expect(none.status == 0)
             #expect(
                 none.errors
-                    == #"{"notice":{"level":"reason","message":"no page was retried: 1 page failed permanently; --permanent, with a credential as in --bearer-env VAR, retries it"}}"#
+                    == #"{"notice":{"level":"reason","message":"no page was retried: 1 page failed permanently; --permanent retries it (add --bearer-env VAR if the origin needs a credential)"}}"#
                     + "\n"
             )
             #expect(none.output == "[]\n")

@@ -85,7 +85,7 @@ struct ListHistoryTests {
         #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
     }
 
-    @Test("Every event has its own name, and the same members as every other")
+    @Test("Every event has its own name, and the same members as all others")
     func rendering() async throws {
         let bench = try await bench()
         let list = try await bench.list

@@ -33,7 +33,7 @@ struct MovedStoreHintTests {
     func removed() async throws {
         let failure = try await failureOfReads { _ = unlink($0) }
         #expect(failure.status == .incomplete)
-        #expect(failure.hint == "'pagecache sync URL' creates an empty store where no store is at this path")
+        #expect(failure.hint == "'pagecache sync URL' creates a new store if there is none at this path")
         #expect(failure.message.hasSuffix("was renamed or removed while it was open"), "\(failure.message)")
     }
 

@@ -69,6 +69,28 @@ struct NextStepTests {
         #expect(try complaint(later)?.hasSuffix("; next attempt 2027-01-15T08:00:00.001Z") == true)
     }
 
+    @Test("A list of one page that may be a part says so, whatever its evidence is")
+    func onePage() throws {
+        var list = Sample.list([Sample.page(0..<50)])
+        list.record.paging = "none"
+        var report = SyncReport(stored: list)
+        report.outcome = .unproven
+        let common = try CommonOptions.parse([])
+        #expect(
+            SyncRendering(report: report, key: "k", url: "http://h/", common: common).complaint
+                == "unproven: page one may be a part of the list, and no request for more items is known; 50 items are stored"
+        )
+    }
+
+    @Test("A longer --timeout is advised for an answer that takes too long, and not for one that is too slow")
+    func slowAnswers() {
+        func hint(_ message: String) -> String? {
+            ToolFailure(fetching: "http://h/", FetchFailure(.timeout, message, isRetryable: true), cached: nil).hint
+        }
+        #expect(hint("the answer arrives too slowly, below 1024 bytes a second") == "try again later")
+        #expect(hint("no complete answer within 60 s") == "try again later, or with a longer --timeout")
+    }
+
     @Test("A run whose check of a whole list failed names the failure, and not a changing list")
     func failedCheck() throws {
         var report = SyncReport(stored: Sample.list([Sample.page(0..<100)], total: .exact(100)))

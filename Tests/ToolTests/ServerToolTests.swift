@@ -128,8 +128,16 @@ struct ServerToolTests {
         try await withOrigin(DemoOrigin(count: 10)) { root in
             // A name of a query is looked up before a store is made.
             let commands = all.filter { $0[0] != "sync" } + [["sync", "\(root)/items"]]
-            try await expect(commands, at: none, end: 66, with: "database \"no_such_database\" does not exist")
+            let sentence = "database \"no_such_database\" does not exist (create the database with CREATE DATABASE, or"
+            try await expect(commands, at: none, end: 66, with: sentence)
         }
+    }
+
+    @Test("An address that libpq cannot parse ends with 64, and is not shown")
+    func unparsable() async throws {
+        let address = "postgres://hidden-word@h/db?options=-c%20a=1"
+        try await expect(
+            ServerToolTests.readers, at: address, end: 64, with: "is not a valid connection string of libpq")
     }
 
     @Test("A role that may not create the store ends with 77 and leaves nothing, and its readers find no store")

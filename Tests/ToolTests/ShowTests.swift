@@ -32,7 +32,7 @@ struct ShowTests {
         let whole = try await folder.tool(["show", "list"])
         #expect(whole.status == 75)
         #expect(whole.output.split(separator: "\n").count == 100)
-        #expect(whole.errors.contains("incomplete: 50 positions are missing or not up to date, from 100 on"))
+        #expect(whole.errors.contains("incomplete: 50 positions are missing or old, from 100 on"))
         #expect(try await folder.tool(["show", "list", "--limit", "20"]).status == 0)
         #expect(try await folder.tool(["show", "list", "--offset", "90", "--limit", "20"]).status == 75)
         #expect(try await folder.tool(["show", "list", "--json"]).status == 75)
@@ -54,7 +54,7 @@ struct ShowTests {
         #expect(list.rest(from: 400) == nil)
         var old = list
         old.pages[1].generation = 0
-        #expect(old.rest(from: 100)?.hasPrefix("300 positions are missing or not up to date;") == true)
+        #expect(old.rest(from: 100)?.hasPrefix("300 positions are missing or old;") == true)
         let whole = Sample.list([Sample.page(0..<100)], end: 100)
         #expect(whole.rest(from: 20) == "80 more; --limit and --offset show them")
     }

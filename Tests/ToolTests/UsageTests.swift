@@ -85,11 +85,11 @@ struct UsageTests {
             (["--hlep"], "unknown option '--hlep' (did you mean '--help'?)"),
             (
                 ["sync", "http://127.0.0.1:1/", "--method", "POST", "--body", "/none"],
-                "there is no file '/none' of --body (name the file that holds the JSON object)"
+                "--body: there is no file '/none' (name the file that holds the JSON object)"
             ),
             (
                 ["sync", "http://127.0.0.1:1/", "--method", "POST", "--body", "/"],
-                "'/' of --body is not a file of at most 16 MiB (name the file that holds the JSON object)"
+                "--body: the file '/' is not a file of at most 16 MiB (name the file that holds the JSON object)"
             ),
             (["sync", "--bogus"], "unknown option '--bogus'"), (["sync", "--du"], "did you mean '--due'?"),
             (["demo", "--foo"], "unknown option '--foo' (see 'pagecache demo --help')"),
@@ -113,11 +113,11 @@ struct UsageTests {
             (["sync", "http://h/", "--rebind", "--offline"], "--rebind needs requests, and --offline sends none"),
             (["sync", "--all", "--items", "/x"], "--items is about one origin; with --due, --all or --stale"),
             (["sync", "--stale", "--explain"], "--explain is about one origin; with --due, --all or --stale"),
-            (["sync", "http://127.0.0.1:1/", "--cacert", "/none"], "cannot be read: '/none' (--cacert names it)"),
+            (["sync", "http://127.0.0.1:1/", "--cacert", "/none"], "--cacert: the file '/none' cannot be read"),
             (["sync", "http://h/", "--body", "/none"], "--body '/none' needs --method POST; a GET request"),
             (["probe", "http://h/", "--cursor-in", "/a"], "--cursor-in '/a' needs --method POST"),
             (["list", "--store", "/tmp"], "/tmp is a directory, not a store (give the path of a file, such as /tmp/"),
-            (["sync", "http://h/", "--bearer-file", "/none"], "there is no file '/none' of --bearer-file"),
+            (["sync", "http://h/", "--bearer-file", "/none"], "--bearer-file: there is no file '/none'"),
             (["sync", "http://h/", "--header-env", "X-Key: S3CRET"], "--header-env takes 'Name=VAR', not 'X-Key'"),
             (["completions", "powershell"], "'powershell' is not valid for SHELL (use bash, zsh or fish)"),
             (["list", "--json=3"], "--json takes no value, and got '3' (write --json alone)"),

@@ -21,12 +21,12 @@ try await numbers.loadAll()
 print("all pages: \(numbers.current.items.count), the last is \(numbers.current.items.last?.id ?? 0)")
 
 // A second repository on the same store, as after a restart. Its origin is offline.
-let away = ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
+let offline = ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
     throw FetchFailure(.transport, "nobody answers", isRetryable: true)
 }
-let again = ListRepository(storage: store, source: away).list(QueryKey("numbers"))
+let again = ListRepository(storage: store, source: offline).list(QueryKey("numbers"))
 try await again.load(.originFirst)
-print("origin away: \(again.current.items.count), the last is \(again.current.items.last?.id ?? 0)")
+print("origin offline: \(again.current.items.count), the last is \(again.current.items.last?.id ?? 0)")
 
 await store.close()
 try? FileManager.default.removeItem(atPath: folder)

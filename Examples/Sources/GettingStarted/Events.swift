@@ -9,14 +9,14 @@ struct Event: Codable, Identifiable, Hashable, Sendable {
 }
 // end
 
-/// An API in memory that can go away.
+/// An API in memory that can go offline.
 final class EventsAPI: Sendable {
-    private let isAway = Mutex(false)
+    private let isOffline = Mutex(false)
 
-    func goAway() { isAway.withLock { $0 = true } }
+    func goOffline() { isOffline.withLock { $0 = true } }
 
     func events(_ offset: Int, _ size: Int) async throws -> EventsAnswer {
-        if isAway.withLock({ $0 }) { throw FetchFailure(.transport, "the API is away", isRetryable: true) }
+        if isOffline.withLock({ $0 }) { throw FetchFailure(.transport, "the API is offline", isRetryable: true) }
         let range = min(offset, 95)..<min(offset + size, 95)
         return EventsAnswer(items: range.map { Event(id: $0, title: "event \($0)") }, total: 95)
     }

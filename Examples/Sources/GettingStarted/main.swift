@@ -1,4 +1,4 @@
-// The first hour with the library: a list, its next pages, a restart while the API is away, encryption, and log-out.
+// The first hour with the library: a list, its next pages, a restart while the API is offline, encryption, and log-out.
 //
 //     swift run --package-path Examples GettingStarted
 import Crypto
@@ -28,8 +28,8 @@ try await list.loadNext()
 print("online: \(list.current.items.count) of \(list.current.total.count ?? 0), \(list.current.items[39].title)")
 await store.close()
 
-// The next start, with the API away.
-api.goAway()
+// The next start, with the API offline.
+api.goOffline()
 store = try await SQLitePageStore.open(at: "\(folder)/store.sqlite")
 events = repository(store)
 let model = EventsModel(events, account: "ann")

@@ -34,7 +34,7 @@ enum GettingStarted {
             searching?.cancel()  // ends the load for the previous text
             searching = Task { [options] in
                 do {
-                    try await Task.sleep(for: .milliseconds(300))  // the user still types
+                    try await Task.sleep(for: .milliseconds(300))  // until the user pauses
                     let list = repository.list(QueryKey("search \(text)"), source: source(text), options: options)
                     try await list.load()
                     show(list.current.items)

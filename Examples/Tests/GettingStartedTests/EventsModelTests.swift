@@ -10,7 +10,7 @@ struct EventsModelTests {
     private let origin = ItemOrigin((0..<48).map { Event(id: $0, title: "event \($0)") }, pageSize: 10)
 
     /// Permanent, so that no retry follows by itself within the same run.
-    private static let away = FetchFailure(.server, "the API is away", isRetryable: false)
+    private static let away = FetchFailure(.server, "the API is offline", isRetryable: false)
 
     private func repository(_ store: SQLitePageStore) -> ListRepository<Event> {
         let origin = origin
@@ -34,7 +34,7 @@ struct EventsModelTests {
         #expect(model.headline == "20 of 48 events")
     }
 
-    @Test("After a restart the events are there while the API is away, and after the log-out they are gone")
+    @Test("After a restart the events are there while the API is offline, and after the log-out they are gone")
     func restartAndLogOut() async throws {
         let store = try await SQLitePageStore.inMemory()
         await EventsModel(repository(store), account: "ann").list.refresh()

@@ -9,7 +9,7 @@ struct Bench {
     let store: SQLitePageStore
     let list: PagedList<Row>
     /// Permanent, so that no retry follows by itself within the same run.
-    static let away = FetchFailure(.transport, "the API is away", isRetryable: false)
+    static let away = FetchFailure(.transport, "the API is offline", isRetryable: false)
 
     init() async throws {
         store = try await .inMemory()

@@ -29,7 +29,7 @@ extension JSONDocument {
         return content
     }
 
-    /// Appends an item whose first member is its id: a string without an escape. Returns false for every other item.
+    /// Appends an item whose first member is its id: a string without an escape. Returns false for any other item.
     private func append(
         _ item: JSONValue, idNamed name: UnsafeBufferPointer<UInt8>, to content: inout PageContent
     ) -> Bool {

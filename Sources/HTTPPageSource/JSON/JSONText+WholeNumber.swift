@@ -1,6 +1,6 @@
 extension JSONText {
     /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`). Spaces around it, a plus sign and leading zeros
-    /// are accepted, too. Returns nil for every other text. Numbers beyond `Int` are clamped, because a total that
+    /// are accepted, too. Returns nil for any other text. Numbers beyond `Int` are clamped, because a total that
     /// large cannot be true (R44).
     ///
     /// Unlike a conversion through `Double`, this one rounds nothing: `1e400` is a large number, and `1e-400` is not

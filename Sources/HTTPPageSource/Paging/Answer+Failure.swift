@@ -3,7 +3,7 @@ import PageModel
 // Answers with a status of success whose body says that the request failed.
 extension Answer {
     /// The member at the top of the body that says that the request failed. It counts only for an answer without items:
-    /// some origins return errors of single fields next to the items. Returns nil for every other answer.
+    /// some origins return errors of single fields next to the items. Returns nil for any other answer.
     /// - Parameter items: the place of the items, which may have the name of an error themselves.
     func statedFailure(items: JSONPointer?) -> String? {
         // A URL that requests errors has a list of them.
@@ -41,7 +41,7 @@ extension Answer {
         }
     }
 
-    /// The failure of an answer without items that says that the request failed. Returns nil for every other answer.
+    /// The failure of an answer without items that says that the request failed. Returns nil for any other answer.
     func failure(withoutItemsAt items: JSONPointer?) -> FetchFailure? {
         statedFailure(items: items).map { place in
             FetchFailure(

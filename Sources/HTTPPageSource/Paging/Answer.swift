@@ -79,7 +79,7 @@ struct Answer {
         }
     }
 
-    /// The range in the text at a place, such as `1-18 of 95`. Returns nil for every other value.
+    /// The range in the text at a place, such as `1-18 of 95`. Returns nil for any other value.
     func statedRange(at place: HTTPSourceConfiguration.Place) -> StatedRange? {
         switch place {
         case .body(let pointer):

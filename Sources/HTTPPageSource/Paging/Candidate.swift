@@ -55,7 +55,7 @@ enum ProbeFinding: Equatable {
         return second.prefix { known.contains($0) }.count
     }
 
-    /// Judges every other probe: more than half of the items must be missing from page one. A few may be the same,
+    /// Judges all other probes: more than half of the items must be missing from page one. A few may be the same,
     /// because items can be inserted into the list between the two answers.
     static func following(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }

@@ -3,7 +3,7 @@ import PageModel
 // Answers to an empty list that hold another list: `{"count":0,"artObjects":[],"facets":[{…}]}`.
 extension Detector {
     /// Returns the empty array of the answer in place of `list` when the answer counts 0 items although `list` has
-    /// elements. Returns `list` in every other case, when the caller named the place of the items, and when the name of
+    /// elements. Returns `list` in all other cases, when the caller named the place of the items, and when the name of
     /// `list` is a usual one or in the path of the URL.
     /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. `list` may then be the
     ///   items, or something else next to them.

@@ -165,7 +165,7 @@ extension Detector {
         return nil
     }
 
-    /// The relation of an element that looks like a link. Returns nil for every other element.
+    /// The relation of an element that looks like a link. Returns nil for any other element.
     func relation(of element: JSONValue) -> String? {
         guard ["href", "url", "uri"].contains(where: { document.member($0, of: element) != nil }) else { return nil }
         return ["rel", "relation"].lazy.compactMap { self.document.member($0, of: element) }.first.flatMap {

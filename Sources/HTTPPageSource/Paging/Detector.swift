@@ -158,7 +158,7 @@ extension JSONDocument {
     }
 
     /// The index of the items in an outermost array of two to four elements: the only array next to at least one object
-    /// (`[{"page":1,"pages":7},[…]]`). Returns nil for every other value.
+    /// (`[{"page":1,"pages":7},[…]]`). Returns nil for any other value.
     var pairedItems: Int? {
         let parts = elements(of: root, atMost: 5)
         guard (2...4).contains(parts.count) else { return nil }

@@ -1,4 +1,4 @@
-/// The caller's settings for an origin. Only the URL is required. Detection finds every other setting
+/// The caller's settings for an origin. Only the URL is required. Detection finds all other settings
 /// (Documentation/Detection.md).
 public struct HTTPSourceConfiguration: Sendable {
     /// The ways in which pages follow one another. The raw value is the argument of `--paging`.
@@ -64,31 +64,35 @@ public struct HTTPSourceConfiguration: Sendable {
     public var url: String
     /// How the origin pages. Defaults to `auto`.
     public var paging: Paging = .auto
-    /// The place of the array of items. Defaults to nil: detected.
+    /// The place of the array of items. `nil` means that detection finds it. Defaults to `nil`.
     public var items: JSONPointer?
-    /// The place of the id below each item. Defaults to nil: detected.
+    /// The place of the id below each item. `nil` means that detection finds it. Defaults to `nil`.
     public var id: JSONPointer?
-    /// The place of the total. Defaults to nil: detected.
+    /// The place of the total. `nil` means that detection finds it. Defaults to `nil`.
     public var total: Place?
-    /// The place of the next URL, or of the token or object for the next page. Defaults to nil: detected.
+    /// The place of the next URL, or of the token or object for the next page. `nil` means that detection finds it.
+    /// Defaults to `nil`.
     public var next: Place?
-    /// The place of a boolean that is true while more items follow (R24). Defaults to nil: detected.
+    /// The place of a boolean that is true while more items follow (R24). `nil` means that detection finds it. Defaults
+    /// to `nil`.
     public var hasMore: JSONPointer?
-    /// The parameter for the number of items in a page. Defaults to nil: detected.
+    /// The parameter for the number of items in a page. `nil` means that detection finds it. Defaults to `nil`.
     public var limitParameter: String?
-    /// The parameter for the 0-based position of a page's first item. Defaults to nil: detected.
+    /// The parameter for the 0-based position of a page's first item. `nil` means that detection finds it. Defaults to
+    /// `nil`.
     public var offsetParameter: String?
-    /// The parameter for the page number. Defaults to nil: detected.
+    /// The parameter for the page number. `nil` means that detection finds it. Defaults to `nil`.
     public var pageParameter: String?
-    /// The number of page one, 0 or 1. Defaults to nil: detected.
+    /// The number of page one, 0 or 1. `nil` means that detection finds it. Defaults to `nil`.
     public var firstPage: Int?
-    /// The parameter for the token, or for the key of the last item. Defaults to nil: detected.
+    /// The parameter for the token, or for the key of the last item. `nil` means that detection finds it. Defaults to
+    /// `nil`.
     public var cursorParameter: String?
-    /// The place of a keyset's key below each item. Defaults to nil: a sort value or a cursor that every item has, else
-    /// a member that the URL sorts by, else the item's id.
+    /// The place of a keyset's key below each item. `nil` means a sort value or a cursor that every item has, else a
+    /// member that the URL sorts by, else the item's id. Defaults to `nil`.
     public var key: JSONPointer?
     /// The number of known items that a page by position repeats. With 0, detection also accepts an origin that pages
-    /// only from multiples of the page size. Defaults to nil: `SyncOptions.overlap` decides.
+    /// only from multiples of the page size. `nil` leaves the decision to `SyncOptions.overlap`. Defaults to `nil`.
     public var overlap: Int?
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
@@ -98,10 +102,10 @@ public struct HTTPSourceConfiguration: Sendable {
     public var rebinds = false
     /// The method of requests. Defaults to `get`.
     public var method: Method = .get
-    /// The JSON object that POST requests send. Defaults to nil: an empty object.
+    /// The JSON object that POST requests send. `nil` means an empty object. Defaults to `nil`.
     public var body: [UInt8]?
     /// The place in `body` for the position of a page: a cursor, the key of the last item, an offset or a page number,
-    /// by `paging`. Only with `post`. Defaults to nil: detected.
+    /// by `paging`. Only with `post`. `nil` means that detection finds it. Defaults to `nil`.
     public var cursorIn: JSONPointer?
     /// Headers that are sent with every request to this origin, and to no other. Never stored. Defaults to none.
     public var headers: [HTTPField] = []

@@ -33,7 +33,7 @@ struct OpenEnd {
     ) -> OpenEnd {
         let advice = advice(paging, Parameters(method))
         return OpenEnd(
-            "no answer shows that the list ends; \(advice), or set \(Setting.paging.assigned("none"))",
+            "no answer shows that the list ends; \(advice), or accept page one as the whole list with \(Setting.paging.assigned("none"))",
             isSuspicion: true)
     }
 
@@ -116,7 +116,7 @@ struct OpenEnd {
             evidence.pageCount == nil
         else { return nil }
         return OpenEnd(
-            "the answer is a full page of \(evidence.count) items, and shows no way to another; \(way), or set \(Setting.paging.assigned("none"))",
+            "the answer is a full page of \(evidence.count) items, and shows no way to request another page; \(way), or accept the page as the whole list with \(Setting.paging.assigned("none"))",
             isSuspicion: true)
     }
 
@@ -133,7 +133,7 @@ struct OpenEnd {
     private static func advice(_ paging: HTTPSourceConfiguration.Paging, _ parameters: Parameters) -> String {
         let style = Setting.paging.assigned(paging.rawValue)
         return switch paging {
-        case .auto, .none: "name one with \(Setting.paging)"
+        case .auto, .none: "name the style with \(Setting.paging)"
         case .offset: "no parameter for \(style) has proved itself: name one with \(parameters.offset)"
         case .page: "no parameter for \(style) has proved itself: name one with \(parameters.page)"
         case .keyset: "no parameter for \(style) has proved itself: name one with \(parameters.cursor)"

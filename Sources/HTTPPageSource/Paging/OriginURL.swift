@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A URL whose parameters can be set and removed, while every other part keeps its spelling.
+/// A URL whose parameters can be set and removed, while all other parts keep their spelling.
 ///
 /// Parameters stay percent-encoded as received (RFC 3986, 2.1), so requests use the spelling of the origin.
 struct OriginURL: Hashable, Sendable {
@@ -182,7 +182,7 @@ extension String {
         return result + rest
     }
 
-    /// A link that is percent-encoded as a whole, decoded: `http%3A%2F%2F…`. Returns every other text unchanged.
+    /// A link that is percent-encoded as a whole, decoded: `http%3A%2F%2F…`. Returns any other text unchanged.
     var unescapedLink: String {
         let start = prefix(12).lowercased()
         guard ["http%3a%2f%2f", "https%3a%2f%2f"].contains(where: { $0.hasPrefix(start) }) || start.hasPrefix("%2f"),

@@ -1,6 +1,6 @@
 /// One decision about an origin, with its reason. `sync --explain` prints it.
 public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertible {
-    /// The reason for a decision. The raw value is stored and printed.
+    /// The reason for a decision. The raw value is stored, and does not change.
     public enum Reason: String, Codable, CaseIterable, Sendable {
         /// The configuration or the URL states it.
         case said = "said by the caller"
@@ -12,6 +12,9 @@ public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertib
         case assumed = "assumed"
         /// A probe was sent, and its answer does not prove it.
         case failed = "tried, and not so"
+
+        /// The printed reason.
+        package var text: String { self == .proved ? "proven by a request" : rawValue }
     }
 
     /// The subject of the decision: `paging`, `items`, `id`, `total`, `next`, `more`, `size`, `offset`, `page`,
@@ -42,6 +45,6 @@ public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertib
 
     /// One line for people. It holds text from the origin, so the caller has to make it printable (R46).
     public var description: String {
-        "\(field): \(value) (\(reason.rawValue)\(detail.map { ": \($0)" } ?? ""))"
+        "\(field): \(value) (\(reason.text)\(detail.map { ": \($0)" } ?? ""))"
     }
 }

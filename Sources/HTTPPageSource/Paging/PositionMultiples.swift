@@ -15,7 +15,7 @@ struct PositionMultiples {
     mutating func observe(itemsAt position: Int) { answered.insert(position) }
 
     /// The page size if the origin accepts only its multiples: it refused another position, answered a multiple behind
-    /// that position, and answered no position but multiples. `nil` in every other case. A refusal alone may be the end
+    /// that position, and answered no position but multiples. `nil` in all other cases. A refusal alone may be the end
     /// of a result window.
     var size: Int? {
         guard let pageSize, pageSize > 1, answered.allSatisfy({ $0.isMultiple(of: pageSize) }),

@@ -13,7 +13,7 @@ struct StatedRange: Equatable {
     /// The number of items on the page.
     var count: Int { last - first + 1 }
 
-    /// Returns nil for every other text.
+    /// Returns nil for any other text.
     init?(_ text: String) {
         guard text.utf8.count <= 80 else { return nil }
         let numbers = text.split { !$0.isASCII || !$0.isNumber }

@@ -5,7 +5,7 @@ enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// Parses the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete forms that recipients must
-    /// accept. These are `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Returns nil for every other
+    /// accept. These are `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Returns nil for any other
     /// text.
     static func parse(_ text: String) -> Timestamp? {
         var parts = text.split(whereSeparator: { " ,:-".contains($0) }).map(String.init)

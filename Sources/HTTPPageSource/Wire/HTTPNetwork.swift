@@ -36,11 +36,14 @@ public struct HTTPNetwork: Hashable, Sendable {
         var authorization: String? { userInfo.map { "Basic " + Data($0.utf8).base64EncodedString() } }
     }
 
-    /// A file with the certificates of the trusted authorities, in PEM form. Defaults to nil: those of the system.
+    /// A file with the certificates of the trusted authorities, in PEM form. `nil` means the authorities of the system.
+    /// Defaults to `nil`.
     public var certificates: String?
-    /// The proxy for http URLs. Requests to it name the whole URL (RFC 9112, 3.2.2). Defaults to nil: none.
+    /// The proxy for http URLs. Requests to it name the whole URL (RFC 9112, 3.2.2). `nil` means no proxy. Defaults to
+    /// `nil`.
     public var httpProxy: Proxy?
-    /// The proxy for https URLs. It opens a tunnel by CONNECT (RFC 9110, 9.3.6). Defaults to nil: none.
+    /// The proxy for https URLs. It opens a tunnel by CONNECT (RFC 9110, 9.3.6). `nil` means no proxy. Defaults to
+    /// `nil`.
     public var httpsProxy: Proxy?
     /// Hosts that are reached without a proxy, in lower case: `host`, `.domain`, `host:port`, or `*` for all. A name
     /// includes its subdomains. Defaults to none.

@@ -40,6 +40,7 @@ struct OriginPolicy: Sendable {
         }
         if isHome(next) { return .home }
         if admits(next) { return .elsewhere }
-        return .refused("the origin redirects to another origin, \(next.originText); if it is right, give its URL")
+        return .refused(
+            "the origin redirects to another origin, \(next.originText); if that origin is right, use its URL")
     }
 }

@@ -57,7 +57,7 @@ enum TransportFailure {
         let reasons = [
             (
                 "CERTIFICATE_VERIFY_FAILED",
-                "the origin's certificate is not trusted; HTTPNetwork.certificates names its authority"
+                "the origin's certificate is not trusted; name its certificate authority with HTTPNetwork.certificates"
             ),
             ("failedToValidateHostname", "the origin's certificate is for another host"),
             ("WRONG_VERSION_NUMBER", "the origin does not speak TLS at this port; try http://"),

@@ -10,7 +10,7 @@ import PageModel
 /// Proves that a process is alive (R30).
 ///
 /// The process holds a kernel lock on one byte of a file next to the store. The number of that byte is the name of the
-/// process in leases. The kernel drops the lock when the process ends, however it ends. Every other process then sees
+/// process in leases. The kernel drops the lock when the process ends, however it ends. All other processes then see
 /// that its leases are void. A pid would not work: pids are reused, and mean nothing in another container.
 ///
 /// The file also records the owner of the log (`LogOwner`) and is never deleted. Locked bytes may be beyond its end.

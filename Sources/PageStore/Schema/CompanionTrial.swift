@@ -48,7 +48,7 @@ enum CompanionTrial {
         }
     }
 
-    /// Returns the stamp of a store without damage. Returns nil for every other file.
+    /// Returns the stamp of a store without damage. Returns nil for any other file.
     private static func stampIfSound(_ connection: Connection) throws(StorageError) -> Int64? {
         do throws(StorageError) {
             // With the usual time limit, because the file may be crafted (R46).

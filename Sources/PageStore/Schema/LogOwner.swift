@@ -19,7 +19,7 @@ import PageModel
 /// the store, or make another store of it. A process that is killed just after it began a log leaves no record, and so
 /// does a copy of a store with its log only.
 ///
-/// Every other log is trusted. A file without a visible stamp may be a new store, whose stamp is in the file only after
+/// All other logs are trusted. A file without a visible stamp may be a new store, whose stamp is in the file only after
 /// the first merge of its log.
 enum LogOwner {
     /// Records the owner of the log. Call after a commit that began the log, and after the first commit of a session.

@@ -93,8 +93,8 @@ enum BodyTable {
         return length == Int64(row.bytes)
     }
 
-    /// Returns the offsets of pages of a list for which `isThere` is true. One statement finds them all. Where a part of
-    /// the file cannot be read, some are absent.
+    /// Returns the offsets of pages of a list for which `isThere` is true. One statement finds them all. If a part of
+    /// the file cannot be read, some offsets are missing from the result.
     static func present(of query: QueryID, in connection: Connection) throws(StorageError) -> Set<Int> {
         var present: Set<Int> = []
         do throws(StorageError) {

@@ -79,10 +79,10 @@ struct Verification {
         if let problem = StoreHeader.problem(of: connection) { report.findings.append(Finding(.file, problem)) }
         reading("the file") { (this: inout Verification) throws(StorageError) in
             try this.connection.pragma("integrity_check(20)") { row throws(StorageError) in
-                let line = row.text(0)
-                guard line != "ok" else { return }
+                let text = row.text(0)
+                guard text != "ok" else { return }
                 this.damage.isFileDamaged = true
-                this.report.findings.append(Finding(.file, line))
+                this.report.findings += IntegrityReport.problems(in: text).map { Finding(.file, $0) }
             }
             let version = try Migrator.version(of: this.connection)
             for migration in Migration.catalogue where migration.version <= version {
@@ -94,7 +94,7 @@ struct Verification {
                     || stored.map({ !StoredBounds.contains($0.appliedAt) }) ?? true
                 {
                     this.report.findings.append(
-                        Finding(.file, "the record of migration \(migration.version): checksum mismatch"))
+                        Finding(.file, "checksum mismatch of the record of migration \(migration.version)"))
                     this.damage.hasLostNotes = true
                 }
             }
@@ -131,7 +131,7 @@ struct Verification {
         var records = try QueryTable.all(in: connection) { broken.append($0) }
         for query in broken {
             report.findings.append(
-                Finding(.query, query: query.record.id, "the record of query \(query.record.id.rawValue) is damaged"))
+                Finding(.query, query: query.record.id, "the record of the query is damaged"))
         }
         findNames(besides: records, &broken)
         findNamesakes(&records, &broken)
@@ -153,7 +153,7 @@ struct Verification {
         for (query, name) in damage.names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !known.contains(query)
         {
             damage.lost.append(query)
-            report.findings.append(Finding(.query, query: query, "the record of query \(query.rawValue) is lost"))
+            report.findings.append(Finding(.query, query: query, "the record of the query is lost"))
             broken.append(
                 ChecksummedQuery(
                     QueryRecord(
@@ -192,7 +192,7 @@ struct Verification {
         for offset in broken {
             damage.rows.append(.init(query: record.id, offset: offset))
             report.findings.append(
-                Finding(.page, query: record.id, "page record at or near position \(offset): checksum mismatch"))
+                Finding(.page, query: record.id, "checksum mismatch of a page record at or near position \(offset)"))
         }
         if try PageTable.isTreeDamaged(of: record.id, in: connection) {
             damage.isTreeDamaged = true
@@ -219,18 +219,18 @@ struct Verification {
             }
             end = page.range.upperBound
             guard let content = try BodyTable.content(of: row, in: connection) else {
-                drop(place, .items, page.range, "items: checksum mismatch")
+                drop(place, .items, page.range, "checksum mismatch of the items")
                 continue
             }
             let identities = content.identities
             guard PageContent.fingerprint(of: identities) == page.fingerprint else {
-                drop(place, .items, page.range, "items: checksum mismatch")
+                drop(place, .items, page.range, "checksum mismatch of the items")
                 continue
             }
             if try !IdentityTable.holds(identities, for: row.body, query: record.id, connection) {
                 damage.identities.append(place)
                 report.findings.append(
-                    Finding(.identity, query: record.id, range: page.range, "item hashes: checksum mismatch"))
+                    Finding(.identity, query: record.id, range: page.range, "checksum mismatch of the item hashes"))
             }
             guard isWhole, !record.allowsDuplicates, page.generation == record.version.generation else { continue }
             let own = Set(identities.map(\.key))
@@ -244,7 +244,7 @@ struct Verification {
         if try !JournalTable.isSound(record.id, in: connection) {
             damage.journals.append(record.id)
             report.findings.append(
-                Finding(.journal, query: record.id, "journal: checksum mismatch"))
+                Finding(.journal, query: record.id, "checksum mismatch of the journal"))
         }
         // A list with other damage gets its holdings recounted anyway.
         if isWhole, report.findings.count == before { try checkHoldings(of: record, rows) }
@@ -278,20 +278,20 @@ struct Verification {
     // MARK: Numbers without a seal
 
     private mutating func checkNotes() throws(StorageError) {
-        for (sql, kind, what) in ImpossibleNotes.counts {
+        for (sql, kind, one, many) in ImpossibleNotes.counts {
             guard let count = try connection.number(sql), count > 0 else { continue }
             damage.hasImpossibleNotes = true
-            report.findings.append(Finding(kind, "\(count) \(what)"))
+            report.findings.append(Finding(kind, "\(count) \(count == 1 ? one : many)"))
         }
     }
 
     // MARK: Orphans
 
     private mutating func checkOrphans() throws(StorageError) {
-        for (sql, what) in Orphans.counts {
+        for (sql, one, many) in Orphans.counts {
             guard let count = try connection.number(sql), count > 0 else { continue }
             damage.hasOrphans = true
-            report.findings.append(Finding(.orphan, "\(count) \(what)"))
+            report.findings.append(Finding(.orphan, "\(count) \(count == 1 ? one : many)"))
         }
     }
 }

@@ -3,21 +3,26 @@ import PageModel
 /// Rows to which no other row refers. The statements avoid the index of names, because a damaged index may lack intact
 /// queries.
 enum Orphans {
-    private static let conditions: [(table: String, condition: String, what: String)] = [
-        ("page", "query NOT IN (SELECT id FROM query NOT INDEXED)", "page records of queries that are gone"),
-        ("ledger", "query NOT IN (SELECT id FROM query NOT INDEXED)", "fetch records of queries that are gone"),
-        ("tally", "query NOT IN (SELECT id FROM query NOT INDEXED)", "tallies of removed queries"),
-        ("journal", "query NOT IN (SELECT id FROM query NOT INDEXED)", "records of changes of queries that are gone"),
-        ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
+    private static let hasNoQuery = "query NOT IN (SELECT id FROM query NOT INDEXED)"
+
+    /// The rows of each table, with words for one row and for several.
+    private static let conditions: [(table: String, condition: String, one: String, many: String)] = [
+        ("page", hasNoQuery, "page record without a query", "page records without a query"),
+        ("ledger", hasNoQuery, "fetch record without a query", "fetch records without a query"),
+        ("tally", hasNoQuery, "tally without a query", "tallies without a query"),
+        ("journal", hasNoQuery, "record of changes without a query", "records of changes without a query"),
+        ("body", "id NOT IN (SELECT body FROM page)", "body without a page", "bodies without a page"),
         (
             "identity",
             "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
-            "rows of item hashes without a page"
+            "row of item hashes without a page", "rows of item hashes without a page"
         ),
-        ("access", "body NOT IN (SELECT id FROM body)", "times of reads of bodies that are gone"),
+        ("access", "body NOT IN (SELECT id FROM body)", "read time without a body", "read times without a body"),
     ]
 
-    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.what) }
+    static let counts = conditions.map {
+        (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.one, $0.many)
+    }
     static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
 }
 
@@ -33,20 +38,31 @@ enum ImpossibleNotes {
         "\(time) NOT BETWEEN \(StoredBounds.milliseconds.lowerBound) AND \(StoredBounds.milliseconds.upperBound)"
     }
 
-    private static let conditions: [(table: String, condition: String, kind: Finding.Kind, what: String)] = [
-        ("tally", tally, .tally, "tallies with a number out of range"),
-        ("access", impossible("used_at"), .access, "times of reads that are out of range"),
-        (
-            "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)",
-            .ledger,
-            "token counts that are out of range"
-        ),
-    ]
+    private static let conditions: [(table: String, condition: String, kind: Finding.Kind, one: String, many: String)] =
+        [
+            ("tally", tally, .tally, "tally with a number out of range", "tallies with a number out of range"),
+            ("access", impossible("used_at"), .access, "read time out of range", "read times out of range"),
+            (
+                "counter",
+                "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)",
+                .ledger, "token count out of range", "token counts out of range"
+            ),
+        ]
 
     static let counts = conditions.map {
-        (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.what)
+        (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.one, $0.many)
     }
     static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
+}
+
+/// The report of SQLite's `integrity_check`.
+enum IntegrityReport {
+    /// The problems in a row of the report, which can have several lines. The name of the database is left out.
+    static func problems(in row: String) -> [String] {
+        let lines = row.split(separator: "\n").map(String.init)
+        let problems = lines.filter { !$0.hasPrefix("*** in database ") }
+        return problems.isEmpty ? [row] : problems
+    }
 }
 
 /// Every b-tree of a store.

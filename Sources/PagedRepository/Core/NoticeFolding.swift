@@ -3,7 +3,7 @@ import PageModel
 // Many queued notices become one.
 extension [StorageNotice] {
     /// Returns all notices as one. Changes by this storage object to one query stay changes, in the detail that a list
-    /// reports. In every other case, or if more than `most` changes are left, the notice names the queries to read
+    /// reports. In all other cases, or if more than `most` changes are left, the notice names the queries to read
     /// again.
     func folded(to most: Int) -> StorageNotice {
         if let set = joined, set.changes.count <= most { return .changed(set) }

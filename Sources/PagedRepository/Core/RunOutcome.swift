@@ -69,7 +69,7 @@ extension ListBelief {
     /// counts at least one more page, or no position behind page one has returned an item. A smaller difference is a
     /// wrong total (R24), and so is one of at most two pages where answers show the end. A full page that states the end
     /// does not show it. An origin that leaves items out of its pages counts them, too, but seldom more of them than it
-    /// returns. Returns nil in every other case.
+    /// returns. Returns nil in all other cases.
     func overcount(_ state: ListState?, _ source: PagingAccess) -> EndBelief.Overcount? {
         guard source.supportsRandomAccess, let reached = state?.record.end, let total = end.counted, total > reached
         else { return nil }

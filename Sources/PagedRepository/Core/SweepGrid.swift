@@ -19,7 +19,7 @@ struct SweepGrid: Equatable {
         if case .grid(let size) = access { position / size * size } else { position }
     }
 
-    /// Returns the request that verifies the positions from this one on.
+    /// Returns the request that verifies `position` and the positions after it.
     func requestRange(_ position: Int) -> Range<Int> {
         // On a grid, positions of the page that are already swept arrive again.
         if case .grid(let size) = access { return aligned(position)..<aligned(position) + size }

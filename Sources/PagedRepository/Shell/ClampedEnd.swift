@@ -97,7 +97,7 @@ extension SyncRun {
     }
 
     /// Returns the part of an answer that can be stored, if an origin without a total returned known items for
-    /// positions behind the end of its list (R24). Returns nil for every other answer.
+    /// positions behind the end of its list (R24). Returns nil for any other answer.
     ///
     /// - An answer may hold the last full page instead of the requested position: known items to the last held
     ///   one, and then new ones. An insert looks the same. The position of the first known item is therefore requested

@@ -5,7 +5,7 @@ extension SyncRun {
     /// The result of storing an answer.
     enum Storing {
         case stored
-        /// The answer is not stored: it shows that the list has moved, or that it ends.
+        /// The answer is not stored, because it shows that the list has moved or ended.
         case notStored
         /// Another process has stored some of the answer since, at the very same positions: less of it is missing.
         case changed

@@ -212,7 +212,7 @@ extension SyncRun {
         return grant.offsets.contains(place)
     }
 
-    /// Handles an answer for a page that is checked, and for an origin that accepts positions.
+    /// Handles the answer to a recheck at an origin that accepts positions.
     func handleCheckedPage(
         _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {

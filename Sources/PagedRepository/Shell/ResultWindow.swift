@@ -80,7 +80,7 @@ extension SyncRun {
     }
 
     /// Returns the request for the first whole page behind these positions. It begins at a multiple of the page size,
-    /// because some origins refuse every other position.
+    /// because some origins refuse all other positions.
     private func pageBehind(_ range: Range<Int>) -> FetchTarget {
         var size = belief.sizes.size
         if case .grid(let grid) = source.access { size = grid }

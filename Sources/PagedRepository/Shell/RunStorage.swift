@@ -48,7 +48,7 @@ final class RunStorage {
 
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         let window = try await base.window(of: query, range)
-        report?(.readItems(range), window.map { "\($0.parts.count) parts" } ?? "no such query")
+        report?(.readItems(range), window.map { RunStorage.count($0.parts.count, "part") } ?? "no such query")
         return window
     }
 
@@ -97,8 +97,10 @@ final class RunStorage {
         return held
     }
 
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
     private static func text(_ list: ListOutline?) -> String {
-        list.map { "revision \($0.record.version.revision), \($0.pages.count) pages" } ?? "no such query"
+        list.map { "revision \($0.record.version.revision), \(count($0.pages.count, "page"))" } ?? "no such query"
     }
 
     private static func text(_ receipt: CommitReceipt) -> String {

@@ -14,7 +14,7 @@ final class WriteBatch {
     private var pending: [Pending] = []
     /// What receives the results of pending statements, in the order of the calls.
     private var receivers: [(index: Int, then: (Rows) -> Void)] = []
-    /// The pending statements that take further rows, by their indices. Every other statement closes them, because it may
+    /// The pending statements that take further rows, by their indices. Any other statement closes them, because it may
     /// depend on the rows before it.
     private var open: [RowStatement: Int] = [:]
     private var isCommitted = false

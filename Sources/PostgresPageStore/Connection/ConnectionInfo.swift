@@ -23,7 +23,7 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         let options = text.utf8.contains(0) ? nil : PQconninfoParse(text, &message)
         PQfreemem(message)
         guard let options else {
-            throw PostgresError(.invalidConnectionString, "the connection string cannot be parsed")
+            throw PostgresError(.invalidConnectionString, "the address is not a valid connection string of libpq")
         }
         defer { PQconninfoFree(options) }
         var values: [String: String] = [:]

@@ -5,7 +5,7 @@
 /// share the connection. They complete in the order in which they were sent. A failed statement aborts the rest of its
 /// own request.
 ///
-/// The machine is a value without a clock, random numbers or sockets. Times are durations since an origin that the
+/// The machine is a value without a clock, random numbers or sockets. Times are durations since a moment that the
 /// caller chooses. The caller performs the returned actions in their order.
 ///
 /// States and exits:

@@ -1,5 +1,5 @@
 #if PostgreSQL
-/// The pause between two attempts to connect: exponential with full jitter. Times are durations since an origin that
+/// The pause between two attempts to connect: exponential with full jitter. Times are durations since a moment that
 /// the caller chooses.
 struct ReconnectBackoff: Hashable, Sendable {
     static let firstCeiling = Duration.milliseconds(50)

@@ -23,7 +23,9 @@ enum ImpossibleNotes {
         let reads = counts[0].first?.int(0) ?? 0
         let tokens = counts[1].first?.int(0) ?? 0
         var findings: [Finding] = []
-        if reads > 0 { findings.append(Finding(.access, "\(reads) times of reads are out of range")) }
+        if reads > 0 {
+            findings.append(Finding(.access, "\(reads) \(reads == 1 ? "read time" : "read times") out of range"))
+        }
         if tokens > 0 { findings.append(Finding(.ledger, "the count of lease tokens is out of range")) }
         return findings
     }

@@ -73,7 +73,7 @@ struct ListCheck {
             brokenRows.append(row.int(0))
             let position = row.int(0)
             return find(
-                .page, position..<position, "page record at or near position \(position): checksum mismatch")
+                .page, position..<position, "checksum mismatch of a page record at or near position \(position)")
         }
         let range = page.summary.range
         guard page.summary.offset >= end else {
@@ -84,7 +84,7 @@ struct ListCheck {
         bytes += page.bytes
         guard let content = BodyRow.content(of: page, row, at: PageRow.columnCount) else {
             lostPages.append(page)
-            return find(.items, range, "items: checksum mismatch")
+            return find(.items, range, "checksum mismatch of the items")
         }
         items += content.count
         let identities = content.identities
@@ -98,7 +98,7 @@ struct ListCheck {
         }
         if BodyRow.identities(row, in: query, from: PageRow.columnCount + 2) != identities {
             staleHashes.append((page, identities))
-            find(.identity, range, "item hashes: checksum mismatch")
+            find(.identity, range, "checksum mismatch of the item hashes")
         }
         end = range.upperBound
         intact.append(page.summary)
@@ -115,7 +115,7 @@ struct ListCheck {
             last = entry.version
         }
         if !isJournalDamaged, last != version { isJournalDamaged = true }
-        if isJournalDamaged { find(.journal, nil, "journal: checksum mismatch") }
+        if isJournalDamaged { find(.journal, nil, "checksum mismatch of the journal") }
     }
 }
 #endif

@@ -26,7 +26,7 @@ extension PostgreSQLPageStore {
                 let query = read.row.record.id
                 if !read.isWhole {
                     report.findings.append(
-                        Finding(.query, query: query, "the record of query \(query.rawValue) is damaged"))
+                        Finding(.query, query: query, "the record of the query is damaged"))
                 }
                 var check = ListCheck(query)
                 try await check.run(read.isWhole ? read.row : nil, work)
@@ -34,12 +34,15 @@ extension PostgreSQLPageStore {
                 if let tally = try await work.read([(PostgreSQLPageStore.tally, [.integer(query.rawValue)])])[0].first,
                     PostgreSQLPageStore.tally(tally) == nil
                 {
-                    report.findings.append(Finding(.tally, query: query, "tally: a number is out of range"))
+                    report.findings.append(Finding(.tally, query: query, "the tally has a number out of range"))
                 }
             }
             let counts = try await work.read(PostgreSQLPageStore.orphanCounts.map { ($0, []) })
             let orphans = counts.reduce(0) { $0 + ($1.first?.int(0) ?? 0) }
-            if orphans > 0 { report.findings.append(Finding(.orphan, "\(orphans) rows belong to no query or page")) }
+            if orphans > 0 {
+                let rows = orphans == 1 ? "1 row belongs" : "\(orphans) rows belong"
+                report.findings.append(Finding(.orphan, "\(rows) to no query or page"))
+            }
             report.findings += try await ImpossibleNotes.findings(in: self.options.schema, work)
             return report
         }

@@ -115,11 +115,12 @@ private final class DemoStory {
         terminal.progress("")
         let result = try await child.wait().result()
         let sent = origin.requests.count - before
-        // Pages overlap by one item, so the store has more pages than a plain client requests.
-        let missing = try await outline().heldPages.count - held
+        let storedPages = try await outline().heldPages.count
+        let missing = storedPages - held
         say(
             "\(SizeText.count(sent, "request", "requests")) for \(SizeText.count(missing, "missing page", "missing pages")): page one again, and a retry for each error."
         )
+        say("The store has \(storedPages) pages now, because neighbouring pages share one item.")
         say(
             "\(count(result.items)) of \(SizeText.count(result.total, "item", "items")), \(SizeText.count(result.gaps.count, "gap", "gaps"))."
         )
@@ -157,7 +158,7 @@ private final class DemoStory {
     }
 
     private func goOffline() async throws {
-        heading("4  The origin is gone")
+        heading("4  The origin is offline")
         await origin.stop()
         let started = SystemClock().now()
         let shown = try await Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"]).wait()
@@ -173,7 +174,7 @@ private final class DemoStory {
         // The rest of the message suggests a command on the store of the demo, which is removed.
         let reason = ended.errors.split(separator: "\n").last?.prefix { $0 != ";" } ?? ""
         say("pagecache sync ends with \(code): \(reason.trimmingPrefix("pagecache: "))")
-        rows.append(Row(what: "read with the origin gone", sent: 0, plain: "impossible"))
+        rows.append(Row(what: "read with the origin offline", sent: 0, plain: "impossible"))
     }
 
     private func table() {

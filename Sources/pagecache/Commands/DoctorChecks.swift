@@ -226,7 +226,7 @@ struct DoctorChecks {
         } else {
             note(
                 "pinned", .warning,
-                "\(SizeText.count(stale.count)) of \(SizeText.count(pinned.count, "pinned query", "pinned queries")) \(stale.count == 1 ? "is" : "are") not fresh\(last)",
+                "\(SizeText.count(stale.count)) of \(SizeText.count(pinned.count)) pinned queries \(stale.count == 1 ? "is" : "are") not fresh\(last)",
                 hint: "run 'pagecache sync --due' from cron or a timer")
         }
     }

@@ -99,12 +99,12 @@ struct Export: AsyncParsableCommand {
                 .unusableData, "damaged",
                 DamageText.sentence(written.damaged)
                     + (missing == 0
-                        ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
+                        ? "" : "; \(SizeText.count(missing)) other positions are missing or old"),
                 hint: "'pagecache verify --repair' drops them, and '\(list.record.syncCommand)' fetches them again")
         }
         if let first = gaps.first {
             let missing =
-                "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or not up to date"
+                "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or old"
             terminal.complain(
                 "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; '\(list.record.syncCommand)' fetches them"
             )

@@ -83,6 +83,11 @@ struct InfoReport {
         return record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")
     }
 
+    private var withoutURL: String {
+        record.isDescriptionLost
+            ? "unknown; a repair has removed it" : "unknown; a program with the library fetches this list"
+    }
+
     private var profile: [PagingDecision] { HTTPSource.explanation(inStored: record.source) }
 
     var members: [(String, JSONOutput)] {
@@ -106,7 +111,7 @@ struct InfoReport {
                     profile.map {
                         .object([
                             ("field", .string($0.field)), ("value", .string($0.value)),
-                            ("reason", .string($0.reason.rawValue)), ("detail", .optional($0.detail)),
+                            ("reason", .string($0.reason.text)), ("detail", .optional($0.detail)),
                         ])
                     })
             ),
@@ -119,7 +124,7 @@ struct InfoReport {
         let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
         var lines = [
             LabelledLine(name: "Id", text: record.key.shortID), LabelledLine(name: "Key", text: record.key.text),
-            LabelledLine(name: "URL", text: url ?? "unknown; a program with the library fetches this list"),
+            LabelledLine(name: "URL", text: url ?? withoutURL),
         ]
         if !record.key.scope.isEmpty { lines.append(LabelledLine(name: "Scope", text: record.key.scope)) }
         lines += [

@@ -86,7 +86,7 @@ struct List: AsyncParsableCommand {
             .init(.int(list.coverage.count), SizeText.count(list.coverage.count)),
             .init(.optional(record.total.count), record.total.count.map(SizeText.count) ?? "?"),
             .init(.string(record.total.kindName)),
-            .init(.optional(list.coveredShare), list.coveredShare.map { "\(Int($0 * 100)) %" } ?? "?"),
+            .init(.optional(list.coveredShare), shareText(of: list)),
             .init(.int(list.coverage.segments.count)),
             .init(.int(list.gaps.count)),
             .init(.optional(freshness?.rawValue), list.freshnessText(now: now), colour: Colour.of(freshness)),
@@ -102,6 +102,11 @@ struct List: AsyncParsableCommand {
             .init(.optional(record.freshFor.map { Int($0.wholeMilliseconds) })),
             .init(.optional(ListRunner.url(of: record))),
         ]
+    }
+
+    /// The share of the list that is held, as a text. A list without items has no share.
+    static func shareText(of list: ListOutline) -> String {
+        list.coveredShare.map { list.length == 0 ? "–" : "\(Int($0 * 100)) %" } ?? "?"
     }
 }
 #endif

@@ -164,7 +164,8 @@ struct CollectGarbage: AsyncParsableCommand {
     /// - Parameter isFile: whether the store is a file. The report of a server counts no damaged pages.
     static func note(onPagesLeft report: EvictionReport, isFile: Bool) -> String {
         guard isFile else {
-            return "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds those)"
+            return
+                "the remaining pages belong to pinned queries, or are damaged ('pagecache verify' finds damaged pages)"
         }
         guard report.pagesDamaged > 0 else { return "the remaining pages belong to pinned queries" }
         let damaged = SizeText.count(

@@ -46,7 +46,7 @@ struct Purge: AsyncParsableCommand {
     var staleAfter: DurationArgument?
     @Option(
         help: ArgumentHelp(
-            "Every query that was last validated longer ago than this, or was created then and never fetched.",
+            "Every query that was last validated longer ago than this, or was created before that time and never fetched.",
             valueName: "duration"))
     var olderThan: DurationArgument?
     @Flag(help: "Every query that holds no page, and whose fetches all failed.")

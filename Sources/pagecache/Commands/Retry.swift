@@ -127,14 +127,14 @@ struct Retry: AsyncParsableCommand {
         guard left > 0 else { return }
         let pages = "\(SizeText.count(left, "page", "pages")) failed permanently"
         let isRefused = permanentFailures.contains { $0.failure?.failureClass == .forbidden }
-        let way = "--permanent\(isRefused ? ", with a credential as in --bearer-env VAR," : "") retries"
+        let credential = isRefused ? " (add --bearer-env VAR if the origin needs a credential)" : ""
+        let way = "--permanent retries \(left == 1 ? "it" : "them")\(credential)"
         if isNothing {
             // No other line says that the command did nothing.
             Terminal.standard.complain(
-                "no page was retried: \(pages); \(way) \(left == 1 ? "it" : "them")")
+                "no page was retried: \(pages); \(way)")
         } else {
-            Terminal.standard.note(
-                "\(pages); \(way) \(left == 1 ? "it" : "them")")
+            Terminal.standard.note("\(pages); \(way)")
         }
     }
 

@@ -12,10 +12,12 @@ struct Show: AsyncParsableCommand {
         discussion: """
             A pipe or file receives each item as the origin sent it, one per line. Line
             breaks inside an item become spaces. --fields selects members of the items: a
-            terminal shows a table of them, a pipe or file receives objects. The exit code
-            is 75 in three cases: a requested position is missing or not up to date; more
-            items are requested than stored, and the end of the list is not known yet; an
-            id is not found, and positions are missing.
+            terminal shows a table of them, a pipe or file receives objects. Without
+            --fields, --format table has one line for each item, and --format csv has the
+            columns offset, id and payload. The exit code is 75 in three cases: a requested
+            position is missing, or its item is left from before the list was replaced;
+            more items are requested than stored, and the end of the list is not known
+            yet; an id is not found, and positions are missing.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -138,7 +140,7 @@ struct Show: AsyncParsableCommand {
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.complain(
-                "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(id)' shows them"
+                "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or old, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(id)' shows them"
             )
         }
         if let rest { terminal.note("… \(rest)") }

@@ -18,13 +18,14 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             The exit code is 65 when verify finds a problem. --repair drops damaged pages,
             and the next sync fetches them again. Intact pages stay. --repair rebuilds the
-            damaged record of a query from its pages. 'pagecache sync ID --rebind' then
-            fetches the list, with the credential that its origin needs. If rows are
-            unreadable, or another program changed a table, --repair copies the readable
-            rows to a new file, and keeps the old file as '….corrupt-<time>'. No other
-            process may have the store open then. --set-aside renames a damaged store, so
-            that the next sync creates a new one; its sound items stay in the renamed file.
-            It refuses a sound store, and files of other programs.
+            damaged record of a query from its pages, and names the command that fetches
+            the list: 'pagecache sync ID --rebind', or 'pagecache sync' with the URL and
+            --key for a query with a key. Add the credential that the origin needs. If rows
+            are unreadable, or another program changed a table, --repair copies the
+            readable rows to a new file, and keeps the old file as '….corrupt-<time>'. No
+            other process may have the store open then. --set-aside renames a damaged
+            store, so that the next sync creates a new one; its sound items stay in the
+            renamed file. It refuses a sound store, and files of other programs.
 
             EXAMPLES
               pagecache verify
@@ -88,8 +89,7 @@ struct Verify: AsyncParsableCommand {
         ToolFailure(
             .unusableData, error.code.description, error.message,
             hint: (error.cause as? SchemaChange).map { ToolFailure.remedy(for: $0) }
-                ?? (repair && !consent.dryRun || !isRepairable
-                    ? Self.lastResort : "'pagecache verify --repair' repairs its header"))
+                ?? (repair && !consent.dryRun || !isRepairable ? Self.lastResort : Self.headerRepair))
     }
 
     /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.
@@ -99,14 +99,16 @@ struct Verify: AsyncParsableCommand {
         guard repair else {
             let report = try await store.verify()
             write(report, names, repaired: nil)
-            guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' repairs it") }
+            guard report.isSound else {
+                throw Self.failure(report, hint: "'pagecache verify --repair' repairs the store")
+            }
             return
         }
         if consent.dryRun {
             let report = try await store.repairPreview()
             write(report.found, names, repaired: report)
             guard report.found.isSound else {
-                throw Self.failure(report.found, hint: "'pagecache verify --repair' does this")
+                throw Self.failure(report.found, hint: "'pagecache verify --repair' makes these changes")
             }
             return
         }
@@ -130,12 +132,14 @@ struct Verify: AsyncParsableCommand {
     /// Names the next command for the queries whose records were rebuilt.
     private func noteLost(_ queries: [QueryRecord]) {
         guard let first = queries.first else { return }
-        let subject = SizeText.count(queries.count, "rebuilt query has", "rebuilt queries have")
+        let rebuilt = SizeText.count(queries.count, "rebuilt query", "rebuilt queries")
         Terminal.standard.note(
-            "\(subject) no description of the origin, and no check of the credential; '\(first.syncCommand)' fetches \(queries.count == 1 ? "it" : "the first")"
+            "the paging profile and the credential check of \(rebuilt) are lost; '\(first.syncCommand)' fetches \(queries.count == 1 ? "the list" : "the first list")"
         )
     }
 
+    private static let headerRepair =
+        "'pagecache verify --repair' may repair it; 'pagecache verify --set-aside' makes room for a new store"
     private static let lastResort =
         "'pagecache verify --set-aside' makes room for a new store, and sound items stay in the file set aside"
 
@@ -182,7 +186,7 @@ struct Verify: AsyncParsableCommand {
                     "positions \(SizeText.count($0.lowerBound))–\(SizeText.count(max($0.lowerBound, $0.upperBound - 1)))"
                 },
             ].compactMap { $0 }.joined(separator: ", ")
-            terminal.print("\(finding.kind.rawValue): \(place.isEmpty ? "" : "\(place): ")\(finding.message)")
+            terminal.print("\(place.isEmpty ? "" : "\(place): ")\(finding.message)")
         }
         let looked = [
             SizeText.count(report.queries, "query", "queries"), SizeText.count(report.pages, "page", "pages"),
@@ -221,7 +225,7 @@ struct Verify: AsyncParsableCommand {
         }
         guard repaired.pagesDropped > 0 else { return }
         if repaired.queriesDropped == 0 {
-            terminal.note("'pagecache sync --all' fetches them again")
+            terminal.note("'pagecache sync --all' fetches the dropped pages again")
         } else if repaired.found.queries > repaired.queriesDropped {
             terminal.note("'pagecache sync --all' fetches dropped pages of the other queries again")
         }

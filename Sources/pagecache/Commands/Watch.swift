@@ -11,8 +11,8 @@ struct Watch: AsyncParsableCommand {
         abstract: "Watch commits, failures and retries of all processes, live.",
         discussion: """
             A terminal shows a view of all queries: coverage, rate, time left, failures
-            and events. Failing queries come first, and 'failing' after the key / finds
-            them. Other keys retry, pin and sweep a query, and show its items.
+            and events. Failing queries come first. Press / and type 'failing' to list only
+            those. Other keys retry, pin or sweep a query, or show its items.
             Elsewhere each event is one line: a text, an object (json, ndjson) or a row
             (csv).
             --changes prints inserted, deleted, moved and edited items, as 'diff' does.

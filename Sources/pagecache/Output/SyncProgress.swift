@@ -5,7 +5,7 @@ import PagedRepository
 import Synchronization
 
 /// Shows the progress of a synchronisation. On a terminal it redraws one line; elsewhere it prints a plain line every
-/// few seconds. A short run shows no line.
+/// few seconds if the text has changed. A short run shows no line.
 ///
 /// State, behind the mutex: the line, and whether the run is over. The line is drawn while the mutex is held, so that
 /// none follows the end. The drawing task ends with `finish`, or when this object is released.
@@ -15,6 +15,8 @@ final class SyncProgress: Sendable {
 
     private struct State {
         var line: ProgressLine
+        /// The last plain line. It is not printed twice in a row.
+        var plainText = ""
         var isFinished = false
         var task: Task<Void, Never>?
     }
@@ -83,6 +85,8 @@ final class SyncProgress: Sendable {
             } else {
                 // A bar belongs on a terminal. In a mail of cron, it is a row of strange characters.
                 let text = state.line.text(width: 100, requests: sent, storeWait: wait, hasBar: false, now: now)
+                guard text != state.plainText else { return }
+                state.plainText = text
                 terminal.note("pagecache: \(text)")
             }
         }

@@ -70,6 +70,9 @@ struct SyncRendering {
         case .offline:
             let reason =
                 report.headFailure?.shownMessage ?? report.list?.failures.first?.failure?.shownMessage ?? "no answer"
+            guard held > 0 else {
+                return "offline: \(reason); \(report.list?.record.end == 0 ? "the list is empty" : "no item is cached")"
+            }
             let items = SizeText.count(held, "cached item", "cached items")
             return "offline: \(reason); 'pagecache show \(key.shortID)' shows the \(items)"
         }
@@ -93,7 +96,7 @@ struct SyncRendering {
 
     private var unprovenReason: String {
         if report.list?.record.paging == HTTPSourceConfiguration.Paging.none.rawValue {
-            return "page one shows that more items follow, and no way to them is known"
+            return "page one may be a part of the list, and no request for more items is known"
         }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
         if let failure { return failure.shownMessage }

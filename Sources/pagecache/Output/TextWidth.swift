@@ -2,7 +2,7 @@
 /// The width of a text in terminal columns. Pure. The text must be `Printable` already.
 ///
 /// Terminals advance by scalar. A scalar that is wide in East Asian typography takes two columns (Unicode Standard
-/// Annex 11). A mark or joiner of the character before it takes none. Every other scalar takes one. An emoji of several
+/// Annex 11). A mark or joiner of the character before it takes none. Any other scalar takes one. An emoji of several
 /// scalars takes two columns (Unicode Technical Standard 51). Old terminals that draw its parts one by one are not
 /// supported. A scalar of ambiguous width takes one column, as outside East Asian locales.
 enum TextWidth {

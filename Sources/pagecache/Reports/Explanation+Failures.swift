@@ -49,7 +49,8 @@ extension Explanation {
         return isCheck(entry) ? "The check for changes" : "Page one"
     }
 
-    /// Whether page one was validated after the failed attempt began, so that another request of that run failed.
+    /// Whether page one was validated after the failed attempt began. The failure then belongs to another request of that
+    /// run.
     private func isCheck(_ entry: LedgerEntry) -> Bool {
         guard entry.offset == 0, entry.state.isFailure, let confirmedAt = list.record.validatedAt,
             let begun = entry.lastAttemptAt
@@ -91,7 +92,7 @@ extension Explanation {
             """
         case .limitExceeded?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
         case .unconfirmed?:
-            "The answer would remove much of the list. It is applied once the origin repeats it."
+            "The answer would remove most or all of the list. It is applied once the origin repeats it."
         case .loop?: "The origin repeats itself: a cursor repeats, or pages have no new items."
         default: nil
         }

@@ -100,7 +100,7 @@ extension Explanation {
             return "The page follows the page before it by the origin's cursor or link; no single answer showed both."
         }
         return """
-            No answer has shown yet that the page follows the page before it; this is assumed since \
+            No answer has shown yet that the page follows the page before it; this has been assumed since \
             \(TimeText.rfc3339(page.evidenceAt)). '\(sync) --sweep' checks it.
             """
     }

@@ -219,7 +219,7 @@ struct Explanation: Equatable {
         add(
             .next,
             """
-            A repair has removed the description of the origin and the check of the credential, so neither \
+            A repair could not restore the paging profile and the credential check, so neither \
             'pagecache sync --all' nor a service fetches the list. '\(sync)' does, with the credential if the origin needs one.
             """)
     }

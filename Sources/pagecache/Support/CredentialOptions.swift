@@ -122,7 +122,7 @@ struct CredentialOptions: ParsableArguments {
         let token = try SecretFile.text(path, of: "--bearer-file").trimmed()
         guard !token.isEmpty else {
             throw ToolFailure(
-                .usage, "usage", "the file '\(Printable.text(path))' of --bearer-file is empty",
+                .usage, "usage", "--bearer-file: the file '\(Printable.text(path))' is empty",
                 hint: "put the token into it")
         }
         return token

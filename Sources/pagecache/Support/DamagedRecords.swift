@@ -29,10 +29,10 @@ enum DamagedRecords {
         "'pagecache verify --repair' repairs \(count == 1 ? "it" : "them")"
     }
 
-    /// The failure for a list whose description was damaged and removed by a repair, and whose key is not a URL.
+    /// The failure for a list whose paging profile was lost in a repair, and whose key is not a URL.
     static func lostDescription(of key: QueryKey) -> ToolFailure {
         ToolFailure(
-            .unusableData, "description_lost", "the stored description of '\(key.text)' was damaged",
+            .unusableData, "description_lost", "a repair could not restore the URL of '\(key.text)'",
             hint: "sync it with its URL and \(options(of: key))")
     }
 

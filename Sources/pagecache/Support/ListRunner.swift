@@ -19,7 +19,7 @@ struct ListRunner {
         var query: QueryRecord
         /// The runs, in order. Not empty.
         var runs: [SyncOptions.Work]
-        /// Whether pages that are not due are left alone (R33).
+        /// Whether the runs skip pages that are not due (R33).
         var isDue = false
 
         init(query: QueryRecord, runs: [SyncOptions.Work]) { (self.query, self.runs) = (query, runs) }

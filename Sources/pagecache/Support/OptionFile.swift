@@ -9,7 +9,7 @@ import Darwin
 
 /// A file that an option names, or a pipe from a program.
 struct OptionFile {
-    /// The path and the option, for messages.
+    /// The option and the path, for messages.
     let name: String
     /// The whole content. `nil` when it is too long or cannot be read, as for a folder.
     let bytes: [UInt8]?
@@ -23,12 +23,13 @@ struct OptionFile {
     ///   - largest: the largest size, in bytes.
     /// - Throws: `ToolFailure` with status 64 when the file does not exist, or 77 when it may not be read.
     init(_ path: String, of option: String, holding content: String, atMost largest: Int) throws {
-        name = "'\(Printable.text(path))' of \(option)"
+        name = "\(option): the file '\(Printable.text(path))'"
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw errno == ENOENT || errno == ENOTDIR
                 ? ToolFailure(
-                    .usage, "usage", "there is no file \(name)", hint: "name the file that holds \(content)")
+                    .usage, "usage", "\(option): there is no file '\(Printable.text(path))'",
+                    hint: "name the file that holds \(content)")
                 : ToolFailure(.permission, "permission", "\(name) may not be read")
         }
         defer { close(descriptor) }

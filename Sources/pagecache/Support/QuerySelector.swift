@@ -3,7 +3,8 @@ import HTTPPageSource
 import PageModel
 import PageStore
 
-/// Finds a query by its key, a unique prefix of the key or short id, the short id itself, or any URL of the list.
+/// Finds a query by its key, by its short id, or by a unique prefix of either. If the key is a URL, any URL of the list
+/// names the query, too.
 enum QuerySelector {
     /// Finds the query in a store. Reads one row for each query, whatever the length of the lists.
     /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.

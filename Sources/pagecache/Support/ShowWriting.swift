@@ -34,7 +34,7 @@ extension ListOutline {
         let sentences = [
             more > 0 ? "\(SizeText.count(more)) more; --limit and --offset show them" : nil,
             missing > 0
-                ? "\(SizeText.count(missing, "position is", "positions are")) missing or not up to date; 'pagecache pages \(record.key.shortID)' shows them"
+                ? "\(SizeText.count(missing, "position is", "positions are")) missing or old; 'pagecache pages \(record.key.shortID)' shows them"
                 : nil,
         ].compactMap { $0 }
         return sentences.isEmpty ? nil : sentences.joined(separator: "; ")

@@ -139,9 +139,10 @@ struct SourceOptions: ParsableArguments {
             var network = try HTTPNetwork(environment: ProcessInfo.processInfo.environment)
             network.certificates = cacert ?? network.certificates
             if let file = network.certificates, let problem = CertificateFile.problem(at: file) {
+                let name = cacert == nil ? "SSL_CERT_FILE" : "--cacert"
                 throw ToolFailure(
-                    .usage, "usage", "the file of trusted certificates \(problem): '\(file)'",
-                    hint: "\(cacert == nil ? "SSL_CERT_FILE" : "--cacert") names it")
+                    .usage, "usage", "\(name): the file '\(Printable.text(file))' \(problem)",
+                    hint: "name a file with the certificates of trusted authorities")
             }
             return network
         } catch let failure as FetchFailure {

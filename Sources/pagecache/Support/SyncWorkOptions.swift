@@ -15,7 +15,7 @@ struct SyncWorkOptions: ParsableArguments {
         help: ArgumentHelp(
             "Do not refresh a page one that is younger than this. Missing pages are fetched.",
             discussion:
-                "Default: always refresh. With --due, for pinned lists, and with --stale: the origin's max-age, at most 1h, else 60s.",
+                "Default: always refresh. With --due (pinned lists) and with --stale, the default is the origin's max-age, 1h at most, or 60s if the origin states none.",
             valueName: "duration"))
     var staleAfter: DurationArgument?
     @Flag(help: "Send no request; report what is stored.")

@@ -2,6 +2,10 @@
 import PageModel
 import PageStore
 
+#if PostgreSQL
+import PostgresPageStore
+#endif
+
 /// The exit codes of the tool (sysexits(3)). Scripts depend on them.
 enum ExitStatus: Int32 {
     case done = 0
@@ -48,7 +52,11 @@ struct ToolFailure: Error {
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
             case _ where remedy != nil: (.unusableData, remedy)
+            case .notFound where ToolFailure.serverCode(of: error) == "no_such_database":
+                (.notFound, "create the database with CREATE DATABASE, or use --store")
             case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
+            case .cannotCreate where ToolFailure.serverCode(of: error) == "invalid_connection_string":
+                (.usage, "check the names of its parameters, and write '=' in a value as %3D and a space as %20")
             case .cannotCreate: (.cannotCreate, "use another store with --store")
             case .notAStore where error.message.contains("(a hard link)"):
                 (.unusableData, "remove the other name, and run the command again")
@@ -61,7 +69,7 @@ struct ToolFailure: Error {
             case .notAStore: (.unusableData, "nothing was changed; use another store with --store")
             case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
-                (.unusableData, "'pagecache verify' lists the damage, and 'pagecache verify --repair' may repair it")
+                (.unusableData, "'pagecache verify' checks the store, and 'pagecache verify --repair' may repair it")
             case .foreignLog where error.message.contains("-journal does not belong "):
                 (.unusableData, "move that file elsewhere, and run the command again")
             case .foreignLog:
@@ -74,7 +82,7 @@ struct ToolFailure: Error {
             case .moved where error.message.contains("beside the store"):
                 (.incomplete, "end the processes that use the store, and run the command again")
             case .moved:
-                (.incomplete, "'pagecache sync URL' creates an empty store where no store is at this path")
+                (.incomplete, "'pagecache sync URL' creates a new store if there is none at this path")
             case .unavailable:
                 (.unreachable, "check that the address is right, and that the server runs and has connections left")
             case .busy where error.message.contains("waits for its standby"):
@@ -86,6 +94,15 @@ struct ToolFailure: Error {
             default: (.internal, nil)
             }
         self.init(status, error.code.description, error.message, hint: hint)
+    }
+
+    /// The code of the server's error that caused this one. Returns nil when no server caused it.
+    private static func serverCode(of error: StorageError) -> String? {
+        #if PostgreSQL
+        return (error.cause as? PostgresError)?.code.rawValue
+        #else
+        return nil
+        #endif
     }
 
     /// The end of the message about a path that leads to a directory.
@@ -128,6 +145,7 @@ struct ToolFailure: Error {
                 ToolFailure.rebindHint(cached)
             case .forbidden: ToolFailure.credentialHint
             case .transport: "check the host and the port of the URL, and the network"
+            case .timeout where failure.message.hasPrefix("the answer arrives too slowly"): "try again later"
             case .timeout: "try again later, or with a longer --timeout"
             case .rejected where failure.httpStatus == 406: "name a media type of the origin with --header 'Accept: …'"
             case .rejected where failure.httpStatus ?? 0 >= 400: "check the URL"
