@@ -223,8 +223,8 @@ extension HTTPSource {
         detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
     }
 
-    /// Whether the origin refused the number. Some origins refuse numbers behind the last page as invalid values.
-    private func isRefused(_ detail: String) -> Bool { detail == "answered 400" || detail == "answered 422" }
+    /// Whether the origin refused the number as an invalid value. With 400, it may not know the parameter.
+    private func isRefused(_ detail: String) -> Bool { detail == "answered 422" }
 
     /// Whether page one states that the list has two pages, or that more items follow without their number.
     private func mayEndWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {

@@ -233,5 +233,22 @@ struct ChangingContactTests {
         _ = try await source.first()
         #expect(source.summary?.hasPrefix("offset, parameter offset") == true, "\(source.summary ?? "")")
     }
+
+    @Test(
+        "Two pages that are numbered from 0 are read, although the origin refuses number 2 with 422",
+        arguments: [true, false])
+    func twoPagesFromZero(hasTotal: Bool) async throws {
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        let origin = changing(29, { _, _ in }) { _, url, ids in
+            let number = url.number("page") ?? 0
+            guard (0...1).contains(number) else { return .json(#"{"error":"invalid page"}"#, status: 422) }
+            let more = hasTotal ? "\"totalElements\":\(ids.count)" : "\"has_more\":\(number == 0)"
+            return .json("{\"content\":[\(Self.page(ids, from: number * 20))],\(more)}")
+        }
+        let report = try await run("http://h/records?size=20", origin, storage, clock)
+        #expect(report.outcome == .complete, "\(report.warnings) \(origin.urls)")
+        let query = try #require(try await storage.records().first)
+        #expect(try await storage.outline(of: query.id)?.coverage.count == 29)
+    }
 }
 #endif

@@ -89,9 +89,6 @@ struct Shape: Sendable {
         guard let start = start(url, size) else {
             return HTTPPageResponse(status: 400, body: Array(#"{"error":"bad position"}"#.utf8))
         }
-        if start >= count, count > 0, let status = value("behind").flatMap({ Int($0) }) {
-            return HTTPPageResponse(status: status, body: Array(#"{"error":"invalid page"}"#.utf8))
-        }
         return page(from: min(max(start, 0), count), size, answer: number)
     }
 

@@ -55,4 +55,13 @@ struct FirstPageDiffTests {
             "the items of an older generation could be lost")
         #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0) == .firstLoad)
     }
+
+    @Test("A confirmed empty page one is a change while items are readable, also where position 0 is not held")
+    func emptied() {
+        let cached = FirstPageDiff.Cached(
+            total: .unknown, headEnd: 0, isEmpty: false, readableEnd: 19, headIdentities: [])
+        let answer = FetchedPage(content: named([]))
+        #expect(FirstPageDiff.decide(answer, end: 0, cached: cached, isConfirmed: false) == .unconfirmed)
+        #expect(FirstPageDiff.decide(answer, end: 0, cached: cached, isConfirmed: true) == .changed)
+    }
 }

@@ -40,7 +40,7 @@ struct FirstPageDiff: Equatable {
         // A total that was wrong once stays an estimate. A new count by the origin is then no change.
         let isEstimate = if case .estimate = cached.total { true } else { false }
         return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)
-            && (!identities.isEmpty || cached.headEnd == 0) && end ?? .max >= cached.headEnd
+            && (!identities.isEmpty || cached.readableEnd == 0) && end ?? .max >= cached.headEnd
     }
 
     private static func needsConfirmation(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {

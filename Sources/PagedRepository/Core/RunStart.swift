@@ -29,13 +29,21 @@ extension RunStart {
     /// was an estimate: a walk of the whole chain has already found it wrong.
     /// - Parameter state: the list after the refresh of page one. `nil` if it is not stored.
     func isContradicted(by state: ListState?) -> Bool {
-        guard let before = wholeTotal, let state, let holdings = state.holdings,
-            let total = state.record.total.exactCount
-        else { return false }
+        guard let before = wholeTotal else { return false }
         if case .estimate = before { return false }
+        return state?.hasOtherEndThanTotal ?? false
+    }
+}
+
+extension ListState {
+    /// Whether the list is held up to its end without a gap, and its exact total differs from the number of its items.
+    /// Then an item was inserted or deleted during or after the load, or the total is wrong (R22). False for a list that
+    /// a result window cuts off, and for one that no walk would explain.
+    var hasOtherEndThanTotal: Bool {
+        guard let holdings, let total = record.total.exactCount else { return false }
         // A walk that failed for good would fail again. Lists that repeat ids are not walked to explain a total (R25).
-        let hasFailed = state.failures?.contains { $0.state == .failedPermanent } ?? true
-        return total != holdings.end && holdings.held.headEnd == holdings.end && state.isAtResultWindow != true
-            && !state.record.allowsDuplicates && !hasFailed
+        let hasFailed = failures?.contains { $0.state == .failedPermanent } ?? true
+        return total != holdings.end && holdings.held.headEnd == holdings.end && isAtResultWindow != true
+            && !record.allowsDuplicates && !hasFailed
     }
 }

@@ -171,7 +171,14 @@ extension SyncRun {
                 // The duration is used for metrics only, and not for decisions.
                 let began = ContinuousClock.now
                 let result: Result<PageAnswer, any Error>
-                do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
+                do {
+                    let answer = try await source.fetch(request)
+                    // "Not modified" without a validator says nothing about the list, and would be requested for ever.
+                    if case .notModified = answer, request.validator == nil { throw FetchFailure.notModifiedUnasked }
+                    result = .success(answer)
+                } catch {
+                    result = .failure(error)
+                }
                 meters.fetched(result, took: began.duration(to: .now))
                 completions.put(FetchCompletion(target: target, requestState: asked, result: result))
                 return .completed

@@ -137,7 +137,10 @@ extension ListController {
     /// Returns the recorded failure that concerns the shown items: that of page one, or of the next page.
     private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> RecordedFailure? {
         let snapshot = built.snapshot
-        guard let entry = built.failures.first(where: { [0, snapshot.headEnd].contains($0.offset) }),
+        var next = snapshot.headEnd
+        // An insert has moved items behind the last page that begins at a multiple of the page size.
+        if snapshot.hasMore, case .grid(let size) = source.access, size > 0 { next = next / size * size }
+        guard let entry = built.failures.first(where: { [0, snapshot.headEnd, next].contains($0.offset) }),
             let failure = entry.failure
         else { return nil }
         let kind: ListFailure.Kind = !snapshot.isLoaded ? .first : entry.offset == 0 ? .refresh : .next

@@ -122,7 +122,8 @@ extension ListController {
         return report
     }
 
-    /// Walks a chain after a refresh whose total shows a change behind page one (R22). A total that the walk does not
+    /// Reads the whole list after a refresh whose total shows a change behind page one, and after a load of the next page
+    /// that has reached another end than the total (R22). A total that the walk does not
     /// explain is an estimate from then on, so that no later refresh walks the chain for it.
     /// - Throws: `ListFailure` when a page cannot be fetched.
     private func walk(after refresh: SyncReport, _ ticket: Int) async throws -> SyncReport {

@@ -112,6 +112,11 @@ extension SyncRun {
         if options.work == .refresh, source.access == .chain, failures.head == nil {
             report.isTailContradicted = start.isContradicted(by: state)
         }
+        if options.work == .next, failures.head == nil, let state, let end = state.record.end,
+            end == state.holdings?.end
+        {
+            report.isTailContradicted = state.hasOtherEndThanTotal
+        }
         report.keptChanging = passes.keptChanging
         report.unverified = failures.unverified
         return report
