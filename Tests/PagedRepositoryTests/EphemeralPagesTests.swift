@@ -75,6 +75,21 @@ struct EphemeralPagesTests {
         #expect(pages.isAtEnd && pages.end == 14 && pages.allowsDuplicates == repeatsIDs)
     }
 
+    @Test("The only page of an origin is no end if it announces more items (R24)")
+    func single() {
+        func pages(_ page: FetchedPage) -> EphemeralPages {
+            var pages = EphemeralPages(behind: 0, access: .single, loopGuard: 3)
+            equal(pages.take(page), .newItems(page.content))
+            #expect(pages.next == nil && pages.isAtEnd != pages.isCutShort)
+            return pages
+        }
+        #expect(pages(page(["a"])).isAtEnd && pages(page(["a"], total: .exact(1))).isAtEnd)
+        #expect(pages(page([])).isAtEnd)
+        #expect(pages(page(["a"], total: .exact(2))).isCutShort && pages(page([], total: .exact(2))).isCutShort)
+        #expect(pages(FetchedPage(content: named(["a"]), hasMore: true)).isCutShort)
+        #expect(pages(page(["a"], total: .exact(2))).total == .exact(2))
+    }
+
     @Test("A page shorter than its place on the grid is not requested again")
     func grid() {
         var pages = EphemeralPages(behind: 0, access: .grid(size: 10), loopGuard: 3)

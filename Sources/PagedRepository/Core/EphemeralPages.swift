@@ -24,6 +24,8 @@ struct EphemeralPages: Equatable {
     private(set) var total = ListTotal.unknown
     /// The request for the next page. `nil` at the end.
     private(set) var next: PageRequest.Target?
+    /// Whether the origin has only page one, and the page announces more items.
+    private(set) var isCutShort = false
     private let access: PagingAccess
     private let loopGuard: Int
     private let emptyPageLimit: Int
@@ -84,7 +86,7 @@ struct EphemeralPages: Equatable {
     static let mostEmptyAnswers = 5
 
     /// Whether the list ends with these pages.
-    var isAtEnd: Bool { answers > 0 && next == nil }
+    var isAtEnd: Bool { answers > 0 && next == nil && !isCutShort }
 
     /// The end of these pages in the list as it is shown.
     var end: Int { start + count }
@@ -178,7 +180,7 @@ struct EphemeralPages: Equatable {
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: counted(from: begin), full: full, access: access)
-        var hasEnded = ending != .more || access == .single
+        var hasEnded = ending != .more
         var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
         if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
             // Behind the end, some origins return their last or their first page again (R24).
@@ -191,7 +193,7 @@ struct EphemeralPages: Equatable {
         }
         // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
-        if newItems.isEmpty, !hasEnded, withoutNewItems + 1 >= limit {
+        if newItems.isEmpty, !hasEnded, access != .single, withoutNewItems + 1 >= limit {
             return .failed(
                 FetchFailure(.loop, "\(withoutNewItems + 1) consecutive pages had no new items", isRetryable: false))
         }
@@ -232,6 +234,7 @@ struct EphemeralPages: Equatable {
         if !content.isEmpty { pages += 1 }
         answers += 1
         next = hasEnded ? nil : target(after: page)
+        isCutShort = access == .single && !hasEnded
         return .newItems(content)
     }
 

@@ -92,6 +92,11 @@ extension ListController {
                 throw failed(.withoutItems(pages: answers))
             }
         }
+        if unstored?.pages.isCutShort == true, machine.isRunning(ticket), stop == nil, !current.isVoid,
+            !current.isAtItemLimit
+        {
+            throw ListFailure(.next, .contradicted(isWhole: toTheEnd))
+        }
         return true
     }
 
