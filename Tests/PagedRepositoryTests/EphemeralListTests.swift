@@ -105,6 +105,24 @@ struct EphemeralListTests {
         #expect(Array(list.current.items) == rows && !list.current.allowsDuplicates)
     }
 
+    @Test(
+        "The only page of an origin that announces more items is no whole list, in memory as in the store (R24)",
+        arguments: [false, true], [false, true])
+    func onlyPage(isEphemeral: Bool, isCounted: Bool) async throws {
+        let rows = StagedOrigin(33, access: .single, total: { isCounted ? .exact($0) : .unknown })
+        let origin = MarkedOrigin(rows) { _, page in if !isCounted { page.hasMore = true } }
+        let list = bench.list(origin) { $0.isEphemeral = isEphemeral }
+        #expect(try await list.load() == .loaded(10))
+        for all in [true, false] {
+            let failure = await #expect(throws: ListFailure.self) {
+                if all { try await list.loadAll() } else { try await list.loadNext() }
+            }
+            let expected: FetchFailure.Class = all ? .loop : .unconfirmed
+            #expect(failure?.kind == .next && failure?.failure.failureClass == expected)
+            #expect(list.current.failure == failure && list.current.hasMore && list.current.items.count == 10)
+        }
+    }
+
     @Test("A list in memory that loses its last items ends at the new total, and not with a failure (R24)")
     func shrunk() async throws {
         let total = Mutex(65)

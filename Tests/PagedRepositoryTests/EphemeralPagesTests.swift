@@ -62,6 +62,34 @@ struct EphemeralPagesTests {
         #expect(pages.next == .offset(12))
     }
 
+    @Test("The first page is compared with the end of the stored list before it (R15)", arguments: [false, true])
+    func behindStored(repeatsIDs: Bool) {
+        let end = StoredEnd(total: .exact(14), last: named(["i8", "i9"]), allowsDuplicates: repeatsIDs)
+        var pages = EphemeralPages(behind: 10, access: .offsets, loopGuard: 3, stored: end)
+        #expect(mismatch(pages.take(page(["i10", "i11"], total: .exact(13)), at: 10)) != nil, "another total")
+        #expect(mismatch(pages.take(page(["i9", "i10"]), at: 10)) != nil, "an insert")
+        #expect(mismatch(pages.take(page(["i10", "i11"]), at: 9)) != nil, "a deletion")
+        #expect(pages.end == 10 && !pages.isAtEnd && pages.total == .exact(14))
+        equal(pages.take(page(["i9", "i10", "i11"], total: .exact(14)), at: 9), .newItems(named(["i10", "i11"])))
+        equal(pages.take(page(["i12", "i13"])), .newItems(named(["i12", "i13"])))
+        #expect(pages.isAtEnd && pages.end == 14 && pages.allowsDuplicates == repeatsIDs)
+    }
+
+    @Test("The only page of an origin is no end if it announces more items (R24)")
+    func single() {
+        func pages(_ page: FetchedPage) -> EphemeralPages {
+            var pages = EphemeralPages(behind: 0, access: .single, loopGuard: 3)
+            equal(pages.take(page), .newItems(page.content))
+            #expect(pages.next == nil && pages.isAtEnd != pages.isCutShort)
+            return pages
+        }
+        #expect(pages(page(["a"])).isAtEnd && pages(page(["a"], total: .exact(1))).isAtEnd)
+        #expect(pages(page([])).isAtEnd)
+        #expect(pages(page(["a"], total: .exact(2))).isCutShort && pages(page([], total: .exact(2))).isCutShort)
+        #expect(pages(FetchedPage(content: named(["a"]), hasMore: true)).isCutShort)
+        #expect(pages(page(["a"], total: .exact(2))).total == .exact(2))
+    }
+
     @Test("A page shorter than its place on the grid is not requested again")
     func grid() {
         var pages = EphemeralPages(behind: 0, access: .grid(size: 10), loopGuard: 3)

@@ -4,7 +4,8 @@ import PageModel
 /// decision.
 ///
 /// The pages follow the first `start` stored items, or form the list from its first item on. They exist in memory only,
-/// as long as the list is in use. This type keeps only the ids of their items, so that no item appears twice (R5).
+/// as long as the list is in use. This type keeps only the ids of their items, so that no item appears twice (R5), and
+/// those of the last stored items.
 struct EphemeralPages: Equatable {
     /// The result of adding an answer.
     enum Step: Equatable {
@@ -23,6 +24,8 @@ struct EphemeralPages: Equatable {
     private(set) var total = ListTotal.unknown
     /// The request for the next page. `nil` at the end.
     private(set) var next: PageRequest.Target?
+    /// Whether the origin has only page one, and the page announces more items.
+    private(set) var isCutShort = false
     private let access: PagingAccess
     private let loopGuard: Int
     private let emptyPageLimit: Int
@@ -33,6 +36,8 @@ struct EphemeralPages: Equatable {
     private let requested: Int?
     /// The answers that do not count as changes of the list.
     let tolerated: ToleratedMismatches
+    /// Whether the end of the stored list before these pages is known. Their first answer is then compared with it.
+    private let hasStoredEnd: Bool
     /// The position at the origin where the next answer begins, without the items that are requested again.
     private(set) var position: Int
     /// The number of items of a page that is not the last. `nil` while unknown.
@@ -55,11 +60,12 @@ struct EphemeralPages: Equatable {
     /// refresh.
     private var pushed = 0
 
-    /// - Parameter requested: the number of items that each request asks for. `nil` means that it is not known. Defaults to
-    ///   nil.
+    /// - Parameters:
+    ///   - requested: the number of items that each request asks for. `nil` means that it is not known. Defaults to nil.
+    ///   - stored: the end of the stored list before these pages. `nil` means that it is not known. Defaults to nil.
     init(
         behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000, overlap: Int = 0,
-        requested: Int? = nil, tolerated: ToleratedMismatches = ToleratedMismatches()
+        requested: Int? = nil, tolerated: ToleratedMismatches = ToleratedMismatches(), stored: StoredEnd? = nil
     ) {
         self.start = start
         self.access = access
@@ -68,15 +74,19 @@ struct EphemeralPages: Equatable {
         self.overlap = overlap
         self.requested = requested
         self.tolerated = tolerated
+        hasStoredEnd = stored != nil
         position = start
         if case .grid(let size) = access { fullPage = max(1, min(size, requested ?? size)) }
+        guard let stored else { return }
+        (total, allowsDuplicates) = (stored.total, stored.allowsDuplicates)
+        hold(stored.last)
     }
 
     /// The most answers without new items that one call for the next page receives.
     static let mostEmptyAnswers = 5
 
     /// Whether the list ends with these pages.
-    var isAtEnd: Bool { answers > 0 && next == nil }
+    var isAtEnd: Bool { answers > 0 && next == nil && !isCutShort }
 
     /// The end of these pages in the list as it is shown.
     var end: Int { start + count }
@@ -104,7 +114,7 @@ struct EphemeralPages: Equatable {
             (allowsDuplicates, ids, keys) = (true, [:], contents)
         }
         let arrival = Arrival(page, asked: asked(offset), in: self)
-        if answers > 0, arrival.isMismatch(after: total, access), !isHabit, !tolerated.allows(arrival) {
+        if isCompared, arrival.isMismatch(after: total, access), !isHabit, !tolerated.allows(arrival) {
             return .moved(mismatch)
         }
         if let cut = arrival.end { page.content = page.content.slice(0..<cut) }
@@ -149,6 +159,9 @@ struct EphemeralPages: Equatable {
     /// Whether an item with this id is held.
     func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
 
+    /// Whether items are known that the next answer must fit.
+    private var isCompared: Bool { answers > 0 || hasStoredEnd }
+
     /// Whether the next request begins with held items.
     private var isRepeating: Bool { if case .offset(let offset) = next { offset < position } else { false } }
 
@@ -160,14 +173,14 @@ struct EphemeralPages: Equatable {
     }
 
     private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ mismatch: EphemeralMismatch?) -> Step {
-        // The items before page one of these pages are stored, so their ids are not known here.
+        // The items before the first of these pages are stored, and most of their ids are not known here.
         let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
         let newItems = newIndices(of: page.content, from: skipped)
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: counted(from: begin), full: full, access: access)
-        var hasEnded = ending != .more || access == .single
+        var hasEnded = ending != .more
         var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
         if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
             // Behind the end, some origins return their last or their first page again (R24).
@@ -180,7 +193,7 @@ struct EphemeralPages: Equatable {
         }
         // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
-        if newItems.isEmpty, !hasEnded, withoutNewItems + 1 >= limit {
+        if newItems.isEmpty, !hasEnded, access != .single, withoutNewItems + 1 >= limit {
             return .failed(
                 FetchFailure(.loop, "\(withoutNewItems + 1) consecutive pages had no new items", isRetryable: false))
         }
@@ -194,7 +207,7 @@ struct EphemeralPages: Equatable {
             let isCutOff =
                 page.content.isEmpty && page.hasMore == nil && access.supportsRandomAccess
                 && EndOfList.isCutOff(at: position, total: exact, size: fullPage ?? 1, lastPage: lastPage)
-            if answers > 0, let mismatch, pushed + moved + reached < exact, start == 0 || !isCutOff {
+            if isCompared, let mismatch, pushed + moved + reached < exact, start == 0 || !isCutOff {
                 return .moved(mismatch)
             }
             if isCutOff { return .failed(.cutOff(at: reached, exact)) }
@@ -216,16 +229,22 @@ struct EphemeralPages: Equatable {
         total = isMiscounted ? .estimate(known.count ?? 0) : known
         var content = PageContent()
         for index in newItems { content.append(contentsOf: page.content.slice(index..<index + 1)) }
+        hold(content)
+        count += content.count
+        if !content.isEmpty { pages += 1 }
+        answers += 1
+        next = hasEnded ? nil : target(after: page)
+        isCutShort = access == .single && !hasEnded
+        return .newItems(content)
+    }
+
+    /// Keeps the ids and content hashes of these items for the comparison with later answers.
+    private mutating func hold(_ content: PageContent) {
         keys += comparedKeys(of: content)
         for (index, identity) in content.identities.enumerated() {
             contents.append(identity.content)
             if !allowsDuplicates, let id = content.ids.bytes(at: index) { ids[id] = identity.content }
         }
-        count += content.count
-        if !content.isEmpty { pages += 1 }
-        answers += 1
-        next = hasEnded ? nil : target(after: page)
-        return .newItems(content)
     }
 
     /// Returns the indices of the items of an answer that are not held, from `first` on. An item that the answer repeats

@@ -71,6 +71,14 @@ extension FetchFailure {
             isRetryable: true)
     }
 
+    /// The failure of a load behind the only page of an origin, which announces more items.
+    /// - Parameter isWhole: whether the load is one of the whole list. Further such loads would end alike.
+    static func contradicted(isWhole: Bool) -> FetchFailure {
+        let why = "the origin's answers contradict each other"
+        if isWhole { return FetchFailure(.loop, why, isRetryable: false) }
+        return FetchFailure(.unconfirmed, "\(why); no further items were received", isRetryable: true)
+    }
+
     /// The failure of a load whose page budget left no request for a missing page.
     static let pageBudgetReached = FetchFailure(
         .limitExceeded, "the load ends with the last page that SyncOptions.maxPages allows", isRetryable: false)

@@ -12,24 +12,48 @@ extension ListController {
             return
         }
         hasReplacedUnstored = offset == 0 && unstored?.pages.start == 0
+        let before = unstored
+        var isFirst = false
         if offset == 0 || unstored?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.headEnd
-            let pages = emptyPages(behind: start)
+            var pages = emptyPages(behind: start)
             // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
+            if start > 0 {
+                pages = emptyPages(behind: start, stored: await end(of: stored, count: page.content.count))
+                guard machine.isRunning(ticket) else { return }
+            }
             unstored = NoStoreList(pages, behind: stored, from: page, at: context.clock.now())
+            isFirst = true
         }
-        guard case .newItems(let content) = unstored?.pages.take(page, at: offset) else { return }
-        try? await rebuild(announcing: append(content))
+        switch unstored?.pages.take(page, at: offset) {
+        case .newItems(let content): try? await rebuild(announcing: append(content))
+        case .moved(let mismatch) where isFirst: (unstored, movedBehindStored) = (before, mismatch)
+        case .moved, .failed, nil: return
+        }
     }
 
-    private func emptyPages(behind start: Int, tolerated: ToleratedMismatches = ToleratedMismatches()) -> EphemeralPages
-    {
+    /// Returns the end of the head segment of a stored list. Returns nil if its items cannot be read.
+    /// - Parameter count: the number of items to read, if there are as many.
+    private func end(of stored: ListSnapshot<Value>, count: Int) async -> StoredEnd? {
+        let range = max(0, stored.headEnd - max(1, count))..<stored.headEnd
+        guard let query, let window = try? await context.storage.window(of: query, range),
+            window.record.version == stored.version
+        else { return nil }
+        var last = PageContent()
+        for part in window.parts where part.isHeld { last.append(contentsOf: part.content) }
+        guard last.count == range.count else { return nil }
+        return StoredEnd(total: stored.total, last: last, allowsDuplicates: stored.allowsDuplicates)
+    }
+
+    private func emptyPages(
+        behind start: Int, tolerated: ToleratedMismatches = ToleratedMismatches(), stored: StoredEnd? = nil
+    ) -> EphemeralPages {
         let options = context.options.sync
         return EphemeralPages(
             behind: start, access: source.access, loopGuard: options.loopGuard, emptyPageLimit: options.emptyPageLimit,
             overlap: source.mayRepeatLast ? min(options.overlap, 1) : 0,
-            requested: source.sizeOfRequest(options.pageSize), tolerated: tolerated)
+            requested: source.sizeOfRequest(options.pageSize), tolerated: tolerated, stored: stored)
     }
 
     /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
@@ -67,6 +91,11 @@ extension ListController {
             guard answers < EphemeralPages.mostEmptyAnswers else {
                 throw failed(.withoutItems(pages: answers))
             }
+        }
+        if unstored?.pages.isCutShort == true, machine.isRunning(ticket), stop == nil, !current.isVoid,
+            !current.isAtItemLimit
+        {
+            throw ListFailure(.next, .contradicted(isWhole: toTheEnd))
         }
         return true
     }
@@ -113,24 +142,42 @@ extension ListController {
         return end - content.count..<end
     }
 
-    /// Reads the unstored pages again from page one, because an answer did not fit them: the list has changed between
-    /// two requests. The shown items stay until the new pages are complete. An answer that a second walk receives again
-    /// shows no change. The third walk accepts inserts, because the list may grow with every request.
+    /// Reads the list again from page one if the run that has ended has received an unstorable page that does not fit
+    /// the stored ones before it.
     /// - Throws: `ListFailure` when the list keeps changing.
+    func rereadMoved(_ ticket: Int) async throws {
+        guard let mismatch = movedBehindStored, machine.isRunning(ticket) else { return }
+        movedBehindStored = nil
+        timesReadAgain = 0
+        try await reread(past: current.headEnd, after: mismatch, ToleratedMismatches(), ticket)
+    }
+
+    /// Reads the list again from page one, because an answer did not fit the unstored pages.
     private func rereadUnstored(after mismatch: EphemeralMismatch, _ ticket: Int) async throws {
-        guard let pages = unstored?.pages, pages.start == 0 else {
-            throw ListFailure(.refresh, .keptChanging, cause: source.cause)
-        }
+        guard let pages = unstored?.pages else { return }
+        try await reread(past: pages.end, after: mismatch, pages.tolerated, ticket)
+    }
+
+    /// Reads the list again from page one, because an answer did not fit the items before it: the list has changed
+    /// between two requests. The shown items stay until the new pages are complete. An answer that a second walk
+    /// receives again shows no change. The third walk accepts inserts, because the list may grow with every request.
+    /// - Parameters:
+    ///   - count: the number of items that the new pages must exceed.
+    ///   - known: the answers that earlier walks have received again.
+    /// - Throws: `ListFailure` when the list keeps changing.
+    private func reread(
+        past count: Int, after mismatch: EphemeralMismatch, _ known: ToleratedMismatches, _ ticket: Int
+    ) async throws {
         // A list that grows faster than it is read has no end.
         timesReadAgain += 1
         guard timesReadAgain <= context.options.sync.restarts else { throw failed(.keptChanging) }
-        var tolerated = pages.tolerated
+        var tolerated = known
         tolerated.known.insert(mismatch)
         for _ in 0..<3 {
-            switch try await walk(past: pages.count, tolerated, ticket) {
+            switch try await walk(past: count, tolerated, ticket) {
             case .outdated: return
             case .moved(let another):
-                tolerated.allowsInserts = tolerated.known.count > pages.tolerated.known.count + 1
+                tolerated.allowsInserts = tolerated.known.count > known.known.count + 1
                 tolerated.known.insert(another)
             case .whole(let list):
                 unstored = list

@@ -85,6 +85,7 @@ extension ListController {
         let sync = ListSync(
             storage: context.storage, source: source, key: key, options: options, clock: context.clock,
             jitter: context.jitter, logger: context.logger)
+        movedBehindStored = nil
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
         // The events of the run are handled here, in order, while the run continues.
         async let running: SyncReport = {
@@ -95,6 +96,7 @@ extension ListController {
         let report = try await running
         hasChangedMeanwhile = false
         try await updateSnapshot()
+        try await rereadMoved(ticket)
         return report
     }
 

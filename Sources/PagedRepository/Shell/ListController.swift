@@ -40,6 +40,8 @@ actor ListController<Value: Sendable> {
     private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
     var unstored: NoStoreList<Value>? { didSet { publishedBasis.withLock { $0 = nil } } }
+    /// The unstorable answer of the run under way that does not fit the stored items before it.
+    var movedBehindStored: EphemeralMismatch?
     /// How often the load under way has read the unstored pages again from page one.
     var timesReadAgain = 0
     /// Whether the work under way has replaced unstored pages by a changed page one.
