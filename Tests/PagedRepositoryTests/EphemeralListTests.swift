@@ -106,6 +106,37 @@ struct EphemeralListTests {
     }
 
     @Test(
+        "A list in memory is whole, although its origin refuses a page that reaches behind its end (R21)",
+        arguments: [20, 30], [false, true])
+    func refusedBehindEnd(count: Int, all: Bool) async throws {
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size -> [Row] in
+            if offset + size > count { throw FetchFailure.status(400) }
+            return Row.list(offset..<offset + size)
+        }
+        let list = bench.list(source) { ($0.isEphemeral, $0.sync.overlap) = (true, 1) }
+        try await list.load()
+        if all { try await list.loadAll() }
+        for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+        #expect(Array(list.current.items) == Row.list(0..<count))
+        #expect(!list.current.hasMore && list.current.failure == nil)
+    }
+
+    @Test("A list in memory is whole, although its origin refuses all offsets but multiples of the page size (R21)")
+    func onlyMultiples() async throws {
+        let offsets = Mutex<[Int]>([])
+        let source = ItemSource<Row>.offsets(pageSize: 10) { [rows] offset, size -> [Row] in
+            offsets.withLock { $0.append(offset) }
+            if !offset.isMultiple(of: 10) { throw FetchFailure.status(400) }
+            return Array(rows.dropFirst(offset).prefix(size))
+        }
+        let list = bench.list(source) { ($0.isEphemeral, $0.sync.overlap) = (true, 1) }
+        try await list.load()
+        for _ in 0..<10 where list.current.hasMore { try await list.loadNext() }
+        #expect(Array(list.current.items) == rows && list.current.failure == nil)
+        #expect(offsets.withLock(\.self) == [0, 9, 10, 20, 30, 40, 50, 60])
+    }
+
+    @Test(
         "The only page of an origin that announces more items is no whole list, in memory as in the store (R24)",
         arguments: [false, true], [false, true])
     func onlyPage(isEphemeral: Bool, isCounted: Bool) async throws {

@@ -188,6 +188,29 @@ struct EphemeralPagesTests {
         #expect(pages.isAtEnd && pages.end == 2)
     }
 
+    @Test("A refused page that begins with held items is replaced by the one at a multiple of the page size (R21)")
+    func refusedOverlap() throws {
+        var tolerated = ToleratedMismatches()
+        for isSecond in [false, true] {
+            var pages = EphemeralPages(
+                behind: 0, access: .offsets, loopGuard: 3, overlap: 1, tolerated: tolerated)
+            _ = pages.take(page(["a", "b", "c"]))
+            equal(pages.take(page(["c", "d", "e"])), .newItems(named(["d", "e"])))
+            equal(pages.refused(.pastEnd), .newItems(PageContent()))
+            #expect(pages.next == .offset(3) && !pages.isAtEnd)
+            equal(pages.take(page(["d", "e", "f"])), .newItems(named(["f"])))
+            #expect(pages.next == .offset(5), "the origin has answered no later multiple")
+            equal(pages.refused(.pastEnd), .newItems(PageContent()))
+            #expect(pages.next == .offset(6))
+            let step = pages.refused(.pastEnd)
+            guard !isSecond else {
+                #expect(step == .newItems(PageContent()) && pages.isAtEnd && pages.end == 6)
+                return
+            }
+            tolerated.known.insert(try #require(mismatch(step), "the list may have become shorter"))
+        }
+    }
+
     private func alike(_ id: String, _ numbers: Range<Int>) -> FetchedPage {
         FetchedPage(content: PageContent(numbers.map { RawItem(payload: Array("\($0)".utf8), id: id) }))
     }

@@ -59,4 +59,31 @@ extension EphemeralPages {
         /// Whether it differs from the expected answer only by items that inserts have pushed into it.
         var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
     }
+
+    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not
+    /// identify the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item
+    /// may have been edited between two answers.
+    func repeatsIDs(_ content: PageContent, isConfirmed: Bool) -> Bool {
+        var own: [[UInt8]: UInt64] = [:]
+        for (index, identity) in content.identities.enumerated() {
+            guard let id = content.ids.bytes(at: index) else { continue }
+            if let other = own.updateValue(identity.content, forKey: id), other != identity.content { return true }
+        }
+        return isConfirmed && !holdsAlike(content)
+    }
+
+    /// Whether all items of an answer that are held by id have the content of the held ones.
+    func holdsAlike(_ content: PageContent) -> Bool {
+        content.identities.enumerated().allSatisfy { index, identity in
+            content.ids.bytes(at: index).flatMap { ids[$0] } ?? identity.content == identity.content
+        }
+    }
+
+    /// The values by which the items are compared with the held ones.
+    func comparedKeys(of content: PageContent) -> [UInt64] {
+        content.identities.map { allowsDuplicates ? $0.content : $0.key }
+    }
+
+    /// Whether an item with this id is held.
+    func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
 }

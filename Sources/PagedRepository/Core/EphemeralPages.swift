@@ -30,7 +30,7 @@ struct EphemeralPages: Equatable {
     private let loopGuard: Int
     private let emptyPageLimit: Int
     /// The number of held items to request again with a page, where no exact total shows a change.
-    private let overlap: Int
+    private var overlap: Int
     /// The number of items that each request asks for. Page one can have more, and then a full page has as many as
     /// requested. `nil` while unknown.
     private let requested: Int?
@@ -40,6 +40,9 @@ struct EphemeralPages: Equatable {
     private let hasStoredEnd: Bool
     /// The position at the origin where the next answer begins, without the items that are requested again.
     private(set) var position: Int
+    /// The refused position whose request began with held items. The present request replaces that one. `nil` if none was
+    /// refused since the last page.
+    private var replaced: Int?
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
     /// The number of items of the last answer that had any.
@@ -48,7 +51,7 @@ struct EphemeralPages: Equatable {
     private(set) var allowsDuplicates = false
     /// The content hash of the held items, by id. An item that counts as repeated is not shown. The ids are bytes: two
     /// encodings of one letter are two ids (R5). Empty in a list that repeats ids.
-    private var ids: [[UInt8]: UInt64] = [:]
+    private(set) var ids: [[UInt8]: UInt64] = [:]
     /// The keys of the held items, in order. In a list that repeats ids, their content hashes.
     private(set) var keys: [UInt64] = []
     /// The content hashes of the held items, in order.
@@ -122,42 +125,26 @@ struct EphemeralPages: Equatable {
     }
 
     /// Adds the refusal of the requested position. The list ends before it, unless the total counts the position (R24).
+    /// Some origins accept only multiples of the page size as offsets, and others refuse a page that reaches behind their
+    /// last one. So a refused page that began with held items is first replaced by the one at the multiple before (R21).
     mutating func refused(_ answer: PageAnswer) -> Step {
+        if isRepeating, replaced == nil, case .offset(let offset) = next, let size = fullPage, size > 0 {
+            let aligned = position / size * size
+            if aligned != offset {
+                replaced = offset
+                next = .offset(aligned)
+                return .newItems(PageContent())
+            }
+        }
         let mismatch = EphemeralMismatch(place: end, content: 0, total: .unknown)
         let isCounted = counted(from: position) < total.exactCount ?? 0
         // The list may have lost items since its total arrived, or those that were requested again.
-        if isRepeating || isCounted && start == 0, !tolerated.contains(mismatch) { return .moved(mismatch) }
+        let isOpen = isRepeating || replaced != nil || isCounted && start == 0
+        if isOpen, !tolerated.contains(mismatch) { return .moved(mismatch) }
         if isCounted { return .failed(.refused(position, by: answer)) }
         next = nil
         return .newItems(PageContent())
     }
-
-    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not
-    /// identify the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item
-    /// may have been edited between two answers.
-    private func repeatsIDs(_ content: PageContent, isConfirmed: Bool) -> Bool {
-        var own: [[UInt8]: UInt64] = [:]
-        for (index, identity) in content.identities.enumerated() {
-            guard let id = content.ids.bytes(at: index) else { continue }
-            if let other = own.updateValue(identity.content, forKey: id), other != identity.content { return true }
-        }
-        return isConfirmed && !holdsAlike(content)
-    }
-
-    /// Whether all items of an answer that are held by id have the content of the held ones.
-    func holdsAlike(_ content: PageContent) -> Bool {
-        content.identities.enumerated().allSatisfy { index, identity in
-            content.ids.bytes(at: index).flatMap { ids[$0] } ?? identity.content == identity.content
-        }
-    }
-
-    /// The values by which the items are compared with the held ones.
-    func comparedKeys(of content: PageContent) -> [UInt64] {
-        content.identities.map { allowsDuplicates ? $0.content : $0.key }
-    }
-
-    /// Whether an item with this id is held.
-    func holds(_ id: [UInt8]?) -> Bool { id.map { ids[$0] != nil } ?? false }
 
     /// Whether items are known that the next answer must fit.
     private var isCompared: Bool { answers > 0 || hasStoredEnd }
@@ -233,6 +220,9 @@ struct EphemeralPages: Equatable {
         count += content.count
         if !content.isEmpty { pages += 1 }
         answers += 1
+        // Once the origin has refused such an offset and answered a later multiple, no page overlaps.
+        if let refused = replaced, arrival.asked > refused, !page.content.isEmpty { overlap = 0 }
+        replaced = nil
         next = hasEnded ? nil : target(after: page)
         isCutShort = access == .single && !hasEnded
         return .newItems(content)
