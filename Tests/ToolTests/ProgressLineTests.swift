@@ -223,7 +223,7 @@ struct ProgressLineTests {
         let text = line.text(width: width, requests: 12_345, now: noon + .seconds(100))
         #expect(text.count <= width)
         // The failure takes precedence over the number of pages.
-        #expect(text.contains(width >= 30 ? "1 failing page" : "1 page fails"))
+        #expect(text.contains(width > 20 ? "1 failing page" : "1 page fails"))
         #expect(text.contains(width >= 30 ? "99/100 pages" : "99 %"))
     }
 
