@@ -32,4 +32,27 @@ struct DeletesBetweenPagesTests {
         #expect(try await bench.held == origin.names)
         #expect(origin.requests.count <= 9 + position / 10, "\(origin.requests.count)")
     }
+
+    @Test("Totals that differ between any two answers cost a few requests in each load, and no walk of the list")
+    func unsteady() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<95), access: .chain)
+        let answers = Mutex(0)
+        origin.state.withLock { state in
+            state.total = { count in
+                let number = answers.withLock {
+                    $0 += 1
+                    return $0
+                }
+                return .exact(count + 1_000 - number)
+            }
+        }
+        for number in 1...10 {
+            _ = try await bench.sync(origin, clock) { $0.work = .next }
+            clock.advance(by: .seconds(1))
+            #expect(try await bench.held.count >= min(10 * number, 95))
+        }
+        #expect(try await bench.held == origin.names)
+        #expect(origin.requests.count <= 10 * 4, "\(origin.requests.count)")
+    }
 }

@@ -50,7 +50,10 @@ struct ChainPlace {
         pass.walk.emptyAnswers = 0
         // Where ids repeat, a known id does not prove a known item (R25).
         if list.record.allowsDuplicates { return unaligned(page) }
-        if hasLostItems(page, pass.walk) { return .walkAgain }
+        if hasLostItems(page, pass.walk) {
+            belief.end.shrunkTo = page.total.exactCount
+            return .walkAgain
+        }
         guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // The check of the end has received items from before the last page (R24).
             if pass.walk.mode == .checkingEnd, hasMoved(observed, pass.check) { return .walkAgain }
@@ -124,8 +127,7 @@ struct ChainPlace {
     /// Whether the total shows that items were deleted since page one, while a part of the list is loaded. A cursor can
     /// be a position: each delete before it has moved an item to a page that was fetched before.
     private func hasLostItems(_ page: FetchedPage, _ walk: ChainWalk) -> Bool {
-        guard isPart, walk.mode != .whole, let now = page.total.exactCount, let total else { return false }
-        return now < total
+        isPart && walk.mode != .whole && page.total.exactCount ?? .max < total ?? 0
     }
 
     /// Whether the last page, requested again, has an item at another position than the held list. The list before it has

@@ -11,6 +11,7 @@ extension SyncRun {
             var ending = FetchQueue.Ending.drained
             if try await !adoptHeldPageOne() { ending = try await refreshHead() }
             guard ending == .drained, failures.head == nil, let query else { return ending }
+            try await compareShrunkTotal(query)
             // A page that a repair has moved, or that is fetched again, does not count as the next page.
             if passes.count > 0 {
                 part.goal = max(part.goal, try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0)
@@ -95,6 +96,18 @@ extension SyncRun {
                 return ending
             }
         }
+    }
+
+    /// Compares page one with a smaller total that an answer behind it has stated. If page one states another one, the
+    /// totals of this origin show no delete: they are estimates, and the list is not walked for them.
+    private func compareShrunkTotal(_ query: QueryID) async throws(StorageError) {
+        guard let shrunk = belief.end.shrunkTo else { return }
+        belief.end.shrunkTo = nil
+        guard let total = belief.pageOne.total.exactCount, total != shrunk,
+            let list = try await storage.outline(of: query)
+        else { return }
+        pass.walk.mode = nil
+        _ = try await commit([.setTotal(.estimate(total))], [], list)
     }
 
     /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows whether

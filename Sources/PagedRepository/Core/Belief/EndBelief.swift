@@ -11,6 +11,8 @@ struct EndBelief: Equatable {
     /// The position at which the last pass found no items, although the total is larger. One request checks whether
     /// this is still so.
     var suspected: Int?
+    /// The smaller total behind page one that has begun this pass. `nil` once page one has confirmed or refuted it.
+    var shrunkTo: Int?
     /// The mismatch at the end of the pass before; see `PassConclusion`.
     var overcount: Overcount?
     /// The result window that this run has opened, to see whether it still cuts the list off.
