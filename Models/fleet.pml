@@ -1,6 +1,6 @@
 /*
- * Leases of a fleet (R30, G7; Decision 0020): replicas that sleep, die and renew their sign of life, and a server that loses the
- * newest transactions in a crash or a failover.
+ * Leases of a fleet (R30, G7; Decision 0020): replicas that sleep, die and renew their heartbeat, and a server that loses
+ * the newest transactions in a crash or a failover.
  *
  * A page's row holds a token. A lease counts until its end, while its owner's row of `owner` has not passed; both are judged by the
  * server's clock. A transaction is one atomic step. The server flushes at any moment; a crash brings back what was flushed last,
@@ -47,7 +47,7 @@ Row flushed[PAGES];
 int grants = 0;
 int sequence = 0;
 int flushed_sequence = 0;
-/* Whether a replica's sign of life has passed. */
+/* Whether a replica's heartbeat has expired. */
 bool passed[REPLICAS + 1];
 
 byte crashes = 0;
@@ -73,7 +73,7 @@ bool early = false;
 #define FREE(page) (!COUNTS(page))
 #endif
 
-/* A claim, which renews the sign of life in the same transaction. */
+/* A claim, which renews the heartbeat in the same transaction. */
 inline take(p, who, grant_, number_) {
     early = early || COUNTS(p);
     sequence++;
@@ -113,7 +113,7 @@ active proctype Run() {
             };
             if
             :: kind == 1 ->
-                /* A grant. Signs of life are part of the events "over". */
+                /* A grant. Heartbeats are part of the events "over". */
                 assert(FREE(at));
                 take(at, 1, token, token)
             :: kind == 2 ->
@@ -125,7 +125,7 @@ active proctype Run() {
                 assert(FOUND(at, token, token));
                 row[at].over = false
             :: kind == 4 ->
-                /* The lease's end, or its holder's sign of life, has passed. */
+                /* The lease's end has passed, or its holder's heartbeat has expired. */
                 row[at].over = true
             fi;
             step++
@@ -171,7 +171,7 @@ proctype Replica(byte me) {
     /* It ends, or it dies: what it holds stays in the rows. */
 }
 
-/* Time: an end, or a sign of life, passes at any moment. */
+/* Time: an end passes, or a heartbeat expires, at any moment. */
 active proctype Clock() {
     byte ends = 0;
     byte passes = 0;

@@ -86,7 +86,7 @@ extension PostgreSQLPageStore {
         guard let taken = LeaseStatements.taken(found.removeFirst(), boot: moment?.uptime.boot ?? ServerClock.boot)
         else { throw StorageError(.internal, "taking leases returned no time") }
         guard taken.isAlive || renewal != nil || row == nil else {
-            // The sign of life has passed while the transaction waited for the list.
+            // The heartbeat expired while the transaction waited for the list.
             liveness.expired()
             return try await grant(request, of: query, nonce: nonce)
         }

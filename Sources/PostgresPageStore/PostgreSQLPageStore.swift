@@ -72,7 +72,7 @@ extension PostgreSQLPageStore {
     public struct Options: Hashable, Sendable {
         /// The schema that holds the tables. Its name has 1 to 63 bytes of UTF-8. Defaults to `pagecache`.
         public var schema = "pagecache"
-        /// The number of connections; 1 or more. Calls share them. Notices and signs of life have one more each.
+        /// The number of connections; 1 or more. Calls share them. Notices and heartbeats have one more each.
         /// Defaults to 4.
         public var connections = 4
         /// The longest time that a call waits for the server and for commits of other replicas before it throws `busy`
@@ -86,7 +86,7 @@ extension PostgreSQLPageStore {
         /// The bound of the journal of each list's changes (R48). Defaults to 1 MiB per list. Entries younger than ten
         /// minutes are kept beyond the bound.
         public var journal = JournalBound()
-        /// The time after which the leases of a replica that gave no sign of life are void. The replica renews its row
+        /// The time after which the leases of a replica that gave no heartbeat are void. The replica renews its row
         /// every third of it. 3 seconds or more. Defaults to 30 seconds.
         public var ownerLease: Duration = .seconds(30)
         /// The longest time until changes of other replicas are noticed where the server delivers no notices. Where it

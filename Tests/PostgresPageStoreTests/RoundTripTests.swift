@@ -71,7 +71,7 @@ struct RoundTripTests {
         let offsets = (0..<16).map { $0 * 50 }
         let owner = LeaseOwner("run")
         let request = LeaseRequest(offsets, for: .seconds(600), by: owner, includingOutline: 0..<1_000)
-        // The first request shows the sign of life as well, and finds no rows.
+        // The first request renews the heartbeat as well, and finds no rows.
         for _ in 0..<2 {
             var leases: [Lease] = []
             let claim = try await cost(of: store) { leases = try await store.claim(request, of: query).leases }

@@ -41,7 +41,7 @@ struct ServerLeaseTests {
         #expect(try await first.claim(request, of: query).leases == [])
     }
 
-    @Test("A lease stays void when its replica shows a sign of life again, and counts after a heartbeat")
+    @Test("A lease stays void when the heartbeat of its replica resumes, and counts after its owner renews it")
     func late() async throws {
         let schema = try Schema()
         let (first, second) = (try await schema.open(), try await schema.open())
@@ -61,7 +61,7 @@ struct ServerLeaseTests {
         await second.close()
     }
 
-    @Test("A replica whose connections wait for a locked list renews its sign of life")
+    @Test("A replica whose connections wait for a locked list renews its heartbeat")
     func blocked() async throws {
         let schema = try Schema()
         var options = schema.options
@@ -97,7 +97,7 @@ struct ServerLeaseTests {
         await store.close()
     }
 
-    @Test("A replica whose sign of life has passed renews it before it takes a lease", arguments: [false, true])
+    @Test("A replica whose heartbeat has expired renews it before it takes a lease", arguments: [false, true])
     func renewedFirst(byCommit: Bool) async throws {
         let schema = try Schema()
         let (first, second) = (try await schema.open(), try await schema.open())

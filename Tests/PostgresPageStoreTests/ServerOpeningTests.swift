@@ -19,7 +19,7 @@ struct Schema {
         var options = PostgreSQLPageStore.Options()
         options.schema = name
         options.connections = 2
-        // Only a hanging test meets these limits, and no lease ends because a busy machine renews its sign of life late.
+        // Only a hanging test meets these limits, and no lease ends because a busy machine renews its heartbeat late.
         options.busyBudget = .seconds(60)
         options.timeLimit = .seconds(300)
         options.ownerLease = .seconds(600)

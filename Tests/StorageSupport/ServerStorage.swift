@@ -13,7 +13,7 @@ public func withServerStorage<Value>(
     options.schema = Folder().schema
     options.countsUp = true
     options.connections = 1
-    // Only a hanging test meets these limits, and no lease ends because a busy machine renews its sign of life late.
+    // Only a hanging test meets these limits, and no lease ends because a busy machine renews its heartbeat late.
     options.busyBudget = .seconds(60)
     options.timeLimit = .seconds(300)
     options.ownerLease = .seconds(600)

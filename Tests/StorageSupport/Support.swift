@@ -176,7 +176,7 @@ private func openOnServer(
     options.countsUp = true
     options.journal = journal
     options.connections = 1
-    // Only a hanging test meets these limits, and no lease ends because a busy machine renews its sign of life late.
+    // Only a hanging test meets these limits, and no lease ends because a busy machine renews its heartbeat late.
     options.busyBudget = .seconds(60)
     options.timeLimit = .seconds(300)
     options.ownerLease = .seconds(600)

@@ -21,7 +21,7 @@ struct Drain {
         options.connections = 2
         options.busyBudget = .seconds(60)
         let drain = Drain(store: try await PostgreSQLPageStore.open(arguments[2], options: options))
-        // Shows the sign of life, and then waits until all replicas have begun.
+        // Sends the heartbeat, and then waits until all replicas have begun.
         let ready = try await drain.store.register(QueryKey("ready")).id
         _ = try await drain.store.claim(LeaseRequest([Int.random(in: 0..<1_000_000)], for: .seconds(5)), of: ready)
         let latest = ContinuousClock.now + .seconds(300)

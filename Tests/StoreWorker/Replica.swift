@@ -40,7 +40,7 @@ struct Replica {
         for number in 0..<contestedLists {
             contested.append(try await store.register(QueryKey("contested \(number)")).id)
         }
-        // Shows the sign of life, and then waits until all replicas have begun.
+        // Sends the heartbeat, and then waits until all replicas have begun.
         try await replica.hold(0, contested[0])
         let latest = ContinuousClock.now + .seconds(300)
         let go = String(cString: getenv("PAGECACHE_GO"))

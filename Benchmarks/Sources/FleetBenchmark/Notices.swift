@@ -59,7 +59,7 @@ enum Idle {
         }
         try await withStore(address, copied) { store in
             let record = try await store.register("list")
-            // A lease makes the replica renew its sign of life.
+            // A lease makes the replica renew its heartbeat.
             _ = try await store.claim(LeaseRequest([0], for: .seconds(600)), of: record.id)
             let notices = store.notices(of: nil)
             let watching = Task { for await _ in notices {} }

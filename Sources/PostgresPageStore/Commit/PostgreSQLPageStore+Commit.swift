@@ -206,7 +206,7 @@ struct CommittedPlan: Sendable {
     var receipt: CommitReceipt
     var changes: ChangeSet
     var moment: StorageMoment
-    /// Whether the transaction renewed the sign of life.
+    /// Whether the transaction renewed the heartbeat.
     var renewed: Bool
 }
 

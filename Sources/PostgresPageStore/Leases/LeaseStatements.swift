@@ -19,8 +19,8 @@ enum LeaseStatements {
         """
 
     // The moment is the caller's ($6 and $7), or the server's where those are NULL. A repetition of the same request, after a
-    // lost connection, takes its own leases again: they have the same random part ($9). No lease is taken when the sign of
-    // life of the process has passed, because the lease would be void.
+    // lost connection, takes its own leases again: they have the same random part ($9). No lease is taken when the
+    // heartbeat of the process has expired, because the lease would be void.
     private static let taking = SQL(
         """
         WITH m AS MATERIALIZED (SELECT coalesce($6::bigint, \(serverTime)) AS now, coalesce($7::bigint, \(serverTime)) AS up,
@@ -67,7 +67,8 @@ enum LeaseStatements {
         )
     }
 
-    /// Decodes the result of ``take(_:of:by:at:nonce:)``. `isAlive` is false when the sign of life of the process had passed.
+    /// Decodes the result of ``take(_:of:by:at:nonce:)``. `isAlive` is false when the heartbeat of the process had
+    /// expired.
     static func taken(_ rows: Rows, boot: String) -> (leases: [Lease], moment: StorageMoment, isAlive: Bool)? {
         guard let first = rows.first else { return nil }
         let moment = StorageMoment(ServerClock(now: first.int64(0), uptime: first.int64(1), boot: boot))

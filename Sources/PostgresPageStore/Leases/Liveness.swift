@@ -2,7 +2,7 @@
 import PageModel
 import Synchronization
 
-/// The sign of life of a store object: its row of `owner`, by the server's clock (R30). When the row
+/// The heartbeat of a store object: its row of `owner`, by the server's clock (R30). When the row
 /// has expired, all leases of the store object are void.
 ///
 /// A crash of the server or a failover can bring a lease back that its owner has ended. The task that
@@ -44,7 +44,7 @@ final class Liveness: Sendable {
 
     deinit { state.withLock { $0.task?.cancel() } }
 
-    // Leases whose sign of life has passed stay void: another replica may be about to take them, by what it has read.
+    // Leases whose heartbeat has expired stay void: another replica may be about to take them, by what it has read.
     private static let renewing = SQL(
         """
         WITH late AS (SELECT 1 FROM @owner WHERE name = $1 AND alive_until <= clock_timestamp()), void AS (
@@ -142,7 +142,7 @@ final class Liveness: Sendable {
 extension PostgreSQLPageStore {
     private static let living = SQL("SELECT name FROM @owner WHERE alive_until > clock_timestamp()")
 
-    /// Returns those of these owners of leases whose sign of life has passed. Their leases are void (R30).
+    /// Returns those of these owners of leases whose heartbeat has expired. Their leases are void (R30).
     /// - Throws: `StorageError`, as every read does.
     package func endedOwners(_ names: Set<String>) async throws(StorageError) -> Set<String> {
         let living = Set(try await server.read((PostgreSQLPageStore.living, [])).all.compactMap { $0.word(0) })

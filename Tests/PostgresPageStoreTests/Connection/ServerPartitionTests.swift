@@ -8,7 +8,7 @@ import Testing
 /// A replica that the network separates from the server, and that returns.
 extension ServerTests {
     @Test(
-        "A replica that is cut off keeps its lease while its sign of life counts, and is fenced when it returns (R30)",
+        "A replica that is cut off keeps its lease while its heartbeat counts, and is fenced when it returns (R30)",
         .timeLimit(.minutes(20)))
     func partition() async throws {
         let port = UInt16(OwnServer.port) ?? 0
@@ -41,7 +41,7 @@ extension ServerTests {
                     try await pool.pause(0.05)
                     continue
                 }
-                // The sign of life may have passed between the two requests.
+                // The heartbeat may have expired between the two requests.
                 if before != true {
                     let after = try await pool.run(isOver, [name]).bool(0, 0)
                     #expect(after == true, "the lease was taken over before its time")

@@ -116,7 +116,7 @@ struct FleetTests {
                 members[victims].killedAt = FleetTests.time()
                 victims += 1
             }
-            // Beyond the lease and the sign of life, both of 5 seconds.
+            // Beyond the lease and the heartbeat, both of 5 seconds.
             members[5].program.signal(SIGSTOP)
             try await pause(5.5)
             members[5].program.signal(SIGCONT)

@@ -17,7 +17,7 @@ struct ServerTrace {
             CREATE TABLE \(schema).trace
                 (n bigint GENERATED ALWAYS AS IDENTITY, start bigint, old bigint, new bigint, counted boolean)
             """)
-        // A lease counts until its end, while the sign of life of its owner has not passed (R30).
+        // A lease counts until its end, while the heartbeat of its owner has not expired (R30).
         try await pool.run(
             """
             CREATE FUNCTION \(schema).note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -51,7 +51,7 @@ struct ServerTrace {
     struct Notes {
         var notes: [Note]
 
-        /// The tokens that were taken over when their time, or the sign of life of their owner, had passed.
+        /// The tokens that were taken over when their time had passed, or the heartbeat of their owner had expired.
         var expired: Set<Int64> {
             Set(notes.compactMap { $0.new != nil && $0.new != $0.old && !$0.counted ? $0.old : nil })
         }
