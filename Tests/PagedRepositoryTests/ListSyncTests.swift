@@ -67,7 +67,7 @@ struct ListSyncTests {
     }
 
     @Test(
-        "A change that page one does not explain is found and repaired without losses and duplicates (R18, R22)",
+        "A change that page one does not explain is found and repaired, and no item is lost or duplicated (R18, R22)",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])

@@ -89,7 +89,8 @@ extension PagedListTests {
         await running.value
     }
 
-    @Test("A model shows no load when its last run has ended, and follows the list while another run is under way")
+    @Test(
+        "A model follows the list while any of its `run()` calls is active, and shows no load after the last one ended")
     @MainActor func modelLeft() async throws {
         let origin = StagedOrigin(15)
         let model = PagedListModel(list(origin))

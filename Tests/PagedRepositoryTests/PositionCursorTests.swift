@@ -64,7 +64,7 @@ struct PositionCursorTests {
         #expect(PositionCursor.offset(7, repeatsLast: true).offset(.grid(size: 10)) == nil)
     }
 
-    @Test("The last received items at the head of an answer are counted, in their order only")
+    @Test("The last received items count as repeated only if the answer begins with them in the same order")
     func repeats() {
         let here = PositionCursor.offset(20, repeatsLast: true)
         #expect(here.repeats([3, 4, 5], behind: [1, 2, 3]) == 1)

@@ -82,7 +82,7 @@ struct ManualTests {
         #expect(count > 100)
     }
 
-    @Test("The page has the abstract, the discussion and the examples of every command")
+    @Test("The manual page has the abstract, the discussion and the examples of every command")
     func texts() throws {
         for command in try CommandDescription.tool().shownCommands {
             let name = command.commandName

@@ -38,7 +38,7 @@ enum GettingStarted {
                     let list = repository.list(QueryKey("search \(text)"), source: source(text), options: options)
                     try await list.load()
                     show(list.current.items)
-                } catch {}  // superseded, or shown by the list's own failure
+                } catch {}  // cancelled by the next text, or shown as `list.current.failure`
             }
         }
         // end

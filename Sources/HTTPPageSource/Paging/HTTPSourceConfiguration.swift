@@ -1,5 +1,5 @@
-/// The caller's settings for an origin. Only the URL is required. Detection finds all other settings
-/// (Documentation/Detection.md).
+/// The caller's settings for an origin. Only the URL is required. Detection finds the paging settings that
+/// are not given (Documentation/Detection.md).
 public struct HTTPSourceConfiguration: Sendable {
     /// The ways in which pages follow one another. The raw value is the argument of `--paging`.
     public enum Paging: String, CaseIterable, Sendable, Codable {

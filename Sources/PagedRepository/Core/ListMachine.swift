@@ -29,7 +29,7 @@ struct ListMachine: Equatable {
         case finished(LoadOutcome)
     }
 
-    /// Whether automatic triggers retry after a failure.
+    /// Whether scrolling retries after a failed load.
     enum Gate: Equatable {
         case never
         case perLedger

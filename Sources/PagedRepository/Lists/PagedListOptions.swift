@@ -19,7 +19,8 @@ public struct PagedListOptions: Hashable, Sendable {
     public var prefetchDistance = 1
     /// The most pages that are prefetched before another item appears. At least 1. Defaults to 2.
     public var prefetchLimit = 2
-    /// Whether automatic triggers retry after a failure. Explicit calls always send a request (R33). Defaults to `never`.
+    /// Whether scrolling retries after a failed load. An explicit call such as `loadNext()` does not wait until the
+    /// next attempt is due (R33). Defaults to `never`.
     public var automaticRetry = AutomaticRetry.never
     /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
     /// are in memory while the list is in use. Defaults to false.

@@ -120,7 +120,7 @@ private final class DemoStory {
         say(
             "\(SizeText.count(sent, "request", "requests")) for \(SizeText.count(missing, "missing page", "missing pages")): page one again, and a retry for each error."
         )
-        say("The store has \(storedPages) pages now, because neighbouring pages share one item.")
+        say("The store has \(storedPages) pages now, because each later request repeats one known item.")
         say(
             "\(count(result.items)) of \(SizeText.count(result.total, "item", "items")), \(SizeText.count(result.gaps.count, "gap", "gaps"))."
         )

@@ -220,7 +220,9 @@ struct DoctorChecks {
         let last =
             pinned.compactMap(\.record.validatedAt).min().map { "; oldest sync \(TimeText.age(now - $0)) ago" } ?? ""
         if pinned.isEmpty {
-            note("pinned", .ok, "no query is pinned", hint: "'sync --due' refreshes pinned queries only")
+            note(
+                "pinned", .ok, "no query is pinned",
+                hint: "'sync --due' then only retries failed pages and continues interrupted sweeps")
         } else if stale.isEmpty {
             note("pinned", .ok, "\(SizeText.count(pinned.count, "pinned query is", "pinned queries are")) fresh\(last)")
         } else {

@@ -232,7 +232,8 @@ struct Purge: AsyncParsableCommand {
         }
         let text =
             report.queries == 0
-            ? "nothing removed" : "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
+            ? (consent.dryRun ? "nothing would be removed" : "nothing removed")
+            : "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
         ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
         if !setAside.isEmpty {
             terminal.warn(

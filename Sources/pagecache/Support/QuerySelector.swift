@@ -69,7 +69,8 @@ enum QuerySelector {
             ? "did you mean \(listed(close))?"
             : way
                 ?? (keys.isEmpty
-                    ? "the store is empty; fill it with 'pagecache sync URL'" : "'pagecache list' shows them")
+                    ? "the store is empty; fill it with 'pagecache sync URL'"
+                    : "'pagecache list' shows the stored queries")
         return ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: hint)
     }
 

@@ -53,8 +53,8 @@ struct ToolFailure: Error {
             switch error.code {
             case _ where remedy != nil: (.unusableData, remedy)
             case .notFound where ToolFailure.serverCode(of: error) == "no_such_database":
-                (.notFound, "create the database with CREATE DATABASE, or use --store")
-            case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
+                (.notFound, "create the database with CREATE DATABASE, or use another store with --store")
+            case .notFound: (.notFound, "create it with 'pagecache sync URL', or use another store with --store")
             case .cannotCreate where ToolFailure.serverCode(of: error) == "invalid_connection_string":
                 (.usage, "check the names of its parameters, and write '=' in a value as %3D and a space as %20")
             case .cannotCreate: (.cannotCreate, "use another store with --store")
