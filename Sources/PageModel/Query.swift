@@ -134,6 +134,8 @@ public struct QueryRecord: Hashable, Sendable {
     public var allowsDuplicates: Bool
     /// The origin's paging style, in one word for people; empty until it is known.
     public var paging: String
+    /// Whether no request for a page behind page one is known.
+    package var isOnePage: Bool { paging == "none" }
     /// The source's own instructions for further requests, including detected properties and the salted check of the
     /// credential (R45). The store does not interpret them. They never contain secrets.
     public var source: String

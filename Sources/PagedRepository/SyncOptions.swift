@@ -256,7 +256,8 @@ public struct SyncReport: Hashable, Sendable {
     /// A report of the stored list, without any request to the origin.
     public init(stored list: ListOutline) {
         self.init(
-            outcome: !list.damaged.isEmpty ? .damaged : list.isComplete ? .complete : .incomplete,
+            outcome: !list.damaged.isEmpty
+                ? .damaged : list.isComplete ? .complete : list.record.isOnePage ? .unproven : .incomplete,
             reconciliation: .none, list: list, usage: SourceUsage(),
             pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
             duration: .zero)

@@ -74,6 +74,11 @@ struct Pagecache: AsyncParsableCommand {
             printHelp(helpMessage(), width)
             ToolProcess.end(nil)
         }
+        // The parser does not notice an output that cannot be written.
+        if CommandLine.arguments.dropFirst() == ["--version"] {
+            Terminal.standard.print(toolVersion)
+            ToolProcess.end(nil)
+        }
         if asksForVersions(CommandLine.arguments.dropFirst()) {
             Terminal.standard.print(toolVersion)
             Terminal.standard.print("SQLite \(SQLitePageStore.sqliteVersion)")

@@ -112,6 +112,11 @@ struct ExportTests {
         #expect(ended.errors.split(separator: "\n").count == 1)
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "old")
         #expect(place.contents == ["items"])
+        for command in ["--version", "list --store \(folder.store)"] {
+            let full = try await Program.run("/bin/sh", ["-c", "'\(Tool.path)' \(command) > /dev/full"])
+            #expect(full.status == 74)
+            #expect(full.errors.contains("cannot write the output: No space left on device"), "\(full.errors)")
+        }
         let device = try await export(query, ["-o", "/dev/full"])
         #expect(device.status == 74)
         #expect(device.errors.contains("no space left"))

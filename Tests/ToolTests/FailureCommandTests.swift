@@ -247,6 +247,9 @@ struct FailureCommandTests {
         #expect(outcome(part, .complete) == .incomplete)
         #expect(outcome(failing, .complete) == .incomplete)
         #expect(outcome(whole, .unproven) == .unproven)
+        var onePage = part
+        onePage.record.paging = "none"
+        #expect(SyncReport(stored: onePage).outcome == .unproven, "no run fetches more of it")
     }
 
     @Test("retry --no-run makes pages due without a request, and sync --due fetches them once")

@@ -69,5 +69,14 @@ struct WatchActionsTests {
     func reason(errors: String, message: String) {
         #expect(WatchActions.failure(of: "retry", "2kt6gxhe", errors, at: "/w/a/s.sqlite") == message)
     }
+
+    @Test("The message of a command that has ended says what it did not do")
+    func ending() {
+        let errors = "pagecache: no page was retried: 1 page failed permanently; --permanent retries it\n"
+        #expect(
+            WatchActions.ending(of: "retry", "2kt6gxhe", errors, at: "/w/a/s.sqlite")
+                == "retry: no page was retried: 1 page failed permanently; --permanent retries it · 2kt6gxhe")
+        #expect(WatchActions.ending(of: "retry", "2kt6gxhe", "", at: "/w/a/s.sqlite") == "2kt6gxhe: retry ended")
+    }
 }
 #endif

@@ -152,6 +152,9 @@ struct WatchViewTests {
         view.filter = ""
         let empty = view.lines(lists, columns: 79, rows: 24, now: Sample.now)
         #expect(empty.contains("the store has no query yet") && empty.contains { $0.contains("failed") }, "\(empty)")
+        view.isNamed = true
+        let removed = view.lines(lists, columns: 79, rows: 24, now: Sample.now)
+        #expect(removed.contains("the query was removed"), "\(removed)")
     }
 
     @Test("The first of several texts that fits is shown, else the last one with an ellipsis")

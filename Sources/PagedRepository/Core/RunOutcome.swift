@@ -39,7 +39,13 @@ extension ListBelief {
     /// Returns the outcome of a run that has left no request open.
     private func drained(_ state: ListState?, _ ending: RunEnding) -> SyncReport.Outcome {
         if let failure = ending.headFailure { return failure.isRetryable ? .incomplete : .failed }
-        if !ending.work.refreshesHead { return ending.isPartDone ? .complete : .incomplete }
+        if !ending.work.refreshesHead {
+            if ending.isPartDone { return .complete }
+            // No request can fetch more items.
+            let isOnePage = ending.access == .single || state?.record.isOnePage == true
+            if case .positions = ending.work, isOnePage, state?.isComplete == false { return .unproven }
+            return .incomplete
+        }
         if isUnproven || state?.isComplete == true && isPart(state, ending) { return .unproven }
         // The answer shows more items, or more are held, and no request can fetch them.
         if ending.access == .single, state?.isComplete == false || pageOne.isPart(of: state) { return .unproven }

@@ -73,7 +73,9 @@ struct DoctorChecks {
                 hint: "chmod 600 \(path)", exit: .permission)
         }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        if !files.isWritableFile(atPath: folder.isEmpty ? "/" : folder) || !files.isWritableFile(atPath: path) {
+        if !files.isReadableFile(atPath: path) {
+            cannotWrite("this user can neither read nor write the store")
+        } else if !files.isWritableFile(atPath: folder.isEmpty ? "/" : folder) || !files.isWritableFile(atPath: path) {
             cannotWrite("this user can only read the store")
         } else {
             canWrite()

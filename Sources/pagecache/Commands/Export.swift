@@ -112,7 +112,7 @@ struct Export: AsyncParsableCommand {
             return terminal.warn(window)
         } else if !list.isComplete {
             terminal.complain(
-                "incomplete: the end of the list is not known yet; '\(list.record.syncCommand)' continues")
+                "incomplete: the end of the list is not known yet; \(list.record.nextStep)")
         } else {
             return
         }

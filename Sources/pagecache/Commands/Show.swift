@@ -151,7 +151,7 @@ struct Show: AsyncParsableCommand {
         let isEndMissing = positions.exceeds(list) && gaps.isEmpty && list.record.hasUnknownEnd
         if isEndMissing {
             terminal.complain(
-                "incomplete: the end of the list is not known yet; '\(list.record.syncCommand)' continues")
+                "incomplete: the end of the list is not known yet; \(list.record.nextStep)")
         }
         if !gaps.isEmpty || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
     }

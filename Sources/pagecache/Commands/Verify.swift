@@ -183,16 +183,18 @@ struct Verify: AsyncParsableCommand {
             let place = [
                 finding.query.map { names[$0] ?? "query \($0.rawValue)" },
                 finding.range.map {
-                    "positions \(SizeText.count($0.lowerBound))–\(SizeText.count(max($0.lowerBound, $0.upperBound - 1)))"
+                    $0.count <= 1
+                        ? "position \(SizeText.count($0.lowerBound))"
+                        : "positions \(SizeText.count($0.lowerBound))–\(SizeText.count($0.upperBound - 1))"
                 },
             ].compactMap { $0 }.joined(separator: ", ")
-            terminal.print("\(place.isEmpty ? "" : "\(place): ")\(finding.message)")
+            terminal.print(sentence: "\(place.isEmpty ? "" : "\(place): ")\(finding.message)")
         }
         let looked = [
             SizeText.count(report.queries, "query", "queries"), SizeText.count(report.pages, "page", "pages"),
             SizeText.count(report.items, "item", "items"), SizeText.bytes(report.bytes),
         ].joined(separator: ", ")
-        terminal.print(report.isSound ? "sound: \(looked)" : "checked \(looked)")
+        terminal.print(sentence: report.isSound ? "sound: \(looked)" : "checked \(looked)")
         guard let repaired, !report.isSound else { return }
         if consent.dryRun { return printPlan(repaired) }
         terminal.print(

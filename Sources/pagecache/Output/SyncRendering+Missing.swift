@@ -58,7 +58,7 @@ extension SyncRendering {
         guard report.outcome == .incomplete, report.list?.failures.isEmpty == true, report.headFailure == nil,
             report.unverified.isEmpty, report.pagesNotStored == 0
         else { return nil }
-        return "'\(syncCommand)' continues"
+        return report.list?.record.nextStep ?? "'\(syncCommand)' continues"
     }
 
     /// The next step for pages that the origin refuses. `nil` when it refuses none.

@@ -199,8 +199,11 @@ final class Terminal: Sendable {
                 _ = waiting { poll(&ready, 1, 1_000) }
                 continue
             }
-            let isGone = errno == EPIPE
+            let (isGone, reason) = (errno == EPIPE, String(cString: strerror(errno)))
             restore()
+            if !isGone, descriptor == STDOUT_FILENO {
+                fail(ToolFailure(.inputOutput, "io_error", "cannot write the output: \(reason)"))
+            }
             // The reader has ended (`| head`), which is not an error.
             exit(isGone ? ExitStatus.done.rawValue : ExitStatus.inputOutput.rawValue)
         }

@@ -23,6 +23,8 @@ struct WatchView {
     var mode = Mode.lists
     /// The result of the last key. `nil` when there is none.
     var message: String?
+    /// Whether the user has named the query that is shown.
+    var isNamed = false
     /// The size of the last drawn screen, for keys that move by a page.
     var screen = (columns: 80, rows: 24)
     /// Whether the keys are shown: when the terminal can send them.
@@ -100,7 +102,7 @@ struct WatchView {
             lines.append(cut("… \(text)", columns))
         }
         if lists.isEmpty {
-            lines.append(cut("the store has no query yet", columns))
+            lines.append(cut(isNamed ? "the query was removed" : "the store has no query yet", columns))
         } else if found.isEmpty {
             lines.append(cut("no query matches '\(filter)'", columns))
         }

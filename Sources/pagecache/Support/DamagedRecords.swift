@@ -42,6 +42,13 @@ enum DamagedRecords {
 }
 
 extension QueryRecord {
+    /// The next step for a list whose end is not known.
+    var nextStep: String {
+        isOnePage
+            ? "page one may be a part of the list; '\(syncCommand) --paging none' accepts it as the whole list"
+            : "'\(syncCommand)' continues"
+    }
+
     /// The command that fetches the list. After a repair that has lost the description of the origin, the command needs
     /// `--rebind` (R45). If the key is not a URL, the command needs the URL and the key instead.
     var syncCommand: String {

@@ -117,7 +117,7 @@ struct WatchActions {
             let child = try? await action.child.wait()
             view.message =
                 child?.code == 0
-                ? "\(action.id): \(action.name) ended"
+                ? WatchActions.ending(of: action.name, action.id, child?.errors ?? "", at: place)
                 : WatchActions.failure(of: action.name, action.id, child?.errors ?? "", at: place)
         }
         running.removeAll { action in ended.contains { $0.child === action.child } }
@@ -135,6 +135,13 @@ struct WatchActions {
         let last = StoreWait.reported(in: errors).others.split(separator: "\n").last
         let reason = last.map { ": \(WatchActions.reason(String($0), at: place))" }
         return "\(name) failed\(reason ?? "") · \(id)"
+    }
+
+    /// The message about a command that has ended with 0: its last line on standard error, such as the number of pages
+    /// that were not retried. Pure.
+    static func ending(of name: String, _ id: String, _ errors: String, at place: String) -> String {
+        let last = StoreWait.reported(in: errors).others.split(separator: "\n").last
+        return last.map { "\(name): \(WatchActions.reason(String($0), at: place)) · \(id)" } ?? "\(id): \(name) ended"
     }
 
     /// The message of an error without the path of the store, which the user of the view knows. Pure.

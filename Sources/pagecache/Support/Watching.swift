@@ -75,6 +75,8 @@ final class Watching {
     func run() async throws {
         var only: QueryID?
         if let name { only = try await QuerySelector.find(name, in: store).id }
+        let first = only
+        view.isNamed = name != nil
         // Notices start before the first read. A commit in between is read twice, and not missed.
         let notices = store.notices(of: only)
         if let only {
@@ -117,6 +119,12 @@ final class Watching {
             terminal.keepKeys()
             for key in pendingWork.takeKeys() where try await !actions.press(key, &view, lists) { return }
             await actions.report(&view)
+            if let name, let id = only, seen[id] == nil {
+                // The query was removed. A query that is stored under its name later is another one.
+                if let found = try? await QuerySelector.find(name, in: store).id, found != id { only = found }
+            }
+            // The notices are those of the query that was named first.
+            if let only, only != first { pendingWork.add([only]) }
             if let queries = pendingWork.take() { try await look(at: queries, only: only) }
             draw()
             terminal.flush()

@@ -103,6 +103,9 @@ struct RunOutcomeTests {
         Row(name: "an origin that counts items and returns none", list: void, outcome: .unproven),
         Row(name: "an origin with one page that shows more items", list: partial, access: .single, outcome: .unproven),
         Row(
+            name: "the missing positions of an origin with one page that shows more items", list: partial,
+            work: .positions(0..<Int.max), access: .single, outcome: .unproven),
+        Row(
             name: "a refresh of a chain whose end contradicts its total", list: contradicting, work: .refresh,
             access: .chain, outcome: .incomplete),
         Row(
