@@ -17,6 +17,8 @@ final class Server: Sendable {
 
     /// The time that a call may take.
     enum Budget {
+        /// Three seconds: a call whose effect the server reaches on its own, a little later.
+        case short
         /// The busy budget: a call that reads or writes a few rows (R42).
         case brief
         /// The time limit: a call that reads or writes as many rows as there are.
@@ -38,6 +40,7 @@ final class Server: Sendable {
 
     private func deadline(_ budget: Budget) -> ContinuousClock.Instant {
         switch budget {
+        case .short: .now + min(.seconds(3), options.busyBudget)
         case .brief: .now + options.busyBudget
         case .long: .now + max(options.timeLimit, options.busyBudget)
         case .endless: .now + .seconds(86_400)

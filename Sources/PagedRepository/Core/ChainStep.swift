@@ -10,7 +10,8 @@ enum ChainStep: Equatable {
     case follow(PageCursor)
     /// The chain ends.
     case end(ChainEnd)
-    /// The chain ends, or begins again, behind items that are held and arrived again.
+    /// The answer has no new item, and the chain ends or starts over. The held items from this position on have arrived
+    /// again, so the end is after them.
     case endBehindKnown
     /// The walk has come to the end, but items arrived again that no insert can have moved there.
     case endInDisorder(ChainEnd)

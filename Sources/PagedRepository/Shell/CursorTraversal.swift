@@ -150,7 +150,7 @@ extension SyncRun {
         case .confirmEnd(let end): requestWitness(for: .cursor(place.cursor, offset: offset), end: end)
         case .repeatIDs:
             // The list is read again from page one, and its pages are stored as they arrive (R25).
-            warn("the origin repeats item ids; repeated items are kept")
+            warn("the origin repeats item ids, or equal items without ids; repeated items are kept")
             let ledger = leases.deleted(offset)
             if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
         case .walkAgain:

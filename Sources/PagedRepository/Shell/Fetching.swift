@@ -64,7 +64,10 @@ extension SyncRun {
         // All remaining leases are released, whatever the result. Otherwise other runs, and the next run of this
         // process, would wait for them.
         let left = leases.releaseAll()
-        if let query, !left.isEmpty {
+        // A storage that is unavailable would make the run wait once more. The leases of an ended owner become void.
+        var isUnavailable = false
+        if case .failure(let error) = result, error.code == .unavailable { isUnavailable = true }
+        if let query, !left.isEmpty, !isUnavailable {
             do throws(StorageError) {
                 try await record(left, for: query)
             } catch {

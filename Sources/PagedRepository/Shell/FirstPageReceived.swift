@@ -212,7 +212,7 @@ extension SyncRun {
         var edits = edits
         if !page.repeatedKeys.isEmpty, !list.record.allowsDuplicates {
             // All other items are replaced, so only the answer itself can repeat ids (R25).
-            warn("the origin repeats item ids within a page; repeated items are kept")
+            warn("the origin repeats item ids, or equal items without ids, within a page; repeated items are kept")
             edits.insert(.setAllowsDuplicates(true), at: 0)
         }
         let end = end(of: page)

@@ -58,7 +58,7 @@ extension SyncRun {
             case .secondLook:
                 plan.edits.insert(contentsOf: held.map { .markStale($0) }, at: 0)
             case .repeatedIDs:
-                warn("the origin repeats item ids; repeated items are kept")
+                warn("the origin repeats item ids, or equal items without ids; repeated items are kept")
                 plan.edits.insert(.setAllowsDuplicates(true), at: 0)
             }
             outcome = try await apply(plan)

@@ -134,7 +134,8 @@ final class Liveness: Sendable {
             // The task starts with the row.
             return state.task != nil && !state.isEnded
         }
-        if wasAlive { _ = try? await server.write([(Liveness.ending, [.text(name)])]) }
+        // Without the statement, the heartbeat expires. A server that is unavailable must not delay the end of a process.
+        if wasAlive { _ = try? await server.write([(Liveness.ending, [.text(name)])], .short) }
         await server.close()
     }
 }
