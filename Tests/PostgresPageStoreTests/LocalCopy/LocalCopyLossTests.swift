@@ -188,11 +188,14 @@ struct LocalCopyLossTests {
     func purgeWithoutStandby() async throws {
         var options = PostgreSQLPageStore.Options()
         options.schema = schema
+        options.busyBudget = .seconds(60)
+        let preparing = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: options)
+        let query = try await preparing.register("list").id
+        try await replace(preparing, query, 0..<10)
+        let kept = try await preparing.register("kept").id
+        await preparing.close()
         options.busyBudget = .seconds(5)
         let store = try await PostgreSQLPageStore.open(OwnServer.connectionString, options: options)
-        let query = try await store.register("list").id
-        try await replace(store, query, 0..<10)
-        let kept = try await store.register("kept").id
         try await withPool { try await $0.demandStandby(probing: "unconfirmed") }
         let began = ContinuousClock.now
         do throws(StorageError) {
