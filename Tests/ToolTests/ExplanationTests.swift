@@ -36,6 +36,11 @@ struct ExplanationTests {
             sentences(Sample.list([Sample.page(0..<10)]), .holding) == [
                 "10 items are held; the length of the list is not known yet."
             ])
+        var onePage = Sample.list([Sample.page(0..<10)])
+        onePage.record.paging = "none"
+        let text = sentences(onePage, .holding).joined()
+        #expect(text.hasPrefix("10 items are held; page one may be a part of the list; 'pagecache sync "), "\(text)")
+        #expect(text.hasSuffix(" --paging none' accepts it as the whole list."), "\(text)")
     }
 
     @Test("A stale list is explained with its age and its next refresh")

@@ -123,7 +123,7 @@ struct ServerToolTests {
     func addresses() async throws {
         let all = ServerToolTests.readers + ServerToolTests.writers
         let wrong = TestServer.address(schema: folder.schema, user: "scram:hidden-word")
-        try await expect(all, at: wrong, end: 77, with: "password authentication failed")
+        try await expect(all, at: wrong, end: 77, with: "check the user and the password")
         let none = TestServer.address(schema: folder.schema, database: "no_such_database")
         try await withOrigin(DemoOrigin(count: 10)) { root in
             // A name of a query is looked up before a store is made.
@@ -194,7 +194,7 @@ struct ServerToolTests {
                 #expect(ended.status == 0, "\(words): \(ended.errors)")
             }
             let writers = ServerToolTests.writers.filter { $0[0] != "verify" }
-            try await expect(writers, at: standby, end: 77, with: "in a read-only transaction")
+            try await expect(writers, at: standby, end: 77, with: "use the address of the primary")
             let doctor = try await tool(["doctor", "--json"], at: standby)
             #expect(doctor.output.contains("default_transaction_read_only"), "\(doctor.output)")
         }

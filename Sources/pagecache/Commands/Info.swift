@@ -131,7 +131,7 @@ struct InfoReport {
             LabelledLine(
                 name: "Items",
                 text:
-                    "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))"
+                    "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))\(list.record.isOnePage && !list.isComplete ? "; unproven" : "")"
             ),
             LabelledLine(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
             LabelledLine(

@@ -103,9 +103,8 @@ struct Explanation: Equatable {
             let items = held == 1 ? "The only item" : "All \(SizeText.count(held)) items"
             add(.holding, "\(items) that the origin returns \(held == 1 ? "is" : "are") held: \(window).")
         } else if record.end == nil, record.total.count == nil {
-            add(
-                .holding,
-                "\(SizeText.count(held, "item is", "items are")) held; the length of the list is not known yet.")
+            let end = record.isOnePage ? record.nextStep : "the length of the list is not known yet"
+            add(.holding, "\(SizeText.count(held, "item is", "items are")) held; \(end).")
         } else {
             add(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
         }

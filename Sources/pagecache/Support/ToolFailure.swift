@@ -87,9 +87,15 @@ struct ToolFailure: Error {
                 (.unreachable, "check that the address is right, and that the server runs and has connections left")
             case .busy where error.message.contains("waits for its standby"):
                 (.incomplete, "start the standby, or change synchronous_standby_names at the server")
+            case .busy where ToolFailure.serverCode(of: error) == "deadline":
+                (.incomplete, "the server does not answer, or other processes are writing; try again")
             case .busy: (.incomplete, "another process may be writing; try again")
             case .full: (.inputOutput, "free some space; stored pages are safe")
             case .inputOutput: (.inputOutput, nil)
+            case .permission where ToolFailure.serverCode(of: error) == "read_only":
+                (.permission, "the server is a standby, or its sessions are read-only; use the address of the primary")
+            case .permission where ToolFailure.serverCode(of: error) == "authentication":
+                (.permission, "check the user and the password in the address of the store")
             case .permission: (.permission, "check the permissions of the store")
             default: (.internal, nil)
             }
