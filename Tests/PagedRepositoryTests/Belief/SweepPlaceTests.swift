@@ -83,6 +83,32 @@ struct SweepPlaceTests {
         #expect(step == .end(nil, edits: [.setResultWindow(20), .setSweep(nil), .audited], isWindow: true))
     }
 
+    @Test("An empty answer to a request that extends past a result window moves the window, and is not the end (R24)")
+    func movedWindow() {
+        let list = held([0..<31], total: .exact(80), window: 31)
+        let step = step(answer(0..<0, total: .exact(80)), of: list, known: 0..<31, at: 30)
+        #expect(step == .end(nil, edits: [.setResultWindow(30), .setSweep(nil), .audited], isWindow: true))
+    }
+
+    @Test("Page one again, behind a list of one page, is the end only if the answer states that no items follow (R24)")
+    func pageOneAgain() {
+        let list = held([0..<10], end: 10)
+        #expect(step(answer(0..<10, hasMore: false), of: list, known: 0..<10, at: 10) == .confirmEnd(nil, at: 10))
+        #expect(step(answer(0..<10), of: list, known: 0..<10, at: 10) != .confirmEnd(nil, at: 10))
+    }
+
+    @Test("A page that began before the answer is confirmed if this run has verified it from its start")
+    func touched() {
+        let list = held([0..<15, 15..<25, 25..<40], total: .exact(40))
+        func edits(_ start: Int) -> [ListEdit] {
+            let step = step(answer(20..<30, total: .exact(40)), of: list, known: 0..<40) { $0.start = start }
+            guard case .store(let swept) = step else { return [] }
+            return swept.edits
+        }
+        #expect(edits(0).contains(.touchPage(offset: 15, validator: nil)))
+        #expect(!edits(20).contains(.touchPage(offset: 15, validator: nil)) && !edits(20).isEmpty)
+    }
+
     @Test("The last page again, behind a reached total, is the end (R24)")
     func endAgain() {
         let list = held([0..<20], total: .exact(20))
