@@ -2,6 +2,7 @@
 import Foundation
 import ProgramSupport
 import StorageSupport
+import Synchronization
 import Testing
 import ToolSupport
 @testable import pagecache
@@ -36,6 +37,23 @@ struct BusyLineTests {
         #expect(text(499) == nil)
         #expect(text(500) == "waiting for the server at h")
         #expect(text(1_000) == "waiting for the server at h · 1 s")
+    }
+
+    @Test("A line that is being drawn when the work ends is removed after it has been drawn")
+    func end() async {
+        let drawn = Mutex<[String]>([])
+        let (isDrawing, drawing) = AsyncStream<Void>.makeStream()
+        await BusyLine.whileDoing("removing 1 query", after: .zero) { line in
+            if !line.isEmpty {
+                drawing.finish()
+                usleep(50_000)
+            }
+            drawn.withLock { $0.append(line) }
+        } _: {
+            for await _ in isDrawing {}
+        }
+        #expect(drawn.withLock(\.self).count == 2)
+        #expect(drawn.withLock(\.last) == "")
     }
 
     @Test("A purge that waits for another process says so, and removes the line at the end")

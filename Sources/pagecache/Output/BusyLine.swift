@@ -12,22 +12,32 @@ enum BusyLine {
         _ work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         guard terminal.showsProgress else { return try await work() }
+        return try await whileDoing(what, after: quietTime, draw: { terminal.progress($0) }, work)
+    }
+
+    /// Does the work, and draws the line meanwhile. The last call of `draw` has an empty line, which removes it.
+    static func whileDoing<Value: Sendable, Failure: Error>(
+        _ what: String, after quietTime: Duration, draw: @escaping @Sendable (String) -> Void,
+        _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let started = ContinuousClock.now
-        let task = Task {
+        let drawing = Task {
             var isShown = false
             while !Task.isCancelled {
                 do { try await Task.sleep(for: .milliseconds(250)) } catch { return }
                 let time = ContinuousClock.now - started
                 let line = text(what, after: time, quietTime: quietTime, storeWait: LockWaits.current)
-                if line != nil || isShown { terminal.progress(line ?? "") }
+                if line != nil || isShown { draw(line ?? "") }
                 isShown = line != nil
             }
         }
-        defer {
-            task.cancel()
-            terminal.progress("")
-        }
-        return try await work()
+        let result: Result<Value, Failure>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        drawing.cancel()
+        // A line that is being drawn would otherwise follow the results.
+        await drawing.value
+        draw("")
+        return try result.get()
     }
 
     /// The line of work that has taken this time. `nil` means that the work shows no line yet. Pure.
