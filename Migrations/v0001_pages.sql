@@ -40,6 +40,7 @@ CREATE TABLE query (
     pinned            INTEGER NOT NULL,
     origin_window     INTEGER, -- the origin returns no items from this position on, although its total is larger; NULL if unknown
     last_audit_at     INTEGER, -- the end of the last sweep or round of the recheck; NULL before the first
+    unproven          INTEGER NOT NULL, -- whether the last run had a reason to expect more items than the origin returned
     seal              INTEGER NOT NULL,
     UNIQUE (scope, key, name_hash) -- one record for each name; with the hash the index alone binds a name to its id
 ) STRICT;

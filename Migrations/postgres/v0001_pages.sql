@@ -45,6 +45,7 @@ CREATE TABLE query (
     pinned            boolean NOT NULL,
     origin_window     bigint, -- the origin returns no items from this position on, although its total is larger; NULL if unknown
     last_audit_at     bigint, -- the end of the last sweep or round of the recheck; NULL before the first
+    unproven          boolean NOT NULL, -- whether the last run had a reason to expect more items than the origin returned
     counter           bigint NOT NULL, -- the version of the content, with the stamp
     stamp             bigint NOT NULL, -- random, because a crash or a failover can give a counter again, with other content
     journal_bytes     bigint NOT NULL, -- the sum of the costs of the list's journal entries

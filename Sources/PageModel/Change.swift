@@ -62,9 +62,8 @@ extension ChangeSet {
         /// Whether the change affects any item, or the position of any item (R6).
         public var changesItems: Bool {
             switch self {
-            case .stored, .rearranged, .dropped, .markedStale, .generationBegan, .olderGenerationsDropped, .truncated,
-                .purged:
-                true
+            case .rearranged(let difference): !difference.isEmpty
+            case .stored, .dropped, .markedStale, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
             case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
             }
         }

@@ -38,7 +38,8 @@ public final class ChangeBroadcaster: Sendable {
     private let capacity: Int
 
     /// A broadcaster without observers.
-    /// - Parameter capacity: the number of notices kept for a slow observer. More are merged into one. Defaults to 256.
+    /// - Parameter capacity: the number of notices kept for a slow observer. Further notices are merged into one. Defaults
+    ///   to 256.
     public init(capacity: Int = 256) {
         self.capacity = capacity
     }

@@ -131,6 +131,8 @@ public enum ListEdit: Hashable, Sendable {
     /// Sets whether ids may repeat in this list (R25). While they may, the storage accepts pages with an id that is
     /// held already. The storage refuses `false` with `CommitOutcome.duplicates` if an id is held twice (R5).
     case setAllowsDuplicates(Bool)
+    /// Sets whether the last run ended as unproven; see `QueryRecord.isUnproven`.
+    case setUnproven(Bool)
     /// Sets the progress of the running sweep. `nil` means that the sweep is over (R31).
     case setSweep(SweepProgress?)
     /// Notes that every page of the list has been requested: a sweep or a round of the recheck has ended now (R54). See

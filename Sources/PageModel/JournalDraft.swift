@@ -55,6 +55,7 @@ package struct JournalDraft: Sendable {
 
     /// Notes that the positions from `position` on are gone.
     package mutating func truncated(at position: Int, _ takenOut: [TakenOut]) {
+        guard !takenOut.isEmpty else { return }
         rearranged(Rearrangement(position > 0 ? [.kept(0..<position)] : []), takenOut)
     }
 

@@ -74,6 +74,10 @@ public struct ListOutline: Hashable, Sendable {
             && record.validatedAt != nil && !record.isCutOff
     }
 
+    /// Whether the list may be a part, although no position up to its known end is missing: the last run ended as unproven
+    /// (R24), or no request for a page behind page one is known.
+    public var isUnproven: Bool { isComplete ? record.isUnproven : record.isOnePage }
+
     /// Whether the held page one names a next page, and the end of the list is not known. A reached total does not end
     /// such a list (R24).
     package var isOpenChain: Bool {
@@ -93,10 +97,13 @@ public struct ListOutline: Hashable, Sendable {
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }
 
-    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known.
+    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known. An unproven list has the
+    /// length that the origin counts, if that is larger; otherwise its share is `nil`.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }
-        return length == 0 ? 1 : min(1, Double(coverage.count) / Double(length))
+        let counted = isUnproven ? record.total.count ?? 0 : length
+        guard counted > length || !isUnproven else { return nil }
+        return counted == 0 ? 1 : min(1, Double(coverage.count) / Double(counted))
     }
 
     /// The number of seams between held neighbours that are inferred, not verified (G1).

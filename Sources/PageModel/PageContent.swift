@@ -217,9 +217,9 @@ extension PageContent: Hashable {
 
 /// One item: its payload, byte for byte as the origin sent it, and its id if it has one.
 public struct RawItem: Hashable, Sendable {
-    /// Its bytes, exactly as the origin sent them (R7).
+    /// The bytes of the item, exactly as the origin sent them (R7).
     public var payload: [UInt8]
-    /// Its id at the origin; `nil` if the origin gives none.
+    /// The id of the item at the origin; `nil` if the origin gives none.
     public var id: String?
     /// The type of its id at the origin; `string` for an item without an id.
     public var idType: IDType

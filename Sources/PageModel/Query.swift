@@ -132,10 +132,13 @@ public struct QueryRecord: Hashable, Sendable {
     /// Whether ids of the list repeat at the origin (R25). While this is true, the storage accepts pages with an id
     /// that is held already. A sweep that finds no repeated id resets it.
     public var allowsDuplicates: Bool
-    /// The origin's paging style, in one word for people; empty until it is known.
+    /// The origin's paging style, in one word. `none` means that no request for a page behind page one is known. Empty
+    /// until the style is known.
     public var paging: String
     /// Whether no request for a page behind page one is known.
-    package var isOnePage: Bool { paging == "none" }
+    package var isOnePage: Bool { paging == QueryRecord.noPaging }
+    /// The value of `paging` for an origin of which only page one can be requested.
+    package static let noPaging = "none"
     /// The source's own instructions for further requests, including detected properties and the salted check of the
     /// credential (R45). The store does not interpret them. They never contain secrets.
     public var source: String
@@ -149,6 +152,9 @@ public struct QueryRecord: Hashable, Sendable {
     /// The time when the last sweep of the list ended, or the last round of the recheck (R54): every page was requested
     /// between the beginning of that sweep or round and this time. `nil` means that none has ended yet.
     public var lastAuditAt: Timestamp?
+    /// Whether the last run that refreshed the list ended as unproven although no position up to its end was missing: the
+    /// origin has shown or counted more items than it returned (R24). The list may then be a part.
+    public var isUnproven: Bool
     /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
 
@@ -157,7 +163,8 @@ public struct QueryRecord: Hashable, Sendable {
         id: QueryID, key: QueryKey, version: ListVersion, total: ListTotal, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
-        resultWindow: Int? = nil, lastAuditAt: Timestamp? = nil, contentVersion: ContentVersion = .none
+        resultWindow: Int? = nil, lastAuditAt: Timestamp? = nil, isUnproven: Bool = false,
+        contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -175,6 +182,7 @@ public struct QueryRecord: Hashable, Sendable {
         self.isPinned = isPinned
         self.resultWindow = resultWindow
         self.lastAuditAt = lastAuditAt
+        self.isUnproven = isUnproven
         self.contentVersion = contentVersion
     }
 

@@ -99,7 +99,7 @@ extension CommitTransaction {
         try cut(at: position)
         let out = try takeOut(position..<Int.max)
         try LedgerTable.takeOut(position..<Int.max, query: query, in: connection)
-        changes.append(.truncated(position))
+        if !out.isEmpty { changes.append(.truncated(position)) }
         journal.truncated(at: position, out)
     }
 

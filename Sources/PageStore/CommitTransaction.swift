@@ -186,6 +186,10 @@ struct CommitTransaction {
             if !allows, let repeated = try firstRepeat() { return repeated }
             record.allowsDuplicates = allows
             changes.append(.described)
+        case .setUnproven(let isUnproven):
+            guard record.isUnproven != isUnproven else { break }
+            record.isUnproven = isUnproven
+            changes.append(.described)
         case .describe(let paging, let source):
             guard record.paging != paging || record.source != source else { break }
             record.paging = paging

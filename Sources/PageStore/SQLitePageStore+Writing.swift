@@ -73,13 +73,16 @@ extension SQLitePageStore {
     /// is closed. The same happens when damage prevents a deletion. No other process may have the store open for that.
     /// A deletion can also succeed on a full disk that has no room for the rest of the work. The file is then emptied,
     /// too, unless it has a query that was registered after the deletion.
-    /// - Returns: the removed queries and pages. After emptying the file, `pages` is 0 and `bytes` is the size of the
-    ///   files.
+    /// - Returns: the removed queries, pages and bytes. If damage prevents the count, `pages` is 0, and `bytes` is the
+    ///   size of the emptied files.
     /// - Throws: `StorageError`, as every write does. Throws `full` or `damaged` when another process has the store
     ///   open; this store is then closed, too.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
+        let size = try? await read { reading throws(StorageError) in
+            try Purge.size(of: queries, in: reading.connection)
+        }
         let report: PurgeReport
         do throws(StorageError) {
             report = try await withWriter { session throws(StorageError) in
@@ -87,7 +90,7 @@ extension SQLitePageStore {
             }
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }
-            return try await recreate(removing: queries, because: error)
+            return try await recreate(removing: queries, size, because: error)
         }
         guard report.isDiskFull else { return report }
         // Emptying the file would also remove a query that was registered since the deletion. This check keeps the
@@ -98,17 +101,17 @@ extension SQLitePageStore {
         guard isEmpty == true else { return report }
         await leaveFile()
         let (path, options, now) = (path, options, now)
-        let bytes = try await upkeep.run { () throws(StorageError) in
+        let isEmptied = try await upkeep.run { () throws(StorageError) in
             try Recreation.empty(
                 path, options, because: StorageError(.full, "the disk of \(path) is full"),
                 after: { connection throws(StorageError) -> Bool? in
                     try QueryTable.ids(in: connection).isEmpty ? true : nil
                 },
                 then: { _ throws(StorageError) in SQLitePageStore.fillEmpty(path, options, at: now) }
-            )?.bytes
+            ) != nil
         }
-        guard let bytes else { return report }
-        return PurgeReport(queries: report.queries, pages: 0, bytes: bytes)
+        guard isEmptied else { return report }
+        return PurgeReport(queries: report.queries, pages: report.pages, bytes: report.bytes)
     }
 
     /// Closes the connections, so that the file can be emptied.
@@ -124,13 +127,14 @@ extension SQLitePageStore {
         _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
     }
 
+    /// - Parameter size: the report of a successful deletion. `nil` means that it could not be counted.
     private func recreate(
-        removing queries: [QueryID], because cause: StorageError
+        removing queries: [QueryID], _ size: PurgeReport?, because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {
         await leaveFile()
         let bytes = try Recreation.empty(path, because: cause)
         SQLitePageStore.fillEmpty(path, options, at: now)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
-        return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
+        return size ?? PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }
 }

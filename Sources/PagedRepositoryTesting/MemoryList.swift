@@ -115,7 +115,7 @@ struct MemoryList: Sendable {
             let out = takeOut { $0 >= position }
             draft.truncated(at: position, out)
             ledger.takeOut { $0 >= position }
-            return .truncated(position)
+            return out.isEmpty ? nil : .truncated(position)
         case .dropOlderGenerations:
             pages.removeAll { [generation = record.version.generation] in $0.summary.generation < generation }
             return .olderGenerationsDropped
@@ -150,6 +150,8 @@ struct MemoryList: Sendable {
             return described { $0.sweep = sweep }
         case .audited:
             return described { $0.lastAuditAt = now }
+        case .setUnproven(let isUnproven):
+            return described { $0.isUnproven = isUnproven }
         case .describe(let paging, let source):
             return described {
                 $0.paging = paging

@@ -53,6 +53,22 @@ struct FreshnessRecordTests {
         #expect(try await bench.list.record.lastAuditAt == noon + .seconds(7))
     }
 
+    @Test("Whether the last run ended as unproven is kept", arguments: StorageKind.allCases)
+    func unproven(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<3))
+        try await bench.commit([.setTotal(.estimate(60)), .setEnd(3), .validated])
+        #expect(try await bench.list.coveredShare == 1)
+        try await bench.commit([.setUnproven(true)])
+        let list = try await bench.list
+        #expect(list.record.isUnproven && list.isUnproven && list.isComplete)
+        #expect(list.coveredShare == 3.0 / 60)
+        #expect(try await bench.store.records() == [list.record])
+        #expect(try await bench.store.state(of: list.record.key)?.record == list.record)
+        try await bench.commit([.setUnproven(false)])
+        #expect(try await !bench.list.isUnproven)
+    }
+
     @Test(
         "An answer clears an invalidation only if its request came after the invalidation",
         arguments: StorageKind.allCases)

@@ -67,6 +67,19 @@ struct JournalTests {
         #expect(try await last(bench, [.truncate(at: 17)]) == [.rearranged(cut)])
     }
 
+    @Test("A truncation behind the held items changes no item", arguments: StorageKind.allCases)
+    func truncatedBehind(kind: StorageKind) async throws {
+        let bench = try await bench(kind)
+        var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
+        #expect(try await last(bench, [.truncate(at: 20), .setEnd(20)]) == [])
+        guard case .changed(let set) = await notices.next() else {
+            Issue.record("the commit notified no observer of its changes")
+            return
+        }
+        #expect(set.changes == [.end(20)])
+        #expect(!ChangeSet.Change.rearranged(ListDifference()).changesItems)
+    }
+
     @Test("An edit in place records the previous bytes and no move", arguments: StorageKind.allCases)
     func edited(kind: StorageKind) async throws {
         let bench = try await bench(kind)

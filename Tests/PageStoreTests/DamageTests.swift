@@ -78,6 +78,7 @@ struct DamageTests {
             ("paging = 'x'", true),
             ("invalidated_at = 1", true), ("fresh_for = 1", true), ("origin_window = 0", true),
             ("origin_window = 9007199254740992", true), ("last_audit_at = 1", true),
+            ("unproven = 1", true), ("unproven = 2", true),
             ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
             ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
         ])

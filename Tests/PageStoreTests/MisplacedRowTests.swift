@@ -47,4 +47,31 @@ struct MisplacedRowTests {
         #expect(codes.isSubset(of: ["damaged"]))
         await store.close()
     }
+
+    @Test("A commit that cannot delete a damaged row, because no search finds its key, throws `damaged`")
+    func unfindable() async throws {
+        let tree = try await DamagedTree()
+        // The seals of all page rows become invalid. Then two leaves with other keys than their parent says follow.
+        do {
+            let connection = try Connection(path: tree.path)
+            try connection.execute("UPDATE page SET seal = seal + 1")
+        }
+        let leaves = try tree.leaves(of: "page")
+        var bytes = try tree.bytes
+        for offset in 0..<DamagedTree.pageSize {
+            bytes.swapAt(
+                (leaves[1] - 1) * DamagedTree.pageSize + offset, (leaves[2] - 1) * DamagedTree.pageSize + offset)
+        }
+        try tree.write(bytes)
+        let store = try await tree.open()
+        let record = try #require(try await store.query(QueryKey("list")))
+        let page = PageWrite(offset: 0, content: items((0..<4_000).map { "new \($0)" }), evidence: .verified)
+        let error = await #expect(throws: StorageError.self) {
+            try await store.commit(
+                CommitPlan(query: tree.query, version: record.version, edits: [.insertPage(page)]))
+        }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.contains("does not match its position in the b-tree") == true, "\(error as Any)")
+        await store.close()
+    }
 }

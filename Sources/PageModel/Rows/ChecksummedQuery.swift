@@ -88,6 +88,7 @@ package struct ChecksummedQuery {
         seal.mix(freshFor)
         seal.mix(record.resultWindow)
         seal.mix(record.lastAuditAt)
+        seal.mix(record.isUnproven ? 1 : 0)
         return seal.value
     }
 }

@@ -22,17 +22,17 @@ extension ChecksummedQuery {
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
             paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
             invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
-            resultWindow: row.optionalInt(20), lastAuditAt: row.optionalTime(21),
-            contentVersion: ContentVersion(counter: min(max(row.int(23), 0), ListTotal.largest), stamp: row.hash(24)))
+            resultWindow: row.optionalInt(20), lastAuditAt: row.optionalTime(21), isUnproven: row.bool(22),
+            contentVersion: ContentVersion(counter: min(max(row.int(24), 0), ListTotal.largest), stamp: row.hash(25)))
         let isInBounds =
-            [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
+            [11, 17, 22].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
             && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)
             && record.total.count == row.optionalInt(7)
             && !hasBlob
         var found = RowChecksum(RowChecksum.query)
-        row.mix(22, into: &found)
+        row.mix(23, into: &found)
         self.init(
-            record, nameHash: row.hash(3), seal: row.hash(22), sealHolds: found.value == row.hash(22),
+            record, nameHash: row.hash(3), seal: row.hash(23), sealHolds: found.value == row.hash(23),
             isInBounds: isInBounds)
     }
 }

@@ -6,7 +6,7 @@ enum QueryTable {
     static let sealed = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
-        invalidated_at, fresh_for, origin_window, last_audit_at, q.seal
+        invalidated_at, fresh_for, origin_window, last_audit_at, unproven, q.seal
         """
     private static let columns = sealed + ", counter, stamp, kept"
     /// Columns for a damaged file. The record is read without its version, so a damaged journal hides no query.
@@ -31,8 +31,9 @@ enum QueryTable {
     private static let insert = SQL(
         """
         INSERT INTO query (
-            id, scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
-        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', ?, ?)
+            id, scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned,
+            unproven, seal
+        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', ?, 0, ?)
         """)
     private static let update = SQL(
         """
@@ -40,7 +41,7 @@ enum QueryTable {
             scope = ?2, key = ?3, name_hash = ?4, generation = ?5, revision = ?6, total_kind = ?7, total = ?8, list_end = ?9,
             created_at = ?10, validated_at = ?11, allows_duplicates = ?12, paging = ?13, source = ?14,
             sweep_position = ?15, sweep_cursor = ?16, sweep_started_at = ?17, pinned = ?18,
-            invalidated_at = ?19, fresh_for = ?20, origin_window = ?21, last_audit_at = ?22, seal = ?23
+            invalidated_at = ?19, fresh_for = ?20, origin_window = ?21, last_audit_at = ?22, unproven = ?23, seal = ?24
         WHERE id = ?1
         """)
     private static let delete = SQL("DELETE FROM query WHERE id = ?")
@@ -76,7 +77,7 @@ enum QueryTable {
         do throws(StorageError) {
             var found = try connection.first(byID, id.rawValue) { row throws(StorageError) in
                 CommittedList(
-                    record: try whole(row, connection), tail: JournalTail(counter: row.int(23), kept: row.int(25)))
+                    record: try whole(row, connection), tail: JournalTail(counter: row.int(24), kept: row.int(26)))
             }
             if let record = found?.record { found?.holdings = try JournalTable.holdings(of: record, in: connection) }
             return found
@@ -222,7 +223,7 @@ enum QueryTable {
             .optional(record.sweep?.position),
             .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
             .time(record.invalidatedAt), .optional(sealed.freshFor), .optional(record.resultWindow),
-            .time(record.lastAuditAt), .hash(sealed.seal))
+            .time(record.lastAuditAt), .bool(record.isUnproven), .hash(sealed.seal))
     }
 
     static func delete(_ id: QueryID, in connection: Connection) throws(StorageError) {

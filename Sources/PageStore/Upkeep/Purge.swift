@@ -62,20 +62,27 @@ enum Purge {
         return report
     }
 
+    /// Counts what a purge of these queries removes. Queries that do not exist are not counted.
+    static func size(of queries: [QueryID], in connection: Connection) throws(StorageError) -> PurgeReport {
+        var report = PurgeReport()
+        for query in queries where try connection.number(exists, .int(query.rawValue)) != nil {
+            report.queries += 1
+            report.pages += Int(try connection.number(pageCount, .int(query.rawValue)) ?? 0)
+            report.bytes += try PageTable.bytes(of: query, in: connection)
+        }
+        return report
+    }
+
     private static func remove(
         _ queries: [QueryID], withOrphans: Bool, in session: Session
     ) throws(StorageError) -> PurgeReport {
         let connection = session.connection
         return try session.write { () throws(StorageError) -> PurgeReport in
-            var report = PurgeReport()
+            let report = try size(of: queries, in: connection)
             var removesOrphans = withOrphans
-            for query in queries {
-                guard try connection.number(exists, .int(query.rawValue)) != nil else { continue }
+            for query in queries where try connection.number(exists, .int(query.rawValue)) != nil {
                 // The pages of a record whose id was damaged are orphans.
                 if try !QueryNames.isBound(query, in: connection) { removesOrphans = true }
-                report.queries += 1
-                report.pages += Int(try connection.number(pageCount, .int(query.rawValue)) ?? 0)
-                report.bytes += try PageTable.bytes(of: query, in: connection)
                 try remove(query, in: connection)
                 session.note(ChangeSet(query: query, version: nil, changes: [.purged]))
             }

@@ -94,7 +94,7 @@ extension ListCommit {
         try await cut(at: position)
         let out = try await takeOut(position..<Int.max)
         takeOutRecords(position..<Int.max)
-        changes.append(.truncated(position))
+        if !out.isEmpty { changes.append(.truncated(position)) }
         journal.truncated(at: position, out)
     }
 

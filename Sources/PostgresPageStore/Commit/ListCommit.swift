@@ -116,6 +116,7 @@ final class ListCommit {
         case .setAllowsDuplicates(let allows):
             if !allows, list.record.allowsDuplicates, let repeated = try await firstRepeat() { return repeated }
             describe { $0.allowsDuplicates = allows }
+        case .setUnproven(let isUnproven): describe { $0.isUnproven = isUnproven }
         case .describe(let paging, let source):
             describe {
                 $0.paging = paging

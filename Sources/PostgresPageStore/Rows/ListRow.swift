@@ -14,7 +14,7 @@ struct ListRow: Sendable {
     static let columns = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         invalidated_at, fresh_for, allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, \
-        pinned, origin_window, last_audit_at, counter, stamp, journal_bytes, holdings, next_body, seal
+        pinned, origin_window, last_audit_at, unproven, counter, stamp, journal_bytes, holdings, next_body, seal
         """
 
     /// The row of a newly registered list.
@@ -51,14 +51,14 @@ struct ListRow: Sendable {
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(13),
             paging: row.text(14) ?? "", source: row.text(15) ?? "", sweep: sweep, isPinned: row.bool(19),
             invalidatedAt: row.optionalTime(11), freshFor: row.optionalInt(12).map { .milliseconds($0) },
-            resultWindow: row.optionalInt(20), lastAuditAt: row.optionalTime(21),
-            contentVersion: ContentVersion(counter: row.int(22), stamp: row.hash(23)))
+            resultWindow: row.optionalInt(20), lastAuditAt: row.optionalTime(21), isUnproven: row.bool(22),
+            contentVersion: ContentVersion(counter: row.int(23), stamp: row.hash(24)))
         var read = ListRow(record)
-        read.holdings = row.rows.withBytes(row.index, 25) { $0.flatMap { HoldingsCodec.decode($0) } }
-        read.journalBytes = row.int(24)
-        read.nextBody = row.int64(26)
+        read.holdings = row.rows.withBytes(row.index, 26) { $0.flatMap { HoldingsCodec.decode($0) } }
+        read.journalBytes = row.int(25)
+        read.nextBody = row.int64(27)
         let checked = ChecksummedQuery(
-            record, nameHash: row.hash(3), seal: 0, sealHolds: read.seal == row.hash(27),
+            record, nameHash: row.hash(3), seal: 0, sealHolds: read.seal == row.hash(28),
             isInBounds: (1...ListTotal.largest).contains(record.contentVersion.counter)
                 && StoredBounds.sizes.contains(read.journalBytes) && read.nextBody > 0 && read.nextBody < .max >> 1)
         return Read(row: read, isWhole: checked.isWhole, hasItsName: checked.hasItsName)
@@ -90,15 +90,16 @@ struct ListRow: Sendable {
     private static let insert = SQL(
         """
         INSERT INTO @query (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-            $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28) ON CONFLICT DO NOTHING
+            $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29) ON CONFLICT DO NOTHING
         """)
     private static let update = SQL(
         """
         UPDATE @query SET (scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at,
             validated_at, invalidated_at, fresh_for, allows_duplicates, paging, source, sweep_position, sweep_cursor,
-            sweep_started_at, pinned, origin_window, last_audit_at, counter, stamp, journal_bytes, holdings, next_body, seal)
+            sweep_started_at, pinned, origin_window, last_audit_at, unproven, counter, stamp, journal_bytes, holdings,
+            next_body, seal)
             = ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-            $25, $26, $27, $28) WHERE id = $1
+            $25, $26, $27, $28, $29) WHERE id = $1
         """)
     /// A commit that changes no column of the record does not write its long texts again.
     private static let updateVersion = SQL(
@@ -114,7 +115,8 @@ struct ListRow: Sendable {
             .time(record.invalidatedAt), .int(sealed.freshFor), .bool(record.allowsDuplicates),
             .string(record.paging), .string(record.source), .int(record.sweep?.position),
             .string(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
-            .int(record.resultWindow), .time(record.lastAuditAt), .int(record.contentVersion.counter),
+            .int(record.resultWindow), .time(record.lastAuditAt), .bool(record.isUnproven),
+            .int(record.contentVersion.counter),
             .hash(record.contentVersion.stamp), .int(journalBytes), heldBytes.map { .bytes($0) } ?? .null,
             .integer(nextBody), .hash(seal),
         ]
