@@ -123,6 +123,7 @@ extension HTTPSource {
                     httpStatus: response.status)
             }
             target = try destination(of: response, from: target)
+            state.withLock { $0.usage.redirects += 1 }
         }
         throw FetchFailure(.limitExceeded, "more than \(redirects) redirects", isRetryable: false)
     }

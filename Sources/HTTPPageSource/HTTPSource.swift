@@ -158,7 +158,14 @@ public final class HTTPSource: PageSource, PromptSource {
                 throw FetchFailure(.undecodable, "page one does not show how the list is paged", isRetryable: false)
             }
         }
-        var answer = try await hidingSecrets { try await self.answer(request) }
+        var answer: PageAnswer
+        do {
+            answer = try await hidingSecrets { try await self.answer(request) }
+        } catch let failure as FetchFailure where failure.failureClass == .undecodable {
+            // An error status is counted as a failure already.
+            if failure.httpStatus ?? 200 < 400 { state.withLock { $0.usage.unusable += 1 } }
+            throw failure
+        }
         if let detectedPaging, case .page(var page) = answer {
             page.detectedPaging = page.detectedPaging ?? detectedPaging
             answer = .page(page)

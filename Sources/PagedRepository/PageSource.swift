@@ -160,7 +160,7 @@ public struct FetchedPage: Hashable, Sendable {
 /// The paging of an origin, as a source detected it. It is stored with the query, so that no later run has to detect it
 /// again.
 public struct DetectedPaging: Hashable, Sendable {
-    /// The paging style in one word.
+    /// The paging style in one word. `none` means that only page one can be requested.
     public var paging: String
     /// Everything needed to send requests again, in the source's own format. It never holds secrets.
     public var source: String
@@ -186,6 +186,10 @@ public struct SourceUsage: Hashable, Sendable {
     public var bytesReceived: Int
     /// Requests that ended without an answer because their caller was cancelled.
     package var cancelled = 0
+    /// Answers without an error status that could not be read as a page.
+    package var unusable = 0
+    /// Redirects that were followed.
+    package var redirects = 0
 
     /// Creates a usage.
     public init(requests: Int = 0, failures: Int = 0, bytesReceived: Int = 0) {

@@ -37,8 +37,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// run that has received no answer then ends as `offline`. A `SyncEngine` counts runs without an answer instead.
     /// Defaults to 5.
     public var transportFailuresUntilOffline = 5
-    /// How long a lease holds a page in flight for this process (R30), 1 millisecond to 30 days. The run renews it at
-    /// half its time. Defaults to 60 seconds.
+    /// How long a lease lasts (R30), 1 millisecond to 30 days. The run renews the lease after half of this time. Defaults
+    /// to 60 seconds.
     public var lease: Duration = .seconds(60)
     /// Whether an unknown query is registered before the first request. Defaults to true.
     ///
@@ -257,7 +257,7 @@ public struct SyncReport: Hashable, Sendable {
     public init(stored list: ListOutline) {
         self.init(
             outcome: !list.damaged.isEmpty
-                ? .damaged : list.isComplete ? .complete : list.record.isOnePage ? .unproven : .incomplete,
+                ? .damaged : list.isUnproven ? .unproven : list.isComplete ? .complete : .incomplete,
             reconciliation: .none, list: list, usage: SourceUsage(),
             pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
             duration: .zero)

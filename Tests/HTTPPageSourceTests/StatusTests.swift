@@ -155,6 +155,19 @@ struct StatusTests {
         #expect(failure?.message.contains("HTML") == true && failure?.message.contains("hotel") == false)
     }
 
+    @Test("An unreadable answer counts once: as unusable with status 200, as a failure with an error status")
+    func unusableAnswers() async throws {
+        for (status, unusable, failures) in [(200, 1, 0), (500, 0, 1)] {
+            let source = try HTTPSource(
+                HTTPSourceConfiguration(url: "http://h/api"),
+                transport: ScriptedOrigin { _, _ in HTTPPageResponse(status: status, body: Array("<html>".utf8)) })
+            await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.first)) }
+            #expect(source.usage.requests == 1)
+            #expect(source.usage.unusable == unusable)
+            #expect(source.usage.failures == failures)
+        }
+    }
+
     @Test(
         "A JSON body is accepted with any content type",
         arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream", ""])

@@ -77,6 +77,10 @@ extension ListSyncTests {
         #expect(report.outcome == outcome)
         #expect(report.list?.record.total == .estimate(total))
         #expect(report.list?.record.end == 48)
+        // Readers that start no run call the list unproven, too.
+        let stored = try #require(try await bench.list)
+        #expect(stored.record == report.list?.record)
+        #expect(SyncReport(stored: stored).outcome == outcome)
         let before = origin.requests.count
         let again = try await sync(bench, origin)
         #expect(again.reconciliation == .unchanged && again.outcome == outcome)
@@ -85,6 +89,9 @@ extension ListSyncTests {
         // The run fetches page one and the end, because an estimate does not show whether the list has grown.
         #expect(origin.requests.count - before == 2)
         #expect(try await bench.held == origin.names)
+        origin.state.withLock { $0.total = { .exact($0) } }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.list?.record.isUnproven == false)
     }
 
     @Test(

@@ -95,7 +95,13 @@ struct SweepPlace {
         guard merge.position == position else { return .moved(nil) }
         let after = position + content.count
         let verified = position - min(overlap, 1)..<after
-        var edits = merge.isSame ? touched(endingIn: verified) : merge.edits(news, list)
+        // A repair cuts a page that began before the answer. What is left of it may be joined with other items unless
+        // both are large enough.
+        let confirmed = touched(endingIn: verified).filter {
+            merge.isSame || min(position - $0.offset, content.count) >= PageMerging.minimum
+        }
+        var edits = merge.isSame ? [] : merge.edits(news, list)
+        edits += confirmed.map { .touchPage(offset: $0.offset, validator: nil) }
         edits.append(.markContiguous(verified))
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         var swept = SweptPage(range: position..<after, edits: edits, isSame: merge.isSame, isInPlace: news.isInPlace)
@@ -128,13 +134,13 @@ struct SweepPlace {
         return .store(swept)
     }
 
-    /// Returns the edits for held pages that an answer verifies together with earlier answers of this run. An insert or
+    /// Returns the held pages that an answer verifies together with earlier answers of this run. An insert or
     /// a delete makes pages that match no single answer.
-    private func touched(endingIn verified: Range<Int>) -> [ListEdit] {
+    private func touched(endingIn verified: Range<Int>) -> [PageSummary] {
         list.heldPages.filter {
             $0.offset >= start && $0.offset < verified.lowerBound
                 && verified.lowerBound < $0.range.upperBound && $0.range.upperBound <= verified.upperBound
-        }.map { .touchPage(offset: $0.offset, validator: nil) }
+        }
     }
 
     /// Whether only the length of an answer can show that the list ends behind it, and the answer is short.

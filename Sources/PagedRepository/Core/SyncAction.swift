@@ -95,6 +95,7 @@ extension ListEdit {
         case .setAllowsDuplicates(let allows): allows ? "allow repeated ids" : "forbid repeated ids"
         case .setSweep(let sweep): sweep.map { "continue the sweep at \($0.position)" } ?? "end the sweep"
         case .audited: "audited"
+        case .setUnproven(let isUnproven): isUnproven ? "mark the list unproven" : "mark the list proven"
         case .describe: "describe the paging"
         }
     }

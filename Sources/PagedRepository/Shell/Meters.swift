@@ -136,7 +136,7 @@ extension ListEdit {
             .setEnd,
             .setResultWindow,
             .validated,
-            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .audited, .describe:
+            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .audited, .setUnproven, .describe:
             0
         }
     }

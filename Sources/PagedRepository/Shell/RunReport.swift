@@ -55,6 +55,28 @@ extension SyncRun {
     }
 
     func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
+        let report = try await reportOfStored(ending)
+        // The record has changed, and the report holds it.
+        return try await storesVerdict(of: report) ? try await reportOfStored(ending) : report
+    }
+
+    /// Stores whether the list is unproven, for readers that start no run (R24). Returns false when the record says so
+    /// already, and when the run did not determine it.
+    private func storesVerdict(of report: SyncReport) async throws(StorageError) -> Bool {
+        guard options.work.refreshesHead, let record = report.state?.record, report.state?.isComplete == true else {
+            return false
+        }
+        switch report.outcome {
+        case .unproven, .complete: break
+        case .limited, .incomplete, .offline, .failed, .damaged, .purged: return false
+        }
+        let isUnproven = report.outcome == .unproven
+        guard record.isUnproven != isUnproven else { return false }
+        _ = try await apply(CommitPlan(query: record.id, version: record.version, edits: [.setUnproven(isUnproven)]))
+        return true
+    }
+
+    private func reportOfStored(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
         if let state = try await stateToReport() { return report(ending, state) }
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }

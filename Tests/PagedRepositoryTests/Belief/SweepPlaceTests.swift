@@ -109,6 +109,27 @@ struct SweepPlaceTests {
         #expect(!edits(20).contains(.touchPage(offset: 15, validator: nil)) && !edits(20).isEmpty)
     }
 
+    @Test("A page that ends where a repaired page begins is confirmed, unless it may be joined with that page")
+    func touchedBeforeRepair() {
+        func edits(_ start: Int) -> [ListEdit] {
+            var list = held([0..<start, start..<start + 10, 60..<100], total: .exact(100))
+            for index in list.pages.indices where list.pages[index].offset == start {
+                list.pages[index].count = 60 - start
+            }
+            let names = names(40..<49) + ["edited"] + names(50..<80)
+            let page = FetchedPage(content: named(names), total: .exact(100))
+            let step = step(page, of: list, known: 0..<100, at: 40) {
+                $0.start = 0
+                $0.grid = SweepGrid(access: .grid(size: 40), pageSize: 40)
+            }
+            guard case .store(let swept) = step else { return [] }
+            #expect(!swept.isSame)
+            return swept.edits
+        }
+        #expect(edits(20).contains(.touchPage(offset: 20, validator: nil)))
+        #expect(!edits(30).contains(.touchPage(offset: 30, validator: nil)) && !edits(30).isEmpty)
+    }
+
     @Test("The last page again, behind a reached total, is the end (R24)")
     func endAgain() {
         let list = held([0..<20], total: .exact(20))
