@@ -31,7 +31,7 @@ struct Pagecache: AsyncParsableCommand {
               64  usage
               65  the store is damaged, or an answer of the origin is unusable
               66  no such store or query
-              69  the origin (query never fetched) or the store's server is unavailable
+              69  the store's server, or the origin of a new query, is unavailable
               70  internal error
               73  cannot create a file, or cannot use the database as a store
               74  input or output error, disk full
@@ -86,7 +86,7 @@ struct Pagecache: AsyncParsableCommand {
         }
         do {
             if let topic = try Help.topic(of: Array(CommandLine.arguments.dropFirst())) {
-                Terminal.standard.write(text: topic)
+                printHelp(topic, width)
                 ToolProcess.end(nil)
             }
             var command = try parseAsRoot()

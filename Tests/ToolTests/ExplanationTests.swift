@@ -158,7 +158,7 @@ struct ExplanationTests {
         #expect(failures.count == 3)
         #expect(
             failures[0]
-                == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."
+                == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts; the first failed 5 min ago (2027-01-15T07:55:00.000Z)."
         )
         #expect(failures[1].hasPrefix("The page at position 300 fails: not JSON. 1 attempt,"))
         #expect(failures[2].contains("--items"))
@@ -180,7 +180,7 @@ struct ExplanationTests {
             isPinned: true)
         #expect(
             sentences(list, .failure) == [
-                "Page one fails: cannot connect. 8 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."
+                "Page one fails: cannot connect. 8 attempts; the first failed 5 min ago (2027-01-15T07:55:00.000Z)."
             ])
         #expect(
             sentences(list, .next) == [
@@ -229,11 +229,29 @@ struct ExplanationTests {
         let dead = LedgerEntry(offset: 0, state: .inFlight, leaseOwner: "b", leaseExpiresAt: Sample.ago(.seconds(1)))
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [dead, living])
         #expect(
-            sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when its process ended")
-                == true)
+            sentences(list, .fetching) == [
+                "The page at position 100 is being fetched; the request was sent 3 s ago. If the fetching process ends first, another process can fetch the page in 57 s at the latest.",
+                "A process ended while it fetched page one. The next 'pagecache sync \(id)' fetches it at once.",
+            ])
+    }
+
+    @Test("Pages in flight of one kind share a sentence")
+    func severalInFlight() {
+        func entries(_ offsets: [Int], _ lease: Duration) -> [LedgerEntry] {
+            offsets.map {
+                LedgerEntry(
+                    offset: $0, state: .inFlight, lastAttemptAt: Sample.ago(.seconds(3)), leaseOwner: "a",
+                    leaseExpiresAt: Sample.now + lease)
+            }
+        }
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(600),
+            ledger: entries([100, 200, 300], .seconds(57)) + entries([400, 500], .seconds(-1)))
         #expect(
-            sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched, begun 3 s ago")
-                == true)
+            sentences(list, .fetching) == [
+                "3 pages (the first at position 100) are being fetched; the first request was sent 3 s ago. If a fetching process ends first, another process can fetch its pages in 57 s at the latest.",
+                "A process ended while it fetched 2 pages (the first at position 400). The next 'pagecache sync \(id)' fetches them at once.",
+            ])
     }
 
     @Test("Inferred seams are explained, with the way to verify them (G1)")
@@ -295,7 +313,7 @@ struct ExplanationTests {
         #expect(
             sentences(list, .failure)
                 == [
-                    "2 pages fail, the first at position 100: the origin answered 500. Up to 4 attempts for a page so far; the first was 5 min ago (2027-01-15T07:55:00.000Z)."
+                    "2 pages fail, the first at position 100: the origin answered 500. Up to 4 attempts for a page so far; the first failed 5 min ago (2027-01-15T07:55:00.000Z)."
                 ])
     }
 

@@ -41,6 +41,9 @@ extension FailureCommandTests {
         report.usage = SourceUsage(requests: 11, failures: 1)
         report.usage.cancelled = 1
         #expect(try sentence().contains("11 requests (9 pages fetched, 1 failed request, 1 cancelled request)"))
+        report.usage = SourceUsage(requests: 11, failures: 0)
+        report.usage.unusable = 1
+        #expect(try sentence().contains("11 requests (9 pages fetched, 1 probe, 1 unusable answer)"))
     }
 
     @Test("sync --due without due work names the time of the next retry")

@@ -35,6 +35,19 @@ struct ListHistoryTests {
         #expect(event.length == nil, "the length is unknown")
     }
 
+    @Test("A revision that moves no item is not reported as a move")
+    func nothingMoved() async throws {
+        let bench = try await bench()
+        try await bench.put(0, items(0..<20))
+        let before = try await bench.list
+        try await bench.commit([.truncate(at: 20)])
+        let after = try await bench.list
+        #expect(after.record.version.revision > before.record.version.revision)
+        #expect(kinds(before, after) == [])
+        try await bench.commit([.splice(3..<4, nil)])
+        #expect(kinds(after, try await bench.list).first == .moved)
+    }
+
     @Test("Fetching equal content is reported as a confirmation, and neighbouring pages as one (R6)")
     func confirmed() async throws {
         let bench = try await bench()

@@ -143,7 +143,7 @@ struct NextStepTests {
         }
     }
 
-    @Test("A young list without any held item is stale")
+    @Test("A list that holds no item is stale, even if page one was validated just now")
     func nothingHeld() {
         let list = Sample.list([], total: .exact(203))
         #expect(

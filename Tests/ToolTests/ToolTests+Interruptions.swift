@@ -42,7 +42,7 @@ extension ToolTests {
             #expect(pages.count { $0["state"] as? String == "in_flight" } == (isChain ? 1 : 8))
 
             let why = try await Tool.run(["why", url, "--store", folder.store, "--json"]).output
-            #expect(why.contains("was being fetched when its process ended"), "\(why)")
+            #expect(why.contains("ended while it fetched"), "\(why)")
             #expect(!why.contains("If its process dies"), "\(why)")
 
             origin.release()
@@ -116,6 +116,41 @@ extension ToolTests {
             _ = try await sync("\(root)/items")
             let command = "'\(Tool.path)' show '\(root)/items' --store '\(folder.store)' | head -n 1 >/dev/null"
             #expect(try await Program.run("/bin/sh", ["-c", command]).errors.isEmpty)
+        }
+    }
+
+    /// Runs the tool with a descriptor whose reader has ended, or that is closed.
+    private func run(_ arguments: String, _ redirection: String) async throws -> Program.Ended {
+        let pipe = "\(folder.path)/pipe-\(UUID())"
+        let command = """
+            mkfifo '\(pipe)'; exec 3<>'\(pipe)'; exec 4>'\(pipe)'; exec 3<&-
+            '\(Tool.path)' \(arguments) --store '\(folder.store)' \(redirection)
+            """
+        return try await Program.run("/bin/sh", ["-c", command])
+    }
+
+    @Test(
+        "Messages that cannot be written change neither the work nor the exit code",
+        arguments: ["2>&4", "2>&-", "2>/dev/full"])
+    func messagesWithoutReader(redirection: String) async throws {
+        let origin = DemoOrigin(count: 300)
+        try await withOrigin(origin) { root in
+            let ended = try await run("sync '\(root)/items' --verbose --json", redirection)
+            #expect(ended.status == 0)
+            #expect(ended.json["items"] as? Int == 300)
+            #expect(try await run("show nothing", redirection).status == 66)
+            #expect(try await run("list --wrong", redirection).status == 64)
+        }
+    }
+
+    @Test("A synchronisation goes on after the reader of its output has ended")
+    func syncWithoutReader() async throws {
+        let origin = DemoOrigin(count: 300)
+        try await withOrigin(origin) { root in
+            #expect(try await run("sync '\(root)/items'", ">&4").status == 0)
+            #expect(try await shownIDs(folder, "\(root)/items").count == 300)
+            let ended = try await run("sync '\(root)/nothing'", ">&4")
+            #expect(ended.status != 0 && !ended.errors.isEmpty)
         }
     }
 }

@@ -116,6 +116,21 @@ struct WatchTests {
         }
     }
 
+    @Test("The error that ends a view is printed after the screen was given back")
+    func errorAfterView() async throws {
+        try await folder.writeListWithGap()
+        let tool = try TerminalProgram(
+            Tool.path, ["watch", "--store", folder.store],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"])
+        try await eventually("the view is there") { tool.shown.contains("list") }
+        for name in folder.contents where name.hasPrefix("store.sqlite") { unlink("\(folder.path)/\(name)") }
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 75)
+        let screens = tool.shown.components(separatedBy: "\u{1b}[?1049l")
+        #expect(screens.count >= 2, "\(tool.shown)")
+        #expect(screens.last?.contains("removed while") == true, "\(tool.shown)")
+    }
+
     @Test(
         "A watch whose store is removed or replaced, or whose link leads elsewhere, says so, and ends with 75",
         arguments: ["removed", "replaced", "linked"])

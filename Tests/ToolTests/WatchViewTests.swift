@@ -57,6 +57,18 @@ struct WatchViewTests {
         #expect(lines.contains("\(id): 3 pages fail, the first at 200: the origin answered 500"), "\(lines)")
     }
 
+    @Test("Events of a removed query keep their ids while one query is left")
+    func removed() {
+        let sample = failing()
+        let id = sample.lists[0].record.key.shortID
+        func lines(_ lists: [ListOutline]) -> [String] {
+            sample.view.lines(lists, columns: 80, rows: 24, now: Sample.now).filter { $0.hasPrefix("08:00:00") }
+        }
+        #expect(lines([sample.lists[0]]).allSatisfy { !$0.contains(id) })
+        #expect(!lines([sample.lists[1]]).isEmpty)
+        #expect(lines([sample.lists[1]]).allSatisfy { $0.contains(id) })
+    }
+
     /// A view of two lists, the first with four failing pages. The latest event is a failure at 1,009.
     private func failing() -> (view: WatchView, lists: [ListOutline]) {
         var lists = lists(2)

@@ -113,7 +113,11 @@ struct Export: AsyncParsableCommand {
         } else if !list.isComplete {
             terminal.complain(
                 "incomplete: the end of the list is not known yet; \(list.record.nextStep)")
+        } else if let reason = list.record.unprovenText {
+            terminal.complain("unproven: \(reason)")
         } else {
+            // The origin hides items, or counts wrongly.
+            if let text = list.record.miscountText { terminal.warn(text) }
             return
         }
         throw ToolProcess.Ended(status: .incomplete)

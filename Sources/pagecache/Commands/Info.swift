@@ -64,13 +64,7 @@ struct InfoReport {
     /// The items of page one. Later pages may have fewer, because they overlap.
     private var pageSize: Int? { list.heldPages.first.flatMap { $0.offset == 0 && $0.count > 0 ? $0.count : nil } }
 
-    /// Whether the list was fetched with a credential. To a source without a credential, such a list belongs to another
-    /// owner (R45).
-    private var hasCredential: Bool {
-        guard let url, let plain = try? HTTPSource(HTTPSourceConfiguration(url: url), transport: NoTransport())
-        else { return false }
-        return plain.belongsToAnother(stored: record.source)
-    }
+    private var hasCredential: Bool { record.hasCredential }
 
     private var credentialText: String {
         if record.isDescriptionLost { return "unknown; a repair has removed its check" }
@@ -96,7 +90,8 @@ struct InfoReport {
             ("query", .string(record.key.shortID)), ("key", .string(record.key.text)),
             ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
             ("page_size", .optional(pageSize)), ("credential", record.isDescriptionLost ? .null : .bool(hasCredential)),
-            ("pinned", .bool(record.isPinned)), ("items", .int(list.coverage.count)),
+            ("pinned", .bool(record.isPinned)), ("unproven", .bool(list.isUnproven)),
+            ("items", .int(list.coverage.count)),
             ("total", .optional(record.total.count)), ("total_kind", .string(record.total.kindName)),
             ("pages", .int(list.pages.count)), ("bytes", .int(bytes)),
             ("freshness", .optional(freshness?.rawValue)), ("validated_at", .time(record.validatedAt)),
@@ -131,7 +126,7 @@ struct InfoReport {
             LabelledLine(
                 name: "Items",
                 text:
-                    "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))\(list.record.isOnePage && !list.isComplete ? "; unproven" : "")"
+                    "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))\(list.isUnproven ? "; unproven" : "")"
             ),
             LabelledLine(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
             LabelledLine(
@@ -155,13 +150,6 @@ struct InfoReport {
                 LabelledLine(name: "Failing", text: SizeText.count(failures, "page", "pages"), colour: Colour.failing))
         }
         return lines
-    }
-}
-
-/// A transport for a source that sends no request.
-private struct NoTransport: HTTPTransport {
-    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
-        throw FetchFailure(.transport, "no request is sent", isRetryable: false)
     }
 }
 #endif

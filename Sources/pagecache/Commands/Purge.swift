@@ -228,7 +228,9 @@ struct Purge: AsyncParsableCommand {
         ]
         // A dry run lists the queries, so that users can see which ones would be removed.
         for key in consent.dryRun && common.outputFormat == .table ? keys : [] {
-            terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
+            let scope = key.scope.isEmpty ? "" : "  (\(key.scope))"
+            let room = terminal.outputIsTerminal ? max(1, terminal.width - 10 - TextWidth.columns(scope)) : .max
+            terminal.print("\(key.shortID)  \(TextWidth.cutInside(key.text, to: room))\(scope)")
         }
         let text =
             report.queries == 0

@@ -62,6 +62,7 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
+        Terminal.standard.workWithoutReader()
         Arenas.giveBack()
         if !noRun { try DescriptorLimit.check(concurrency: concurrency) }
         try await common.withStore(.writing, checkingPlace: true) { store in try await retry(in: store) }

@@ -153,7 +153,9 @@ struct Show: AsyncParsableCommand {
             terminal.complain(
                 "incomplete: the end of the list is not known yet; \(list.record.nextStep)")
         }
-        if !gaps.isEmpty || isEndMissing { throw ToolProcess.Ended(status: .incomplete) }
+        let isUnproven = positions.exceeds(list) && gaps.isEmpty && !isEndMissing && list.record.isUnproven
+        if isUnproven, let reason = list.record.unprovenText { terminal.complain("unproven: \(reason)") }
+        if !gaps.isEmpty || isEndMissing || isUnproven { throw ToolProcess.Ended(status: .incomplete) }
     }
 
     // MARK: Reading

@@ -110,10 +110,11 @@ struct Sync: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
+        Terminal.standard.workWithoutReader()
         Arenas.giveBack()
         if !work.offline { try DescriptorLimit.check(concurrency: fetch.concurrency) }
         guard let target else { return try await syncStored() }
-        let store = try await DeferredStore(at: common.place)
+        let store = try await DeferredStore(at: common.place, work.offline ? .reading : .writing)
         do {
             try await run(target, in: store)
         } catch {
@@ -177,9 +178,13 @@ struct Sync: AsyncParsableCommand {
             )
         }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
+            let had = known.hasCredential
             throw ToolFailure(
-                .permission, "other_credential", "the list was fetched with a different credential, or without one",
-                hint: "choose another list with --scope or --key, or purge \(key.shortID)")
+                .permission, "other_credential",
+                "the list was fetched \(had ? "with a different credential" : "without a credential")",
+                hint:
+                    "\(had ? "give its credential with --bearer-env, --header-env, or the URL that contains it" : "fetch it without one"), or choose another list with --scope or --key"
+            )
         }
         let progress = SyncProgress(
             terminal: .standard, verifies: work.sweep, verifiedBefore: known?.sweep?.position ?? 0,

@@ -25,7 +25,7 @@ struct Verify: AsyncParsableCommand {
             readable rows to a new file, and keeps the old file as '….corrupt-<time>'. No
             other process may have the store open then. --set-aside renames a damaged
             store, so that the next sync creates a new one; its sound items stay in the
-            renamed file. It refuses a sound store, and files of other programs.
+            renamed file. --set-aside refuses a sound store, and files of other programs.
 
             EXAMPLES
               pagecache verify

@@ -10,13 +10,13 @@ struct Watch: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Watch commits, failures and retries of all processes, live.",
         discussion: """
-            A terminal shows a view of all queries: coverage, rate, time left, failures
-            and events. Failing queries come first. Press / and type 'failing' to list only
-            those. Other keys retry, pin or sweep a query, or show its items.
-            Elsewhere each event is one line: a text, an object (json, ndjson) or a row
-            (csv).
+            On a terminal, watch shows a view of all queries: coverage, rate, time left,
+            failures and events. Failing queries come first. Press / and type 'failing' to
+            list only those. Other keys retry, pin or sweep a query, or show its items.
+            Without a terminal, and with --changes or another format, each event is one
+            line: a text, an object (json, ndjson) or a row (csv).
             --changes prints inserted, deleted, moved and edited items, as 'diff' does.
-            Ctrl-C ends it.
+            Ctrl-C ends the command.
 
             EXAMPLES
               pagecache watch

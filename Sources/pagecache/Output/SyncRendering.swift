@@ -100,11 +100,7 @@ struct SyncRendering {
         }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
         if let failure { return failure.shownMessage }
-        if !report.keptChanging, let record = report.list?.record, let end = record.end, let total = record.total.count,
-            total > end
-        {
-            return "the origin counts \(SizeText.count(total)) items, and returned \(SizeText.count(end))"
-        }
+        if !report.keptChanging, let reason = report.list?.record.miscountText { return reason }
         return "the list kept changing while it was read\(idHint)"
     }
 
@@ -172,10 +168,14 @@ struct SyncRendering {
         // A page can need several requests, so fewer requests may be left than there were failures.
         let failed = min(report.usage.failures, max(others, 0))
         let cancelled = min(report.usage.cancelled, max(others - failed, 0))
+        let unusable = min(report.usage.unusable, max(others - failed - cancelled, 0))
+        let redirects = min(report.usage.redirects, max(others - failed - cancelled - unusable, 0))
         let parts = [
             (report.pagesFetched, "page fetched", "pages fetched"),
             (report.pagesUnchanged, "page unchanged", "pages unchanged"),
-            (others - failed - cancelled, "probe", "probes"),
+            (others - failed - cancelled - unusable - redirects, "probe", "probes"),
+            (redirects, "redirect", "redirects"),
+            (unusable, "unusable answer", "unusable answers"),
             (failed, "failed request", "failed requests"),
             (cancelled, "cancelled request", "cancelled requests"),
         ].filter { $0.0 > 0 }.map { SizeText.count($0.0, $0.1, $0.2) }

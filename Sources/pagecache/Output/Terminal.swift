@@ -41,6 +41,8 @@ final class Terminal: Sendable {
         var mayAsk = true
         /// The option that commands in messages need to find the store of this run.
         var storeOption: String?
+        /// Whether the command goes on after the reader of its output has ended.
+        var worksWithoutReader = false
     }
 
     let state = Mutex(State())
@@ -70,6 +72,10 @@ final class Terminal: Sendable {
             $0.storeOption = storeOption
         }
     }
+
+    /// Lets the command go on, without output, after the reader of its output has ended. Otherwise the command ends then.
+    /// For commands whose work is more than their output.
+    func workWithoutReader() { state.withLock { $0.worksWithoutReader = true } }
 
     /// The text, with `--store` in those of its commands that need the option to find the store of this run.
     func hinted(_ text: String) -> String { StoreHint.adding(state.withLock { $0.storeOption }, to: text) }
@@ -200,10 +206,11 @@ final class Terminal: Sendable {
                 continue
             }
             let (isGone, reason) = (errno == EPIPE, String(cString: strerror(errno)))
+            // A message that cannot be written changes neither the work nor the exit code.
+            guard descriptor == STDOUT_FILENO else { return }
+            if isGone, state.withLock({ $0.worksWithoutReader }) { return }
             restore()
-            if !isGone, descriptor == STDOUT_FILENO {
-                fail(ToolFailure(.inputOutput, "io_error", "cannot write the output: \(reason)"))
-            }
+            if !isGone { fail(ToolFailure(.inputOutput, "io_error", "cannot write the output: \(reason)")) }
             // The reader has ended (`| head`), which is not an error.
             exit(isGone ? ExitStatus.done.rawValue : ExitStatus.inputOutput.rawValue)
         }

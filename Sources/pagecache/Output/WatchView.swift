@@ -113,9 +113,11 @@ struct WatchView {
             let most = max(1, left - (isNarrow && lists.count > 1 ? 2 : 1))
             lines += failureLines(of: current, columns: columns, rows: most).map { colour(Colour.failing, $0) }
         }
+        // An event can be about a query that was removed.
+        let isAboutOne = lists.count == 1 && log.allSatisfy { $0.key == lists[0].record.key }
         lines += eventLines(
             of: filter.isEmpty ? nil : Set(found.map(\.record.key)), columns: columns,
-            rows: rows - lines.count - footer.count, hasIDs: lists.count != 1)
+            rows: rows - lines.count - footer.count, hasIDs: !isAboutOne)
         lines = Array(lines.prefix(max(1, rows - footer.count)))
         // The keys are at the bottom of the screen.
         if !footer.isEmpty { lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count)) }

@@ -22,25 +22,46 @@ extension Explanation {
         }
     }
 
+    /// Reports the pages in flight in two groups: those with a valid lease, and those whose process has ended.
     mutating func addFetching(_ entries: [LedgerEntry]) {
-        for entry in entries {
-            let since = entry.lastAttemptAt.map { ", begun \(TimeText.age(now - $0)) ago" } ?? ""
-            if let expiry = entry.leaseExpiresAt, expiry > now {
-                add(
-                    .fetching,
-                    """
-                    \(page(entry)) is being fetched\(since). If its process dies, another process can \
-                    fetch it in \(TimeText.until(expiry - now)) at the latest.
-                    """)
-            } else {
-                add(
-                    .fetching,
-                    """
-                    \(page(entry)) was being fetched when its process ended. The next '\(sync)' \
-                    fetches it at once.
-                    """)
-            }
+        let leased = entries.filter { $0.leaseExpiresAt.map { $0 > now } ?? false }
+        let abandoned = entries.filter { $0.leaseExpiresAt.map { $0 <= now } ?? true }
+        if !leased.isEmpty { add(.fetching, fetching(leased)) }
+        if !abandoned.isEmpty {
+            let isOne = Set(abandoned.map(\.leaseOwner)).count == 1
+            add(
+                .fetching,
+                """
+                \(isOne ? "A process ended while it" : "Processes ended while they") fetched \(pages(abandoned)). The next '\(sync)' fetches \
+                \(abandoned.count == 1 ? "it" : "them") at once.
+                """)
         }
+    }
+
+    private func fetching(_ group: [LedgerEntry]) -> String {
+        let since = group.compactMap(\.lastAttemptAt).min().map { TimeText.age(now - $0) }
+        let expiry = TimeText.until((group.compactMap(\.leaseExpiresAt).max() ?? now) - now)
+        guard group.count > 1 else {
+            let sent = since.map { "; the request was sent \($0) ago" } ?? ""
+            return """
+                \(page(group[0])) is being fetched\(sent). If the fetching process ends first, another process can \
+                fetch the page in \(expiry) at the latest.
+                """
+        }
+        let sent = since.map { "; the first request was sent \($0) ago" } ?? ""
+        return """
+            \(pages(group)) are being fetched\(sent). If a fetching process ends first, another process can fetch its \
+            pages in \(expiry) at the latest.
+            """
+    }
+
+    /// The pages of a group inside a sentence.
+    private func pages(_ group: [LedgerEntry]) -> String {
+        guard group.count > 1, let first = group.map(\.offset).min() else {
+            let name = page(group[0])
+            return name.prefix(1).lowercased() + name.dropFirst()
+        }
+        return "\(SizeText.count(group.count)) pages (the first at position \(SizeText.count(first)))"
     }
 
     private func page(_ entry: LedgerEntry) -> String {
@@ -66,7 +87,7 @@ extension Explanation {
         let isSame = group.allSatisfy { $0.attempts == attempts }
         let number = "\(attempts) \(attempts == 1 ? "attempt" : "attempts")"
         let tries = isSame ? number : "Up to \(number) for a page so far"
-        let firstTry = isSame ? attempts == 1 ? ", " : ", the first " : "; the first was "
+        let firstTry = isSame && attempts == 1 ? ", " : "; the first failed "
         let since =
             group.compactMap(\.firstFailureAt).min()
             .map { "\(firstTry)\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" } ?? ""

@@ -93,6 +93,8 @@ struct Explanation: Equatable {
         let old = list.pages.filter { $0.generation < record.version.generation }.reduce(0) { $0 + $1.count }
         if record.validatedAt == nil, list.pages.isEmpty {
             add(.holding, "The list was never fetched.")
+        } else if list.isComplete, let reason = record.unprovenText {
+            add(.holding, "\(SizeText.count(held, "item is", "items are")) held, and the list is unproven: \(reason).")
         } else if list.isComplete {
             switch held {
             case 0: add(.holding, "The list was fetched, and is empty.")
@@ -210,6 +212,9 @@ struct Explanation: Equatable {
                 list.record.isPinned
                     ? "The next 'pagecache sync --due', or a running service, fetches the missing pages that are not failing."
                     : "The next '\(sync)' fetches the missing pages that are not failing.")
+        } else if list.record.validatedAt != nil, list.record.hasUnknownEnd, !list.record.isOnePage, failing.isEmpty {
+            let next = list.record.isPinned ? "'pagecache sync --due', or a running service," : "'\(sync)'"
+            add(.next, "The next \(next) requests the pages that follow.")
         }
     }
 

@@ -14,10 +14,11 @@ final class DeferredStore: PageStorage {
     private let writes = Mutex<[ContinuousClock.Instant]>([])
 
     /// Opens the store if it exists. Throws at once when an existing store cannot be opened.
-    init(at place: StorePlace) async throws(StorageError) {
+    /// - Parameter access: `reading` for a command that writes nothing. Defaults to `writing`.
+    init(at place: StorePlace, _ access: StoreAccess = .writing) async throws(StorageError) {
         self.place = place
         do throws(StorageError) {
-            store = Mutex(try await place.openShowingWait(.writing))
+            store = Mutex(try await place.openShowingWait(access))
         } catch {
             guard error.code == .notFound else { throw error }
             store = Mutex(nil)

@@ -35,7 +35,7 @@ enum Help {
 
     private static func section(_ heading: String) throws -> String {
         let lines = try CommandDescription.tool().sections.first { $0.heading == heading }?.lines ?? []
-        return ([heading] + lines).joined(separator: "\n") + "\n"
+        return ([heading] + lines).joined(separator: "\n")
     }
 }
 #endif

@@ -50,7 +50,10 @@ enum ListHistory {
         let before =
             old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [], readAt: new.readAt)
         let isNewLife = before.record.version.generation != new.record.version.generation
-        let hasMoved = !isNewLife && before.record.version.revision != new.record.version.revision
+        // A revision can rise although each item stayed in its place, as after a truncation of nothing.
+        let hasMoved =
+            !isNewLife && before.record.version.revision != new.record.version.revision
+            && !Set(before.heldPages.map(Place.init)).isSubset(of: new.heldPages.map(Place.init))
         if isNewLife { kinds.append(.replaced) }
         if hasMoved { kinds.append(.moved) }
         kinds += pageKinds(before, new, samePlaces: !isNewLife && !hasMoved)
@@ -73,11 +76,17 @@ enum ListHistory {
         var count: Int
         /// `nil` when positions have shifted in between. The page is then recognised by its content.
         var offset: Int?
+
+        init(_ page: PageSummary) {
+            (fingerprint, count, offset) = (page.fingerprint, page.count, page.offset)
+        }
     }
 
     private static func pageKinds(_ old: ListOutline, _ new: ListOutline, samePlaces: Bool) -> [ListEvent.Kind] {
         func place(_ page: PageSummary) -> Place {
-            Place(fingerprint: page.fingerprint, count: page.count, offset: samePlaces ? page.offset : nil)
+            var place = Place(page)
+            if !samePlaces { place.offset = nil }
+            return place
         }
         let known = Dictionary(old.heldPages.map { (place($0), $0.validatedAt) }, uniquingKeysWith: { max($0, $1) })
         var stored: [ListEvent.Kind] = []

@@ -5,6 +5,17 @@ extension QueryRecord {
     /// Whether no answer of the origin has shown the end of the list, and no result window cuts the list off.
     var hasUnknownEnd: Bool { end == nil && total.exactCount == nil && !isCutOff }
 
+    /// The sentence about an origin that counts more items than it returned, up to a known end. `nil` for any other list.
+    var miscountText: String? {
+        guard let end, let count = total.count, count > end else { return nil }
+        return "the origin counts \(SizeText.count(count, "item", "items")), and returned \(SizeText.count(end))"
+    }
+
+    /// The reason for which the last run ended as unproven. `nil` when it did not.
+    var unprovenText: String? {
+        isUnproven ? miscountText ?? "the last sync could not show that the list is complete" : nil
+    }
+
     /// The sentence about an origin that returns fewer items than it counts. `nil` when its result window does not cut
     /// the list off.
     var windowText: String? {

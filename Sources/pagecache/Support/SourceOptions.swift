@@ -59,7 +59,8 @@ struct SourceOptions: ParsableArguments {
     var body: String?
     @Option(
         help: ArgumentHelp(
-            "Where the cursor, or with --paging the offset or page, goes in the body.", valueName: "pointer"))
+            "The place of the cursor in the body. With --paging offset or page: the place of the offset or the page number.",
+            valueName: "pointer"))
     var cursorIn: JSONPointer?
     @OptionGroup var credentials: CredentialOptions
     @Option(help: ArgumentHelp("The key of the query, instead of its URL.", valueName: "name"))

@@ -66,7 +66,7 @@ struct RareOptions: ParsableArguments {
     var trace = false
     @Flag(
         help:
-            "Bind the stored list to this URL: the list of --key if it has another URL, or a list whose credential check was lost in a repair. Page one decides which cached items stay."
+            "Bind a stored list to this URL, when the list of --key has another URL, or when a repair lost the record of the credential of the list. Page one decides which cached items stay."
     )
     var rebind = false
 }

@@ -75,7 +75,11 @@ enum ToolProcess {
         } else if let error {
             let failure =
                 ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
-            if signal == nil { Terminal.standard.fail(failure) }
+            if signal == nil {
+                // A view on the screen would take the message with it.
+                Terminal.standard.restore()
+                Terminal.standard.fail(failure)
+            }
             status = failure.status
         }
         Terminal.standard.finish()
