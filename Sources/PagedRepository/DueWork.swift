@@ -66,8 +66,8 @@ public struct DueWork: Hashable, Sendable {
     /// is due.
     /// - Parameters:
     ///   - list: the list, with its ledger.
-    ///   - retry: limits the pause before a retry; a retry scheduled farther ahead is due (R29). Defaults to the
-    ///     defaults of `RetrySchedule`.
+    ///   - retry: the schedule. A retry whose time lies farther ahead than the longest pause of the schedule counts as
+    ///     due (R29). Defaults to the defaults of `RetrySchedule`.
     public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule()) -> DueWork? {
         let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: list.readAt)
         return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)

@@ -4,8 +4,8 @@ public import PageModel
 /// Fetches one list into the storage, or updates it: refreshes page one, reconciles the list, and fetches missing
 /// pages.
 ///
-/// Every page is committed in its own transaction (R1). A crash loses only the requests in flight, and the next run
-/// continues from there (R31).
+/// Each page is stored completely or not at all (R1); one transaction can store several. A crash loses only pages whose
+/// transaction has not been committed, and the next run continues from there (R31).
 public struct ListSync: Sendable {
     private let storage: any PageStorage
     private let source: any PageSource

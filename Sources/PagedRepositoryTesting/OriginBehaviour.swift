@@ -59,8 +59,8 @@ public struct OriginBehaviour: Hashable, Sendable {
     public var order = Order.stable
     /// The end of a chain.
     public var tail = Tail.plain
-    /// The number of requests after a change for which an outdated replica gives every second answer. 0 means that
-    /// there is only one replica.
+    /// For this number of requests after a change, every second answer comes from an outdated replica. 0 means that there
+    /// is only one replica.
     public var replicaLag = 0
     /// Whether the JSON members of each item have another order in each answer.
     public var shufflesMembers = false

@@ -44,7 +44,7 @@ struct LostNextTests {
         #expect(report.outcome == .complete)
     }
 
-    @Test("A total above a page without a cursor makes the list unproven, and the list keeps its items")
+    @Test("A page without a cursor whose total counts more items makes the list unproven, and no item is lost")
     func counted() async throws {
         let report = try await synchroniseTwice { _ in #","total":95"# }
         #expect(report.outcome == .unproven)

@@ -10,7 +10,7 @@ import Testing
 struct LimitTests {
     private static let json = "Content-Type: application/json"
 
-    @Test("A slow trickle of bytes ends as too slow, long before its deadline", .timeLimit(.minutes(20)))
+    @Test("A trickling answer fails as too slow, long before the request's deadline", .timeLimit(.minutes(20)))
     func drip() async throws {
         try await HostileBench.run { configuration in
             configuration.limits.requestTimeout = .seconds(3_600)

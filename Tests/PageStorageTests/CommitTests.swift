@@ -175,7 +175,9 @@ struct CommitTests {
         #expect(try await bench.list.ledger.last?.failure?.httpStatus == 500)
     }
 
-    @Test("A validator is void once its page has moved, and stays valid before (R1)", arguments: StorageKind.allCases)
+    @Test(
+        "A page that moves loses its validator, and the pages before it keep theirs (R1)",
+        arguments: StorageKind.allCases)
     func validators(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let validator = Validator(

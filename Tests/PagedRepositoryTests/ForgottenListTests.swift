@@ -218,7 +218,7 @@ struct ForgottenListTests {
         #expect(try await refreshing.value == .loaded(10))
     }
 
-    @Test("A refresh after a reset does not join one that began during the reset, whose items are removed")
+    @Test("A refresh after a reset does not join a refresh that began during the reset, which removes its items")
     func refreshedMeanwhile() async throws {
         let origin = StagedOrigin()
         let list = repository(origin).list(key)

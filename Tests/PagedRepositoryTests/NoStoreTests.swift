@@ -50,7 +50,7 @@ struct NoStoreTests {
         #expect(list.record.validatedAt == nil && list.record.total == .unknown && list.record.freshFor == nil)
     }
 
-    @Test("Earlier stored items stay without being validated, and the ledger records the request for page one")
+    @Test("A no-store answer leaves stored items unvalidated, and the ledger records the request")
     func known() async throws {
         let origin = MarkedOrigin(StagedOrigin(8))
         _ = try await sync(origin).run()

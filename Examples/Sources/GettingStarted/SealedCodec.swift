@@ -5,8 +5,8 @@ import PagedRepository
 // snippet: sealed
 /// A codec that encrypts the payloads of another codec with AES-GCM.
 ///
-/// Equal items must have equal bytes, so the nonce is derived from the item. The file then shows which items are equal,
-/// and nothing else of them.
+/// Equal items must have equal bytes, so the nonce is derived from the item. The file then shows the length of
+/// each item and which items are equal, and no other part of their content.
 struct SealedCodec<Value: Sendable>: ItemCodec {
     let inner: any ItemCodec<Value>
     /// 32 random bytes, which the program keeps outside of the store.
