@@ -44,7 +44,7 @@ extension HTTPSource {
         }
         guard known.method == .post, configuration.method == .get else { return }
         configuration.method = .post
-        configuration.body = known.body.map { Array($0.utf8) }
+        configuration.body = configuration.body ?? known.body.map { Array($0.utf8) }
     }
 
     /// The reason why a URL cannot be used, as a message. Returns nil when a source can be made for the URL.
@@ -72,7 +72,8 @@ extension HTTPSource {
     /// ownership, and the credentials are not compared.
     /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
     ///   Also with class `forbidden` when a repair has lost the check of the credential:
-    ///   `HTTPSourceConfiguration.rebinds` then gives the list to this caller. With class `rejected` when the list was
+    ///   `HTTPSourceConfiguration.rebinds` then gives the list to this caller. Also with class `forbidden` when the body
+    ///   of the list's POST requests was not stored, and the configuration has none. With class `rejected` when the list was
     ///   fetched from another URL (R47), unless `rebinds` is set.
     public func authorize(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != HTTPSource.key(for: configuration)
@@ -88,6 +89,14 @@ extension HTTPSource {
                 isRetryable: false)
         }
         guard let known = PagingProfile(json: list.source) else { return }
+        // An empty body would request another list.
+        guard known.method != .post || known.body != nil || configuration.body != nil else {
+            throw FetchFailure(
+                .forbidden,
+                "the body of the list's requests holds a secret, so it was not stored; "
+                    + "\(HTTPSourceConfiguration.Setting.body) is needed again",
+                isRetryable: false)
+        }
         guard configuration.rebinds || isBound(stored: list.source) else {
             throw FetchFailure(.rejected, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
         }

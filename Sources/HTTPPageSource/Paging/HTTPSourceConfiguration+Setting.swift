@@ -30,6 +30,8 @@ extension HTTPSourceConfiguration {
         case cursorParameter
         /// ``HTTPSourceConfiguration/cursorIn``.
         case cursorIn
+        /// ``HTTPSourceConfiguration/body``.
+        case body
         /// ``HTTPSourceConfiguration/rebinds``.
         case rebinds
 

@@ -81,26 +81,35 @@ struct RequestBody: Sendable {
     }
 
     /// Whether a member of the body is a secret. Such a body is not stored.
-    var hasSecret: Bool { canonical(document.root, JSONPointer.whole, []) != canonical(document.root, nil, []) }
+    var hasSecret: Bool { hasSecret(document.root) }
 
-    /// - Parameter place: the place of the value. `nil` keeps all members.
-    private func canonical(_ value: JSONValue, _ place: JSONPointer?, _ places: [JSONPointer]) -> String {
+    private func hasSecret(_ value: JSONValue) -> Bool {
+        switch document.kind(of: value) {
+        case .object: document.members(of: value).contains { isSecret($0.name, $0.value) || hasSecret($0.value) }
+        case .array: document.elements(of: value).contains { hasSecret($0) }
+        case .string, .number, .boolean, .null: false
+        }
+    }
+
+    private func isSecret(_ name: String, _ value: JSONValue) -> Bool {
+        ParameterNames.isSecret(OriginURL.Parameter(name: name, value: document.scalarText(value) ?? ""))
+    }
+
+    private func canonical(_ value: JSONValue, _ place: JSONPointer, _ places: [JSONPointer]) -> String {
         switch document.kind(of: value) {
         case .object:
             let members = document.members(of: value).filter { name, value in
-                guard let place else { return true }
                 if places.contains(place.appending(name)) { return false }
                 if ParameterNames.isPaging(name), place.tokens.isEmpty || place.tokens == ["variables"] { return false }
-                let text = document.scalarText(value) ?? ""
-                return !ParameterNames.isSecret(OriginURL.Parameter(name: name, value: text))
+                return !isSecret(name, value)
             }
             let texts = members.sorted { $0.name < $1.name }.map { name, value in
-                RequestBody.quoted(name) + ":" + canonical(value, place?.appending(name), places)
+                RequestBody.quoted(name) + ":" + canonical(value, place.appending(name), places)
             }
             return "{" + texts.joined(separator: ",") + "}"
         case .array:
             let elements = document.elements(of: value).enumerated().map { index, element in
-                canonical(element, place?.appending("\(index)"), places)
+                canonical(element, place.appending("\(index)"), places)
             }
             return "[" + elements.joined(separator: ",") + "]"
         case .string:
