@@ -99,9 +99,12 @@ public struct SyncOptions: Hashable, Sendable {
     /// is then not started again (R31).
     var onlyFinishesSweeps = false
 
-    /// Whether the run only updates a stored list. A run of background work has this option, so it does not start a
-    /// list that was removed before the run.
-    var updatesOnly = false
+    /// The number of consecutive pages that only repeat items, as the runs before this one received them (R24).
+    var repetitionsBefore = 0
+
+    /// Whether the run only updates a stored list, and ends as purged if there is none. A run that was planned from a
+    /// stored list has this option, so it does not start a list that was removed since.
+    package var updatesOnly = false
 
     /// A run with `everything` ends once more than this number of items are held from position 0 on. `nil` means no
     /// limit.
@@ -238,6 +241,8 @@ public struct SyncReport: Hashable, Sendable {
     /// Whether the run refreshed page one of a chain that was held up to its end, and the total differs from the number
     /// of its items: the list changed behind page one, or the total is wrong (R22).
     var isTailContradicted = false
+    /// The number of consecutive pages, up to the last one of the run, that only repeat items of a list with repeated ids.
+    var repetitions = 0
     /// Whether the run gave up because the list changed with each pass.
     package var keptChanging = false
     /// Why the sweep of the run stopped: the failures of its requests, by the position of their ledger entries.

@@ -88,6 +88,28 @@ struct EdgeOriginTests {
     }
 
     @Test(
+        "A list shorter than a page, which its origin repeats within each answer, ends or fails (R24)",
+        arguments: [1, 7, 19], [true, false])
+    func shorterThanPage(length: Int, hasIDs: Bool) async throws {
+        let count = Mutex(0)
+        var id: (@Sendable (Row) -> String)?
+        if hasIDs { id = { row in row.id } }
+        let source = ItemSource<Row>.offsets(pageSize: 20, id: id) { offset, size in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number <= 400 else { throw FetchFailure(.rejected, "too many requests", isRetryable: false) }
+            return (offset..<offset + size).map { StagedOrigin.row($0 % length) }
+        }
+        let list = bench.list(source)
+        _ = try? await list.load()
+        for _ in 0..<60 where list.current.hasMore && list.current.failure == nil { _ = try? await list.loadNext() }
+        #expect(!list.current.hasMore || list.current.failure?.failure.failureClass == .loop)
+        #expect(count.withLock(\.self) <= 60, "\(count.withLock(\.self))")
+    }
+
+    @Test(
         "A load of the whole list ends at its last item, although its origin wraps or clamps positions (R24)",
         arguments: [MisplacingOrigin.Habit.clamps, .wraps], [true, false])
     fileprivate func whole(habit: MisplacingOrigin.Habit, hasIDs: Bool) async throws {

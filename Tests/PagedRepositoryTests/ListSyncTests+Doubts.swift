@@ -150,6 +150,16 @@ extension ListSyncTests {
         #expect(try await bench.held == good)
     }
 
+    @Test("A run that only updates a stored list ends as purged if there is none, without a request")
+    func updatesOnly() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<48))
+        let report = try await bench.sync(origin, clock) { $0.updatesOnly = true }
+        #expect(report.outcome == .purged)
+        #expect(origin.requests.isEmpty)
+        #expect(try await bench.store.records().isEmpty)
+    }
+
     @Test("A total that is far too high costs a few requests, not thousands (R44)")
     func hugeTotal() async throws {
         let bench = try await SyncBench(clock)

@@ -22,6 +22,42 @@ struct SweepTests {
         }
     }
 
+    /// An origin of 60 items that ignores positions from some moment on.
+    private final class DeafOrigin: PageSource {
+        let isDeaf = Mutex(false)
+        var access: PagingAccess { .offsets }
+        var usage: SourceUsage { SourceUsage() }
+
+        func fetch(_ request: PageRequest) async throws -> PageAnswer {
+            var start = 0
+            if case .offset(let offset) = request.target, !isDeaf.withLock(\.self) { start = min(offset, 60) }
+            return .page(FetchedPage(content: named(names(start..<min(start + 10, 60))), total: .exact(60)))
+        }
+    }
+
+    @Test("A sweep at an origin that began to ignore positions is unproven, and keeps the held items (R24)")
+    func ignoredPositions() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = DeafOrigin()
+        func sync(_ work: SyncOptions.Work) async throws -> SyncReport {
+            var options = SyncOptions()
+            options.work = work
+            return try await ListSync(
+                storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, jitter: { 0.5 }
+            ).run()
+        }
+        #expect(try await sync(.everything).outcome == .complete)
+        origin.isDeaf.withLock { $0 = true }
+        let report = try await sync(.sweep)
+        #expect(report.outcome == .unproven, "\(report.warnings)")
+        #expect(report.list?.record.resultWindow == nil)
+        #expect(Set(try await bench.list?.pages.flatMap { Array($0.range) } ?? []) == Set(0..<60))
+        // The origin accepts positions again.
+        origin.isDeaf.withLock { $0 = false }
+        #expect(try await sync(.sweep).outcome == .complete)
+        #expect(try await bench.held == names(0..<60))
+    }
+
     /// A sweep that is stopped after this many answers.
     /// - Returns: how far it has come.
     private func interrupt(_ bench: SyncBench, _ origin: ListOrigin, after answers: Int) async throws -> Int {

@@ -103,7 +103,7 @@ extension SyncRun {
                 return .walkAgain
             }
             page = rest
-            if belief.hidden.walk.repeatsForEver, !list.record.allowsDuplicates {
+            if belief.ignoresPositions(behind: place.offset, list.record.total), !list.record.allowsDuplicates {
                 return phase.recheck == nil
                     ? .loop("the origin answers different positions with the same items") : .restart
             }

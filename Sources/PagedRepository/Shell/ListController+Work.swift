@@ -82,6 +82,8 @@ extension ListController {
         (options.work, options.again) = (work, again)
         // Items behind the limit could not be shown.
         if work == .everything { options.mostItems = context.builder.itemLimit }
+        // A load of the next page receives one page, and the limit of repetitions is a number of pages.
+        if work == .next { options.repetitionsBefore = repetitions }
         let sync = ListSync(
             storage: context.storage, source: source, key: key, options: options, clock: context.clock,
             jitter: context.jitter, logger: context.logger)
@@ -94,6 +96,7 @@ extension ListController {
         }()
         for await event in progress { await progressed(event, ticket) }
         let report = try await running
+        repetitions = work == .next ? report.repetitions : 0
         hasChangedMeanwhile = false
         try await updateSnapshot()
         try await rereadMoved(ticket)

@@ -42,6 +42,8 @@ actor ListController<Value: Sendable> {
     var unstored: NoStoreList<Value>? { didSet { publishedBasis.withLock { $0 = nil } } }
     /// The unstorable answer of the run under way that does not fit the stored items before it.
     var movedBehindStored: EphemeralMismatch?
+    /// The number of consecutive pages, up to the last one, that only repeat items, over several loads of the next page.
+    var repetitions = 0
     /// How often the load under way has read the unstored pages again from page one.
     var timesReadAgain = 0
     /// Whether the work under way has replaced unstored pages by a changed page one.

@@ -7,9 +7,9 @@ import PageModel
 /// addition, and next to no time without a back end. So a repository, a run or an engine looks up its group when it
 /// begins, and an event only counts. A cached read looks up no handler.
 ///
-/// Groups are not shared by the whole process. The metrics factory at the beginning of an object counts its events,
-/// even if the factory is set late or for one task only. Tests that run concurrently use `withMetricsFactory` in this
-/// way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
+/// Groups are not shared by the whole process. The metrics factory that is set when an object begins counts the events
+/// of this object, even if the factory is set late or for one task only. Tests that run concurrently use
+/// `withMetricsFactory` in this way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
 ///
 /// Every counter exists from the beginning with the value 0, so that an alert sees the first failure as an increase.
 enum Meters {

@@ -64,6 +64,7 @@ final class SyncRun {
 
     func run() async throws(StorageError) -> SyncReport {
         logBegan()
+        belief.repeats.restore(repetitions: options.repetitionsBefore)
         if let state = try await storage.state(of: key) {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }

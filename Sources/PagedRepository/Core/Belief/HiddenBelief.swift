@@ -131,3 +131,14 @@ extension ListBelief {
             && hidden.observe(shifts: shifts, isIrregular: hidden.isIrregular(sizes, source))
     }
 }
+
+extension ListBelief {
+    /// Whether the answers of a walk by position show that the origin ignores the position (R24). It repeats known items
+    /// too often, or it repeats page one in place of a page that the exact total counts.
+    /// - Parameter place: the number of items that the walk has received.
+    func ignoresPositions(behind place: Int, _ total: ListTotal) -> Bool {
+        if hidden.walk.repeatsForEver { return true }
+        guard hidden.walk.repeatsLastPage, let total = total.exactCount else { return false }
+        return place == pageOne.count && total - place >= hidden.walk.span
+    }
+}

@@ -26,6 +26,9 @@ struct RepeatBelief: Equatable {
     private(set) var repetitions = 0
     private var collisions: [Place: Arrivals] = [:]
 
+    /// Continues the count of the runs before.
+    mutating func restore(repetitions: Int) { self.repetitions = repetitions }
+
     /// Begins another walk or load.
     mutating func restart() { pagesWithoutNewItems = 0 }
 
