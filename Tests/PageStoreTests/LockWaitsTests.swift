@@ -16,12 +16,16 @@ struct LockWaitsTests {
         times.note(at: 10 * second, isFirst: true)
         times.note(at: 13 * second, isFirst: false)
         #expect(times.length(at: 13 * second) == .seconds(3))
-        #expect(times.length(at: 13 * second + WaitTimes.end - 1) != nil)
-        #expect(times.length(at: 13 * second + WaitTimes.end) == nil)
+        #expect(times.length(at: 13 * second + WaitTimes.longestPause - 1) != nil)
+        #expect(times.length(at: 13 * second + WaitTimes.longestPause) == nil)
         times.note(at: 14 * second, isFirst: true)
         #expect(times.length(at: 14 * second) == .zero)
         // Another thread may have noted a pause since the caller read the clock.
         #expect(times.length(at: 14 * second - 1) == .zero)
+        times.end()
+        #expect(times.length(at: 14 * second + 1) == nil)
+        times.note(at: 15 * second, isFirst: false)
+        #expect(times.length(at: 15 * second) == .seconds(1), "a wait that goes on keeps its beginning")
     }
 
     @Test("Closing a store after reads does not wait for another process's write as long as a commit would (R42)")

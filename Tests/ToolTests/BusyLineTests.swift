@@ -52,7 +52,7 @@ struct BusyLineTests {
         } _: {
             for await _ in isDrawing {}
         }
-        #expect(drawn.withLock(\.self).count == 2)
+        #expect(drawn.withLock(\.count) >= 2)
         #expect(drawn.withLock(\.last) == "")
     }
 

@@ -83,6 +83,12 @@ struct CompletionTests {
         // The shell would expand this key.
         let strange = QueryKey("a$(b)")
         #expect(QueryCompletion.candidates([strange], prefix: "", shell: .bash) == [strange.shortID])
+        let control = QueryKey("evil\n\u{1b}[31mkey")
+        for shell in [CompletionShell.zsh, .fish] {
+            let found = QueryCompletion.candidates([control], prefix: "", shell: shell)
+            #expect(found.count == 1 && found[0].hasPrefix(control.shortID), "\(found)")
+            #expect(found.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1b}") })
+        }
         // A key of two scopes names no query.
         let twins = ["a", "b"].map { QueryKey("k", scope: $0) }
         #expect(QueryCompletion.candidates(twins, prefix: "", shell: .bash) == twins.map(\.shortID).sorted())

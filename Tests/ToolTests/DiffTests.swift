@@ -116,6 +116,9 @@ struct DiffTests {
                 #expect(try await tool(["sync", url]).status == 0)
             }
             try await eventually("a change is printed") { text().contains("\"inserted\"") }
+            #expect(!text().contains("\"dropped\""))
+            #expect(try await tool(["purge", url, "--yes"]).status == 0)
+            try await eventually("the purge is printed") { text().contains("\"dropped\"") }
             watch.signal(SIGINT)
             try await eventually("it has ended") { watch.ended != nil }
             let schema = try JSONSchema.documented("watch")

@@ -19,9 +19,10 @@ struct NamingTests {
     func purgedBytes() {
         let read = Purge.remainder(isDiskFull: false)
         #expect(read.contains("another process reads the store; "))
-        #expect(read.hasSuffix("writes to the store once that process has ended its read removes these bytes"))
+        let remedy = "the first command that writes to the store removes these bytes"
+        #expect(read.hasSuffix("; once that process has ended its read, \(remedy)"))
         let full = Purge.remainder(isDiskFull: true)
-        #expect(full.hasSuffix("writes to the store once the disk has room removes these bytes"))
+        #expect(full.hasSuffix("; once the disk has room, \(remedy)"))
     }
 
     private func register(_ keys: [QueryKey], at moment: Timestamp = noon) async throws {

@@ -103,6 +103,7 @@ struct UsageTests {
             (["sync", "--due", "--all"], "--due and --all exclude each other; name one of them"),
             (["sync", "x", "--stale"], "'x' and --stale exclude each other; name one of them"),
             (["sync", "--all", "--key", "k"], "--key needs one query or URL, and cannot be combined with --all"),
+            (["sync", "x", "--sweep", "--max-pages", "3"], "--max-pages limits a load, and --sweep takes no limit"),
             (["purge", "x", "--all"], "'x' and --all exclude each other; name one of them"),
             (["purge", "x", "--stale-after", "1h"], "--stale-after is the age for --stale; add --stale, or use"),
             (["export", "x", "--format", "table"], "--format is table; export writes ndjson, json or csv"),

@@ -10,6 +10,9 @@ package enum LockWaits {
     /// The length of the present wait. `nil` when there is none.
     package static var current: Duration? { times.withLock { $0.length(at: Watchdog.now()) } }
 
+    /// Call when the present wait is known to have ended. Another pause shows that it goes on.
+    package static func end() { times.withLock { $0.end() } }
+
     /// Call before each pause of a call that waits for a lock.
     /// - Parameter isFirst: whether the wait begins with this pause.
     static func note(isFirst: Bool) {
@@ -22,7 +25,7 @@ package enum LockWaits {
 struct WaitTimes: Equatable {
     /// The time without a pause after which a wait counts as ended, because no call reports its end. A pause between
     /// two attempts is far shorter.
-    static let end: UInt64 = 500_000_000
+    static let longestPause: UInt64 = 500_000_000
 
     private var began: UInt64 = 0
     /// The time of the latest pause. `nil` before the first one.
@@ -33,10 +36,12 @@ struct WaitTimes: Equatable {
         latest = now
     }
 
+    mutating func end() { latest = nil }
+
     /// The length of the wait, with the time since its latest pause. `nil` when it has ended.
     func length(at now: UInt64) -> Duration? {
         // Another thread may have noted a pause after `now` was read.
-        guard let latest, now < latest || now - latest < WaitTimes.end else { return nil }
+        guard let latest, now < latest || now - latest < WaitTimes.longestPause else { return nil }
         return now < began ? .zero : .nanoseconds(Int64(clamping: now - began))
     }
 }

@@ -37,6 +37,7 @@ struct Probe: AsyncParsableCommand {
         }
         try DescriptorLimit.check(concurrency: 1)
         let configuration = try source.configuration(url: url)
+        try source.checkBody(of: configuration.method)
         let transport = AsyncHTTPTransport(limits: configuration.limits, network: try source.network())
         let result: Result<SourceSurvey, any Error>
         do {

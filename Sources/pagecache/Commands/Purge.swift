@@ -216,7 +216,7 @@ struct Purge: AsyncParsableCommand {
             ? ("the disk is full", "once the disk has room")
             : ("another process reads the store", "once that process has ended its read")
         return
-            "the store's files may still hold removed bytes, because \(reason); the first command that writes to the store \(moment) removes these bytes"
+            "the store's files may still hold removed bytes, because \(reason); \(moment), the first command that writes to the store removes these bytes"
     }
 
     private func write(_ report: PurgeReport, _ keys: [QueryKey], _ setAside: [String]) {

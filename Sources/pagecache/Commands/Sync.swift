@@ -87,6 +87,10 @@ struct Sync: AsyncParsableCommand {
         if work.sweep, work.staleAfter != nil {
             throw ValidationError("--sweep verifies every page of any age; it takes no --stale-after")
         }
+        if work.sweep, work.maxPages != nil {
+            throw ValidationError(
+                "--max-pages limits a load, and --sweep takes no limit; a stopped sweep continues where it ended")
+        }
         guard !work.refresh || !work.sweep else {
             throw ValidationError("--refresh fetches page one only, and --sweep every page; name one of them")
         }
@@ -102,6 +106,8 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError(
                 "\(name) names the query of a URL, and '\(target)' is none; a URL starts with http:// or https://")
         }
+        // The store knows the method of a stored query.
+        if let target, target.contains("://") { try source.checkBody(of: source.method ?? .get) }
         let requests = work.sweep ? "--sweep" : work.refresh ? "--refresh" : rare.rebind ? "--rebind" : nil
         if work.offline, let requests {
             throw ValidationError("\(requests) needs requests, and --offline sends none; name one of them")
@@ -142,6 +148,7 @@ struct Sync: AsyncParsableCommand {
         configuration.rebinds = rare.rebind
         configuration.overlap = fetch.overlap
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
+        try source.checkBody(of: configuration.method)
         options.overlap = configuration.overlap ?? options.overlap
         // A stored failure of class `loop` is the strongest hint that the stored paging profile is wrong.
         let state = try await store.state(of: key)

@@ -21,12 +21,12 @@ enum StoreWait {
             var latest: String?
             while !Task.isCancelled {
                 do { try await Task.sleep(for: .milliseconds(250)) } catch { return }
-                let words = text(LockWaits.current)
-                if !isReported {
-                    terminal.showWait(words)
-                } else if words != latest {
-                    terminal.reportWait(words)
+                guard isReported else {
+                    terminal.showWait { text(LockWaits.current) }
+                    continue
                 }
+                let words = text(LockWaits.current)
+                if words != latest { terminal.reportWait(words) }
                 latest = words
             }
         }

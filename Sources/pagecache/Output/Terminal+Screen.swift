@@ -33,33 +33,37 @@ extension Terminal {
     /// terminal.
     func onRedraw(_ action: (@Sendable () -> Void)?) { state.withLock { $0.redraw = action } }
 
-    /// Shows a line about a wait, while no other progress line, view or question is there. `nil` removes it.
-    func showWait(_ line: String?) {
-        let (isFree, isShown) = state.withLock { state in
+    /// Shows a line about a wait, while no other progress line, view or question is there.
+    /// - Parameter words: returns the line, or nil when there is no wait. No result is written between this call and the
+    ///   drawing, so a wait that has ended is not shown behind the results.
+    func showWait(_ words: () -> String?) {
+        draw { state in
             let isFree = state.progressColumns == nil || state.isWaitShown
-            return (isFree && !state.hasView && state.question == nil, state.isWaitShown)
+            guard isFree, !state.hasView, state.question == nil else { return nil }
+            if let line = words() { return (line, true) }
+            return state.isWaitShown ? ("", false) : nil
         }
-        guard isFree, line != nil || isShown else { return }
-        progress(line ?? "", isWait: line != nil)
     }
 
     /// Replaces the progress line, or removes it when `line` is empty. Does nothing without a terminal.
-    /// - Parameter isWait: whether the line is that of `showWait`, which gives way to others. Defaults to false.
-    func progress(_ line: String, isWait: Bool = false) {
+    func progress(_ line: String) { draw { _ in (line, false) } }
+
+    /// - Parameter choose: returns the new progress line, or nil when the present one stays. `isWait` is whether the line
+    ///   is that of `showWait`, which gives way to others.
+    private func draw(_ choose: (State) -> (line: String, isWait: Bool)?) {
         guard showsProgress, isInForeground else { return }
         screen.withLock { _ in
             let width = errorWidth
-            let text = TextWidth.cut(Printable.text(line), to: width - 1)
-            let (old, isSuspended) = state.withLock { state in
-                let old = state.progressColumns
-                if !state.isSuspended {
-                    state.progressColumns = text.isEmpty ? nil : TextWidth.columns(text)
-                    state.isWaitShown = isWait
-                }
-                return (old, state.isSuspended)
+            let drawn = state.withLock { state -> (text: String, before: Int)? in
+                guard let (line, isWait) = choose(state), !state.isSuspended else { return nil }
+                let text = TextWidth.cut(Printable.text(line), to: width - 1)
+                let before = state.progressColumns ?? 0
+                state.progressColumns = text.isEmpty ? nil : TextWidth.columns(text)
+                state.isWaitShown = isWait
+                return (text, before)
             }
-            guard !isSuspended else { return }
-            put(Array((Terminal.erasing(old ?? 0, width: width) + text).utf8), to: STDERR_FILENO)
+            guard let drawn else { return }
+            put(Array((Terminal.erasing(drawn.before, width: width) + drawn.text).utf8), to: STDERR_FILENO)
         }
     }
 

@@ -1,4 +1,5 @@
 #if Tool
+import PageStore
 import Synchronization
 
 #if canImport(Glibc)
@@ -133,6 +134,8 @@ final class Terminal: Sendable {
     private func write(_ bytes: [UInt8]) {
         // A terminal gets each line at once, and a pipe gets large pieces.
         let isWatched = outputIsTerminal
+        // The work before the results has its locks.
+        if isWatched { LockWaits.end() }
         if isWatched, state.withLock({ $0.progressColumns != nil }) { progress("") }
         let full = state.withLock { state -> [UInt8] in
             state.buffer += bytes

@@ -114,6 +114,8 @@ struct ListRunner {
         for work in due.runs where !Task.isCancelled {
             var options = due.isDue ? DueWork.options(for: work, from: options) : options
             options.work = work
+            // A list that was purged since the command began stays purged.
+            options.updatesOnly = true
             options.overlap = overlap ?? configuration.overlap ?? options.overlap
             let before = origin.usage
             let version = try await store.query(due.query.key)?.contentVersion
@@ -151,7 +153,7 @@ struct ListRunner {
             throw FetchFailure(
                 .forbidden,
                 credential.fields.isEmpty
-                    ? "this list needs the credential that it was fetched with; add --bearer-env or --header-env"
+                    ? "this list needs the credential that it was fetched with; add --bearer-env or --header-env, or sync the URL that contains it"
                     : "the list was fetched with another credential",
                 isRetryable: false)
         }

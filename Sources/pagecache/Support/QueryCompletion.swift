@@ -56,7 +56,7 @@ enum QueryCompletion {
 
     /// The completions of a prefix, in the form of a shell. Keys come first, with their ids as descriptions where the
     /// shell shows descriptions. Ids follow when the prefix begins one. A key of several scopes names no query, so its
-    /// ids are offered instead. Pure.
+    /// ids are offered instead. So is the id of a key with control characters. Pure.
     static func candidates(_ keys: [QueryKey], prefix: String, shell: CompletionShell?) -> [String] {
         // Keys without the scheme name queries, too.
         let prefix = prefix.filter { $0 != "\"" && $0 != "'" && $0 != "\\" }
@@ -64,7 +64,9 @@ enum QueryCompletion {
         let names = keys.map { key in
             let place = key.text.firstRange(of: "://").map { String(key.text[$0.upperBound...]) } ?? key.text
             let isUnique = keys.count { $0.text == key.text } == 1
-            let name = isUnique ? isScheme ? key.text : place : key.shortID
+            // A line break or an escape sequence has another meaning for a shell and its terminal.
+            let isPrintable = Printable.text(key.text) == key.text
+            let name = isUnique && isPrintable ? isScheme ? key.text : place : key.shortID
             return (name: name, id: key.shortID, isPlain: isPlain(name))
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
         switch shell {

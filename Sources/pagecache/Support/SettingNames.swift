@@ -38,6 +38,7 @@ enum SettingNames {
         case .firstPage: "--first-page"
         case .cursorParameter: "--cursor-param"
         case .cursorIn: "--cursor-in"
+        case .body: "--method POST --body"
         case .rebinds: "--rebind"
         }
     }

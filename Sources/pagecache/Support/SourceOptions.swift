@@ -84,9 +84,7 @@ struct SourceOptions: ParsableArguments {
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be at least 1ms, and is \(timeout.defaultValueDescription)")
         }
-        if method != .post, let given = body.map({ "--body '\($0)'" }) ?? cursorIn.map({ "--cursor-in '\($0)'" }) {
-            throw ValidationError("\(given) needs --method POST; a GET request has no body")
-        }
+        if method == .get { try checkBody(of: .get) }
         if let paging, let other = excluded(by: paging) {
             throw ValidationError("--paging \(paging.rawValue) and \(other) exclude each other; name one of them")
         }
@@ -97,6 +95,14 @@ struct SourceOptions: ParsableArguments {
         for (option, name) in names where name?.isEmpty == true {
             throw ValidationError("\(option) is empty; give the name of a parameter of the URL")
         }
+    }
+
+    /// Checks that requests with this method have a body, if an option for it is given. The method of a stored list is
+    /// known once its record was read.
+    func checkBody(of method: HTTPSourceConfiguration.Method) throws(ValidationError) {
+        guard method != .post, let given = body.map({ "--body '\($0)'" }) ?? cursorIn.map({ "--cursor-in '\($0)'" })
+        else { return }
+        throw ValidationError("\(given) needs --method POST; a GET request has no body")
     }
 
     /// The first given option for a part of requests or answers that this paging style does not use. `nil` when none is

@@ -149,6 +149,8 @@ struct ToolFailure: Error {
             switch failure.failureClass {
             case .forbidden where failure.message.hasPrefix("a repair removed"):
                 ToolFailure.rebindHint(cached)
+            case .forbidden where failure.message.contains(" is needed again"): nil
+            case .forbidden where failure.message.hasPrefix("this list needs the credential"): nil
             case .forbidden: ToolFailure.credentialHint
             case .transport: "check the host and the port of the URL, and the network"
             case .timeout where failure.message.hasPrefix("the answer arrives too slowly"): "try again later"
@@ -159,6 +161,8 @@ struct ToolFailure: Error {
             where failure.message.hasPrefix("the answer has nothing at ")
                 || failure.message.hasSuffix(" is not an array"):
                 "name the place of the items with --items"
+            case .undecodable where failure.message.hasPrefix("the answer has no items at "):
+                "name their place with --items, or let detection find it with --paging auto"
             case .limitExceeded where failure.message.hasSuffix("request smaller pages"):
                 "set a smaller size with --page-size"
             case .throttled, .server: "try again later"

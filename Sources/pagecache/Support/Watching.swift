@@ -180,7 +180,17 @@ final class Watching {
 
     /// Prints the items that changed between two states of a list (R48).
     private func printChanges(from old: ListOutline?, to new: ListOutline?) async throws {
-        guard let new else { return }
+        guard let new else {
+            // The positions of a purged list are no longer held.
+            guard let old else { return }
+            for range in old.coverage.segments {
+                let change = ItemChange(
+                    kind: .dropped, offset: range.lowerBound, count: range.count, at: clock.now(),
+                    version: old.record.contentVersion)
+                printChange(ItemChangeRendering(change: change), old.record.key)
+            }
+            return
+        }
         let id = new.record.id
         var start = old?.record.contentVersion
         // A list that is new in the store is compared with its first version, which has no items.
