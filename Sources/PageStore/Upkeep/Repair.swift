@@ -227,7 +227,7 @@ struct Repair {
 }
 
 extension Verification.Damage {
-    /// Whether a copy of the lists makes every damaged row anew: records of migrations, the stamp, journals and
+    /// Whether all damage is in rows that a copy of the lists creates again: records of migrations, the stamp, journals and
     /// holdings.
     var sparesLists: Bool {
         pages.isEmpty && rows.isEmpty && identities.isEmpty && queries.isEmpty && lost.isEmpty && namesakes.isEmpty
