@@ -95,7 +95,9 @@ extension HTTPSource {
         try rejectUnproven(draft, contact)
         if let body {
             draft.description.method = .post
+            let places = pagingPlaces(of: draft.description)
             draft.description.body = body.hasSecret ? nil : String(decoding: body.document.bytes, as: UTF8.self)
+            draft.description.bodyText = body.hasSecret ? body.canonicalText(without: places) : nil
         }
         draft.description.encoding = BodyCharset.shown(by: contact.answer.response)
         // Every profile has the check of the credential.

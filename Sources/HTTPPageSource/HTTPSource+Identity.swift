@@ -31,18 +31,20 @@ extension HTTPSource {
     }
 
     /// Adds the settings with which a list was stored to a configuration that does not name them: the style, the places
-    /// and the parameters, and the method and the body of a list that is requested with POST (R47). The body becomes
-    /// nil when it was not stored, because it contains a secret. With `detectsAnew`, and when the list has another URL,
+    /// and the parameters, and the method and the body of a list that is requested with POST (R47). The body stays
+    /// nil if it was not stored, because it contains a secret. With `detectsAnew`, and when the list has another URL,
     /// only the method and the body are added. Changes nothing when `source` contains no paging profile of
     /// `HTTPSource`.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
         guard let known = PagingProfile(json: source) else { return }
-        if let said = known.said, !configuration.detectsAnew,
-            isBound(url: configuration.url, parameters: configuration.pagingParameters, stored: source)
-        {
-            configuration.keep(saying: said)
+        let isBound = isBound(
+            url: configuration.url, parameters: configuration.pagingParameters, stored: source)
+        if let said = known.said, !configuration.detectsAnew, isBound { configuration.keep(saying: said) }
+        guard known.method == .post else { return }
+        if configuration.hasOwnMethod {
+            // Another URL that is requested with POST has no body unless the caller gives one.
+            guard configuration.method == .post, isBound else { return }
         }
-        guard known.method == .post, configuration.method == .get else { return }
         configuration.method = .post
         configuration.body = configuration.body ?? known.body.map { Array($0.utf8) }
     }
@@ -57,8 +59,8 @@ extension HTTPSource {
         PagingProfile(json: source)?.url
     }
 
-    /// Returns whether the stored list was fetched with another credential than this source uses. A list
-    /// that was fetched with one credential is not served to another one (R45). Also returns false when the stored text
+    /// Returns whether the stored list and this source have different credentials, or only one of them has a credential. A
+    /// list that was fetched with one credential is not served to another one (R45). Returns false when the stored text
     /// contains no paging profile of `HTTPSource`.
     public func belongsToAnother(stored source: String) -> Bool {
         guard let known = PagingProfile(json: source) else { return false }
@@ -90,7 +92,7 @@ extension HTTPSource {
         }
         guard let known = PagingProfile(json: list.source) else { return }
         // An empty body would request another list.
-        guard known.method != .post || known.body != nil || configuration.body != nil else {
+        guard known.method != .post || body == nil || known.body != nil || configuration.body != nil else {
             throw FetchFailure(
                 .forbidden,
                 "the body of the list's requests holds a secret, so it was not stored; "
@@ -98,7 +100,11 @@ extension HTTPSource {
                 isRetryable: false)
         }
         guard configuration.rebinds || isBound(stored: list.source) else {
-            throw FetchFailure(.rejected, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
+            let owner = hasRequest(of: known) ? OriginURL.place(of: known.url) : "a request with another method or body"
+            throw FetchFailure(
+                .rejected,
+                "the list belongs to \(owner); \(HTTPSourceConfiguration.Setting.rebinds) binds it to this request",
+                isRetryable: false)
         }
     }
 
@@ -117,10 +123,30 @@ extension HTTPSource {
         use(known)
     }
 
-    /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Also
-    /// returns true when the stored text contains no paging profile of `HTTPSource`.
+    /// Returns whether a stored list was fetched from the URL of this source, and with its method and its body, paging
+    /// and secrets aside (R47). Also returns true when the stored text contains no paging profile of `HTTPSource`.
     public func isBound(stored source: String) -> Bool {
         HTTPSource.isBound(url, configuration.pagingParameters, stored: source)
+            && PagingProfile(json: source).map(hasRequest) ?? true
+    }
+
+    /// Whether the requests of a stored list have the method and the body of this source, paging and secrets aside.
+    private func hasRequest(of known: PagingProfile) -> Bool {
+        guard (known.method == .post) == (configuration.method == .post) else { return false }
+        guard let body else { return true }
+        let places = pagingPlaces(of: known)
+        let other = known.body.flatMap { try? RequestBody(Array($0.utf8), limits: configuration.limits) }
+        guard let text = other?.canonicalText(without: places) ?? known.bodyText else { return true }
+        return body.canonicalText(without: places) == text
+    }
+
+    /// The places in the body for the position and the size of a page.
+    func pagingPlaces(of description: PagingProfile) -> [JSONPointer] {
+        let names = [
+            description.limitParameter, description.offsetParameter, description.pageParameter,
+            description.cursorParameter, configuration.limitParameter, configuration.cursorIn?.description,
+        ]
+        return names.compactMap { $0.flatMap { JSONPointer($0) } }
     }
 
     /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns false when `url`

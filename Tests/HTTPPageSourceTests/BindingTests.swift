@@ -47,7 +47,7 @@ struct BindingTests {
         let before = origin.requests.count
         let refused = try await run("http://h/two")
         #expect(refused.outcome == .failed)
-        #expect(refused.headFailure?.message == "the list belongs to http://h/one")
+        #expect(refused.headFailure?.message.hasPrefix("the list belongs to http://h/one; ") == true)
         #expect(origin.requests.count == before)
         #expect(try await run("http://h/one?limit=20").list?.coverage.count == 45, "a page size is no other URL")
         let bound = try await run("http://h/two") { $0.rebinds = true }

@@ -272,6 +272,43 @@ struct RequestBodyTests {
         }
     }
 
+    @Test("A named list is refused to a request with another method or body, and not for its position or size (R47)")
+    func otherBody() async throws {
+        for secret in ["", #","api_key":"hunter22""#] { try await otherBody(secret) }
+    }
+
+    private func otherBody(_ secret: String) async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":1,"items":[{"id":1}]}"#) }
+        var record = try #require(try await run(#"{"color":"red","limit":20\#(secret)}"#, origin).list?.record)
+        record.key = "named"
+        func authorize(_ body: String?, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }) throws {
+            var configuration = HTTPSourceConfiguration(url: "http://h/search")
+            if let body { (configuration.method, configuration.body) = (.post, Array(body.utf8)) }
+            change(&configuration)
+            try HTTPSource(configuration, stored: record.source, transport: origin).authorize(record)
+        }
+        try authorize(#"{"limit":5,"color":"red","offset":40\#(secret)}"#)
+        for other in [#"{"color":"blue","limit":20\#(secret)}"#, nil] {
+            let refusal = #expect(throws: FetchFailure.self) { try authorize(other) }
+            #expect(refusal?.failureClass == .rejected)
+            #expect(refusal?.message.contains("another method or body") == true)
+            try authorize(other) { $0.rebinds = true }
+        }
+    }
+
+    @Test("A method of the caller's choice is not replaced by the stored one")
+    func ownMethod() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":1,"items":[{"id":1}]}"#) }
+        let source = try #require(try await run(#"{"a":1}"#, origin).list?.record.source)
+        var configuration = HTTPSourceConfiguration(url: "http://h/search")
+        configuration.hasOwnMethod = true
+        HTTPSource.restoreRequest(inStored: source, into: &configuration)
+        #expect(configuration.method == .get && configuration.body == nil)
+        configuration.method = .post
+        HTTPSource.restoreRequest(inStored: source, into: &configuration)
+        #expect(configuration.body == Array(#"{"a":1}"#.utf8))
+    }
+
     @Test("A later sync of a search sends the body of the first one, with the members of its position")
     func again() async throws {
         let origin = ScriptedOrigin { _, request in

@@ -102,6 +102,8 @@ public struct HTTPSourceConfiguration: Sendable {
     public var rebinds = false
     /// The method of requests. Defaults to `get`.
     public var method: Method = .get
+    /// Whether `method` is the caller's choice, so that a stored method does not replace it. Defaults to false.
+    package var hasOwnMethod = false
     /// The JSON object that POST requests send. `nil` means an empty object. Defaults to `nil`.
     public var body: [UInt8]?
     /// The place in `body` for the position of a page: a cursor, the key of the last item, an offset or a page number,

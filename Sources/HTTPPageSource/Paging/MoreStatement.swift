@@ -7,9 +7,9 @@ enum MoreStatement {
     case more
     /// True on the last page, false while more items follow.
     case last
-    /// True: the answers are a part of the list, whatever the paging says. False says nothing.
+    /// `true` means that the answers are a part of the list, whatever the paging says. `false` has no meaning.
     case part
-    /// False: the answers are a part of the list, whatever the paging says. True says nothing.
+    /// `false` means that the answers are a part of the list, whatever the paging says. `true` has no meaning.
     case whole
 
     /// The names, in lower case and without `_`, `-`, `@` and `$`.

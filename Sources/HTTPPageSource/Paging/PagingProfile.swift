@@ -59,6 +59,8 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var method: HTTPSourceConfiguration.Method?
     /// The body of POST requests. `nil` with GET, and where it holds a secret.
     var body: String?
+    /// The body without secrets, position and size, if it was not stored because it contains a secret.
+    var bodyText: String?
     /// The encoding of the list, where the header leaves it open.
     var encoding: BodyCharset.Shown?
     var items: JSONPointer

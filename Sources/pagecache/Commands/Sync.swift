@@ -146,6 +146,8 @@ struct Sync: AsyncParsableCommand {
 
         var configuration = source.adding(try source.credentials.read(), to: plain)
         configuration.rebinds = rare.rebind
+        // The list is bound to the request that the options describe.
+        if rare.rebind, target.contains("://") { configuration.hasOwnMethod = true }
         configuration.overlap = fetch.overlap
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
         try source.checkBody(of: configuration.method)
@@ -183,6 +185,11 @@ struct Sync: AsyncParsableCommand {
             Terminal.standard.warn(
                 "other users of this machine can see a secret in a URL; use --header-env or --bearer-env instead"
             )
+        }
+        if let known, !rare.rebind, !origin.isBound(stored: known.source) {
+            throw ToolFailure(
+                .usage, "other_request", "'\(known.key.text)' is bound to a request with another method or body",
+                hint: "use another --key, or --rebind to bind the list to this request")
         }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
             let had = known.hasCredential

@@ -185,6 +185,7 @@ struct SourceOptions: ParsableArguments {
         configuration.firstPage = firstPage
         configuration.cursorParameter = cursorParam
         configuration.method = method ?? .get
+        configuration.hasOwnMethod = method != nil
         configuration.cursorIn = cursorIn
         if let body {
             let file = try OptionFile(body, of: "--body", holding: "the JSON object", atMost: 16 << 20)
