@@ -45,7 +45,7 @@ enum StoreHeader {
         if let problem = problem(of: connection) { throw StorageError(.damaged, problem) }
     }
 
-    /// Returns the schema version that the tables in a file prove, whatever its header says. Returns nil for any other
+    /// Returns the schema version that follows from the tables of a file, whatever its header says. Returns nil for any other
     /// file. Changes nothing, creates no file, and ignores a log.
     ///
     /// Call while this process does not have the file open, see `OpenStores`.

@@ -58,7 +58,7 @@ struct OriginAdmission {
         }
     }
 
-    /// Starts work on the list, if the answer is `go`.
+    /// Starts work on the list if `decision(at:now:)` returns `go`. Returns that decision.
     mutating func begin(_ query: QueryID, at origin: String, now: Timestamp) -> Decision {
         let answer = decision(at: origin, now: now)
         guard answer == .go else { return answer }
