@@ -126,8 +126,8 @@ extension HTTPSource {
         return page
     }
 
-    /// Describes page one. If it has no array, and an earlier page one had items, it is read with their place: some
-    /// origins omit the member when the list has no items.
+    /// Describes the answer for page one. If the answer has no array, its items are expected at the place of the array in
+    /// an earlier page one: some origins omit the array when the list has no items.
     func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {
         var configuration = self.configuration
         if configuration.items == nil, let items = earlier?.items, !items.tokens.isEmpty,

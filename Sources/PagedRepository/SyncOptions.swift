@@ -260,9 +260,9 @@ public struct SyncReport: Hashable, Sendable {
 
     /// A report of the stored list, without any request to the origin.
     public init(stored list: ListOutline) {
+        let held: Outcome = list.isComplete ? .complete : list.isAtResultWindow ? .limited : .incomplete
         self.init(
-            outcome: !list.damaged.isEmpty
-                ? .damaged : list.isUnproven ? .unproven : list.isComplete ? .complete : .incomplete,
+            outcome: !list.damaged.isEmpty ? .damaged : list.isUnproven ? .unproven : held,
             reconciliation: .none, list: list, usage: SourceUsage(),
             pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
             duration: .zero)

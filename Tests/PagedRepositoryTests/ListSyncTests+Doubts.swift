@@ -158,6 +158,27 @@ extension ListSyncTests {
         #expect(report.outcome == .purged)
         #expect(origin.requests.isEmpty)
         #expect(try await bench.store.records().isEmpty)
+        // A list that the source refuses was not purged.
+        _ = try await sync(bench, origin)
+        let refused = try await ListSync(
+            storage: bench.store, source: RefusingSource(), key: bench.key,
+            options: {
+                var options = SyncOptions()
+                options.updatesOnly = true
+                return options
+            }(), clock: clock
+        ).run()
+        #expect(refused.outcome == .failed)
+    }
+
+    /// A source that accepts no stored list.
+    private struct RefusingSource: PageSource {
+        var access: PagingAccess { .offsets }
+        var usage: SourceUsage { SourceUsage() }
+        func authorize(_ list: QueryRecord) throws(FetchFailure) {
+            throw FetchFailure(.rejected, "the list belongs to another request", isRetryable: false)
+        }
+        func fetch(_ request: PageRequest) async throws -> PageAnswer { .pastEnd }
     }
 
     @Test("A total that is far too high costs a few requests, not thousands (R44)")

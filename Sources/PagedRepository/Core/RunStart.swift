@@ -21,6 +21,8 @@ struct RunStart: Equatable {
     var wholeTotal: ListTotal?
     /// Whether the run has checked that the items of each page can be found, and found no damage.
     var isSound = false
+    /// Whether the run only updates a stored list, and found none.
+    var lacksList = false
 }
 
 extension RunStart {

@@ -84,7 +84,7 @@ extension SyncRun {
         let kept = start.storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
-        if query != nil || options.updatesOnly, list == nil { found = .purged }
+        if query != nil || start.lacksList, list == nil { found = .purged }
         // A load of the next page has added one page to those that it checked when it began.
         let isChecked = options.work == .next && start.isSound && !options.checksStoredBytes
         if let query, list != nil, found != .failed, !isChecked {

@@ -90,6 +90,7 @@ final class SyncRun {
             }
         }
         // The list was removed since the run was planned, or the run was cancelled meanwhile.
+        start.lacksList = query == nil && options.updatesOnly
         if query == nil, options.updatesOnly || Task.isCancelled { return try await ended(.stopped) }
         if query == nil, options.registersFirst { query = try await storage.register(key).id }
         return try await ended(try await passes())

@@ -208,10 +208,10 @@ struct DoctorChecks {
         if let newest, newest - now > .seconds(60) {
             note(
                 "clock", .error,
-                "the newest time in the store is \(TimeText.age(newest - now)) ahead of this machine's clock",
+                "the newest creation or validation of a list is \(TimeText.age(newest - now)) ahead of this machine's clock",
                 hint: "set the clock of this machine", exit: .inputOutput)
         } else {
-            note("clock", .ok, "\(TimeText.rfc3339(now)); no time in the store is more than 60 s later")
+            note("clock", .ok, "\(TimeText.rfc3339(now)); no list was created or validated more than 60 s later")
         }
     }
 

@@ -212,14 +212,14 @@ struct Show: AsyncParsableCommand {
                 hint: DamageText.remedy(list.record))
         }
         let missing = list.coverage.gaps(below: list.reachableLength).reduce(0) { $0 + $1.count }
-        if missing == 0, list.isComplete || list.record.isCutOff {
+        if missing == 0, !list.isUnproven, list.isComplete || list.record.isCutOff {
             return ToolFailure(
                 .notFound, "no_such_item", "no item of the list has the id '\(id)'", hint: list.record.windowText)
         }
         let reason =
             missing > 0
             ? SizeText.count(missing, "position is missing", "positions are missing")
-            : "the end of the list is not known yet"
+            : list.record.unprovenText ?? "the end of the list is not known yet"
         return ToolFailure(
             .incomplete, "item_missing", "no stored item has the id '\(id)', and \(reason)",
             hint: "'\(list.record.syncCommand)' fetches the rest of the list")

@@ -9,6 +9,9 @@ extension Explanation {
         if let window = list.record.resultWindow, position >= window, let text = list.record.windowText {
             return add(.holding, "\(place) is not available: \(text).")
         }
+        if let reason = list.record.unprovenText, list.isUnproven, let end = list.record.end, position >= end {
+            return add(.holding, "\(place) is not held, and the list is unproven: \(reason).")
+        }
         if let end = list.record.end ?? list.record.total.exactCount, position >= end {
             return add(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
         }
