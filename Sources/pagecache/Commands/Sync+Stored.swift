@@ -70,7 +70,7 @@ extension Sync {
     /// there is none.
     func rest(of list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
         guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
-        return work.refresh || list.isComplete ? nil : .positions(0..<Int.max)
+        return work.refresh || list.isComplete || list.isAtResultWindow ? nil : .positions(0..<Int.max)
     }
 
     /// `--offline`: the stored list, without a request.
