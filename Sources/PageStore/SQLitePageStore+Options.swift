@@ -32,8 +32,8 @@ extension SQLitePageStore {
         public var journal = JournalBound()
         /// The name of the SQLite VFS to use. `nil` means the default one. Tests inject faults with it.
         package var fileSystem: String?
-        /// Whether this process excludes all others from the store. A full disk then does not prevent that a store with a
-        /// rollback journal is opened.
+        /// Whether this process excludes all others from the store. A store with a rollback journal can then be
+        /// opened even when the disk is full.
         package var isAlone = false
         /// Whether no write is synced to the disk. A store from `inMemory` needs no sync. The power-loss test uses this
         /// option as a fault that it must detect.

@@ -27,7 +27,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
 
-        /// Returns the own source and options of a list. Those of an ephemeral list end with its use.
+        /// Returns a list's own source and options. Those of an ephemeral list end with its use.
         func own(of key: QueryKey) -> Own? {
             guard let found = own[key], !found.context.options.isEphemeral || known[key]?.controller != nil else {
                 return nil
@@ -36,7 +36,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         }
 
         /// Removes the entries of lists that are no longer in use. Does nothing until the number of entries has doubled
-        /// since the last removal. The own source and options of a list stay, unless the list is ephemeral.
+        /// since the last removal. A list's own source and options stay, unless the list is ephemeral.
         mutating func clean() {
             guard known.count >= limit else { return }
             known = known.filter { $0.value.controller != nil }

@@ -83,7 +83,7 @@ struct ExplanationTests {
             sentences(aged(.zero, freshFor: .zero), .freshness).first?.hasSuffix(
                 "the origin calls it fresh for no time at all.") == true)
         let day = sentences(aged(.seconds(30), freshFor: .seconds(172_800)), .freshness)
-        #expect(day.first?.hasSuffix("the origin calls it fresh for 2 d, of which 60 min is taken.") == true, "\(day)")
+        #expect(day.first?.hasSuffix("the origin calls it fresh for 2 d, but at most 60 min counts.") == true, "\(day)")
         #expect(
             sentences(aged(.seconds(300), freshFor: .seconds(600), isPinned: true), .next) == [
                 "The list is pinned: from 2027-01-15T08:05:00.000Z on, 'pagecache sync --due' or a running service refreshes it."

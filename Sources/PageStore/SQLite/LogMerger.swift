@@ -13,7 +13,7 @@ import Darwin
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one restarts it
 /// (https://www.sqlite.org/wal.html#the_wal_reset_bug). In that case the merge reads the header of the old log, and the
-/// log restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each
+/// log restarts. Only afterwards does the merge read how much of the log is merged. A log restarts in a commit, and each
 /// commit holds the write lock. So this type first takes the write lock on a second connection. No process can then
 /// restart the log before the merge has ended. The method needs only SQLite's public interface, and works with each
 /// version of SQLite.

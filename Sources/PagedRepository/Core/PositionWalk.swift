@@ -43,9 +43,9 @@ struct PositionWalk: Equatable {
     /// The number of consecutive positions with these items, and the last of these positions.
     private var sameAnswers = 0
     private var lastPosition: PositionCursor?
-    /// Whether the origin says that more items follow, and returns known ones at too many positions. The next request
-    /// begins behind as many positions as the answer has items, and an answer covers `span` positions. So the same
-    /// items arrive at most as often as `span` contains their number, unless the origin ignores positions (R24).
+    /// Whether the origin says that more items follow, and returns known ones at too many positions. After an answer with
+    /// n known items only, the next request begins n positions later, and an answer covers `span` positions. So the same
+    /// n items arrive at `span / n` consecutive positions at most, unless the origin ignores positions (R24).
     private(set) var repeatsForEver = false
 
     /// Forgets what the walk has seen of the list. Another walk begins.

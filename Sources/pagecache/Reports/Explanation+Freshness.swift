@@ -35,7 +35,7 @@ extension Explanation {
         guard policy.originLifetime != .ignored else {
             return "it counts as fresh for \(counted), as --stale-after says; the origin says \(word)"
         }
-        let rest = policy.staleAfter(list.record) == said ? "" : ", of which \(counted) is taken"
+        let rest = policy.staleAfter(list.record) == said ? "" : ", but at most \(counted) counts"
         return "the origin calls it fresh for \(word)\(rest)"
     }
 
