@@ -17,7 +17,10 @@ struct Credential {
 
 /// The options for credentials. They name variables and files, so that no secret has to be on a command line (R45).
 struct CredentialOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Send this header. Repeatable.", valueName: "Name: value"))
+    @Option(
+        help: ArgumentHelp(
+            "Send this header. Repeatable. A header is not stored: give it in each sync, and give a list of its own --scope or --key to a header that selects other items.",
+            valueName: "Name: value"))
     var header: [String] = []
     @Option(
         help: ArgumentHelp(
