@@ -39,7 +39,7 @@ const char *const sql_text[SQL_COUNT] = {
     [QUERY_BY_ID] = "SELECT " QUERY_COLUMNS " FROM query WHERE id = ?",
     [QUERY_INSERT] =
         "INSERT INTO query (scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, "
-        "paging, source, pinned, seal) VALUES (?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, ?)",
+        "paging, source, pinned, unproven, seal) VALUES (?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, 0, ?)",
     [QUERY_REVISE] = "UPDATE query SET revision = ?2, seal = ?3 WHERE id = ?1",
     [PAGES_MEETING] =
         "SELECT " PAGE_COLUMNS " FROM page WHERE query = ?1 AND offset < ?3 "
