@@ -1,4 +1,5 @@
 #if Tool
+import Dispatch
 import Foundation
 import ProgramSupport
 import StorageSupport
@@ -43,10 +44,14 @@ struct BusyLineTests {
     func end() async {
         let drawn = Mutex<[String]>([])
         let (isDrawing, drawing) = AsyncStream<Void>.makeStream()
+        let removal = DispatchSemaphore(value: 0)
         await BusyLine.whileDoing("removing 1 query", after: .zero) { line in
-            if !line.isEmpty {
+            if line.isEmpty {
+                removal.signal()
+            } else {
                 drawing.finish()
-                usleep(50_000)
+                // The removal must not begin while the line is being drawn.
+                #expect(removal.wait(timeout: .now() + .milliseconds(50)) == .timedOut)
             }
             drawn.withLock { $0.append(line) }
         } _: {

@@ -65,10 +65,10 @@ extension EndOfList {
 
 extension FetchFailure {
     /// The failure for the refusal of a position that an exact total counts (R24).
-    static func refused(_ place: Int, by answer: PageAnswer) -> FetchFailure {
+    static func refused(by answer: PageAnswer) -> FetchFailure {
         let status = answer == .notFound ? 404 : nil
         let code = status.map { " (\($0))" } ?? ""
-        let why = "the origin refuses position \(place)\(code), which its total counts"
+        let why = "the origin refuses this position\(code), which its total counts"
         return FetchFailure(.rejected, why, isRetryable: true, httpStatus: status)
     }
 }

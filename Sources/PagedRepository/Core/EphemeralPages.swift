@@ -141,7 +141,7 @@ struct EphemeralPages: Equatable {
         // The list may have lost items since its total arrived, or those that were requested again.
         let isOpen = isRepeating || replaced != nil || isCounted && start == 0
         if isOpen, !tolerated.contains(mismatch) { return .moved(mismatch) }
-        if isCounted { return .failed(.refused(position, by: answer)) }
+        if isCounted { return .failed(.refused(by: answer)) }
         next = nil
         return .newItems(PageContent())
     }

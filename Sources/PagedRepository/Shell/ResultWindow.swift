@@ -168,7 +168,7 @@ extension SyncRun {
             pass.fill.observe(notFound: place)
             if let first = pass.fill.firstMissing { queue.clear(from: first) }
         }
-        return .refused(place, by: answer)
+        return .refused(by: answer)
     }
 }
 

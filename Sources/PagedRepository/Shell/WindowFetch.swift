@@ -137,7 +137,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         do {
             let answer = try await source.fetch(PageRequest(target, size: context.options.sync.pageSize))
             if case .offset(let place) = target, answer.refusesPosition, place < total(of: served.all) ?? 0 {
-                throw FetchFailure.refused(place, by: answer)
+                throw FetchFailure.refused(by: answer)
             }
             return answer
         } catch {

@@ -43,7 +43,7 @@ struct CredentialOptions: ParsableArguments {
         for field in header where !field.contains(":") {
             throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'")
         }
-        for field in headerEnv where !field.contains("=") {
+        for field in headerEnv where !field.dropFirst().contains("=") || field.last == "=" || field.first == "=" {
             // A header with its value may have been meant. The value may be secret.
             throw ValidationError("--header-env takes 'Name=VAR', not '\(field.prefix { $0 != ":" }.prefix(20))'")
         }
@@ -112,13 +112,29 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private static func field(_ name: String, _ value: String, _ place: String) throws -> HTTPField {
-        // A line break in a value would start another field (RFC 9110, 5.5).
-        guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
-        else {
+        let what = "the header '\(Printable.text(name))' of \(Printable.text(place))"
+        guard !name.isEmpty, name.utf8.allSatisfy(isTokenCharacter) else {
             throw ToolFailure(
-                .usage, "usage", "the header '\(Printable.text(name))' of \(Printable.text(place)) cannot be sent")
+                .usage, "usage", "\(what) has an invalid name",
+                hint: "a name consists of letters, digits and !#$%&'*+-.^_`|~")
+        }
+        // A line break in a value would start another field (RFC 9110, 5.5).
+        guard !value.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            throw ToolFailure(
+                .usage, "usage", "\(what) cannot be sent",
+                hint: "its value contains a line break or a control character")
         }
         return HTTPField(name, value)
+    }
+
+    /// Whether a byte may be in the name of a header (RFC 9110, 5.6.2).
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
     }
 
     private func token(_ path: String) throws -> String {
@@ -132,9 +148,11 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private func variable(_ name: String, of option: String) throws -> String {
-        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+        let value = ProcessInfo.processInfo.environment[name]
+        guard let value, !value.isEmpty else {
             throw ToolFailure(
-                .usage, "usage", "the variable \(Printable.text(name)) of \(option) is not set",
+                .usage, "usage",
+                "the variable \(Printable.text(name)) of \(option) is \(value == nil ? "not set" : "empty")",
                 hint: "export it first, or name another variable")
         }
         return value
