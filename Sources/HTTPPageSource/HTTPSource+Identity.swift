@@ -133,7 +133,8 @@ extension HTTPSource {
     /// Whether the requests of a stored list have the method and the body of this source, paging and secrets aside.
     private func hasRequest(of known: PagingProfile) -> Bool {
         guard (known.method == .post) == (configuration.method == .post) else { return false }
-        guard let body else { return true }
+        // Where neither body is known, `authorize` asks for one.
+        guard let body, known.body != nil || configuration.body != nil else { return true }
         let places = pagingPlaces(of: known)
         let other = known.body.flatMap { try? RequestBody(Array($0.utf8), limits: configuration.limits) }
         guard let text = other?.canonicalText(without: places) ?? known.bodyText else { return true }

@@ -266,6 +266,7 @@ struct RequestBodyTests {
                 let refusal = #expect(throws: FetchFailure.self) { try restored.authorize(named) }
                 #expect(refusal?.failureClass == .forbidden)
                 #expect(refusal?.message.contains("is needed again") == true)
+                #expect(restored.isBound(stored: record.source), "a missing body is not another one")
                 configuration.body = Array(body.utf8)
                 try HTTPSource(configuration, stored: record.source, transport: origin).authorize(named)
             }

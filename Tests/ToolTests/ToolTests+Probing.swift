@@ -40,6 +40,27 @@ extension ToolTests {
         }
     }
 
+    @Test("--rebind compares every page with the new origin, also where page one is the same (R47)")
+    func reboundPages() async throws {
+        let (old, new) = (DemoOrigin(count: 250), DemoOrigin(count: 250))
+        try await withOrigin(old) { first in
+            try await withOrigin(new) { second in
+                func run(_ url: String, _ key: String, _ options: [String] = []) async throws -> Program.Ended {
+                    try await Tool.run(["sync", url, "--key", key, "--store", folder.store, "--json"] + options)
+                }
+                #expect(try await run("\(first)/items", "k").status == 0)
+                // The total and page one are those of the old origin.
+                new.remove(at: 180)
+                new.insert(at: 180)
+                let bound = try await run("\(second)/items", "k", ["--rebind"])
+                #expect(bound.status == 0, "\(bound.errors)")
+                #expect(bound.json["reconciliation"] as? String == "swept")
+                #expect(try await run("\(second)/items", "other").status == 0)
+                #expect(try await shownIDs(folder, "k") == shownIDs(folder, "other"))
+            }
+        }
+    }
+
     @Test(
         "A port that does not exist, and a host outside ASCII, end with 64 and one line",
         arguments: ["http://127.0.0.1:99999/x", "http://127.0.0.1:0/x", "http://bücher.example/x"])

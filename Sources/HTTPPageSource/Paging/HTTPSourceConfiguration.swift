@@ -97,8 +97,8 @@ public struct HTTPSourceConfiguration: Sendable {
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
     /// Whether a stored list of another URL, method or body is taken over. Its items stay, and page one is aligned with
-    /// them (R19, R47). The same holds for a list whose check of the credential was lost in a repair (R45). Defaults to false:
-    /// such lists are refused.
+    /// them (R19, R47). Run a sweep then: page one does not show whether later pages differ. A list whose check of the
+    /// credential was lost in a repair is taken over, too (R45). Defaults to false: such lists are refused.
     public var rebinds = false
     /// The method of requests. Defaults to `get`.
     public var method: Method = .get

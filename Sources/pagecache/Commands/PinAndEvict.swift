@@ -66,8 +66,8 @@ struct CollectGarbage: AsyncParsableCommand {
 
             Deleting pages needs about 300 KB of free space for a log. On a fuller disk,
             only some pages or none are removed, and the exit code is 74. With --rewrite,
-            gc then copies the remaining pages into memory, and writes them over the file. A
-            crash during that write loses the store, so free space by other means if you
+            gc then copies the remaining pages into memory, and writes them over the file.
+            A crash during that write loses the store, so free space by other means if you
             can.
 
             EXAMPLES

@@ -222,7 +222,7 @@ struct Show: AsyncParsableCommand {
             : list.record.unprovenText ?? "the end of the list is not known yet"
         return ToolFailure(
             .incomplete, "item_missing", "no stored item has the id '\(id)', and \(reason)",
-            hint: "'\(list.record.syncCommand)' fetches the rest of the list")
+            hint: list.isUnproven ? nil : "'\(list.record.syncCommand)' fetches the rest of the list")
     }
 
     private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {

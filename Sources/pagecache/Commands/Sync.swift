@@ -186,7 +186,12 @@ struct Sync: AsyncParsableCommand {
                 "other users of this machine can see a secret in a URL; use --header-env or --bearer-env instead"
             )
         }
-        if let known { try checkOwner(of: known, origin) }
+        var options = options
+        if let known {
+            try checkOwner(of: known, origin)
+            // Page one does not show whether the other pages of another request have the same items.
+            if !origin.isBound(stored: known.source), !work.refresh { options.work = .sweep }
+        }
         let progress = SyncProgress(
             terminal: .standard, verifies: work.sweep, verifiedBefore: known?.sweep?.position ?? 0,
             storeWait: { store.writeWait }, requests: { origin.usage.requests })

@@ -135,6 +135,8 @@ struct ListRunner {
             Terminal.standard.warn("\(due.query.key.shortID): \(SettingNames.options(in: warning))")
         }
         guard let whole else { return try await stored(due.query, .incomplete) }
+        // The source refused the list, so the run did not read it.
+        if let failure = whole.headFailure, whole.list == nil { return try await refused(failure, due.query) }
         let hasParts = due.runs.contains { if case .positions = $0 { true } else { false } }
         return hasParts ? whole.ofWholeList() : whole
     }

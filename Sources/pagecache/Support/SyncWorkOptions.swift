@@ -66,7 +66,7 @@ struct RareOptions: ParsableArguments {
     var trace = false
     @Flag(
         help:
-            "Bind a stored list to this request, when the list of --key has another URL, method or body, or when a repair lost the record of the credential of the list. Page one decides which cached items stay."
+            "Bind a stored list to this request, when the list of --key has another URL, method or body, or when a repair lost the record of the credential of the list. Every page is then compared with the origin, as with --sweep."
     )
     var rebind = false
 }
