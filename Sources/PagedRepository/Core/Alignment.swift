@@ -1,7 +1,7 @@
 import PageModel
 
-/// Finds the seen items that have the same order in the cached list. These are the anchors; changes are searched
-/// between them. All other items have moved.
+/// Finds the seen items that have the same order in the cached list. These are the anchors, and changes lie between
+/// them. All other seen items have moved.
 struct Alignment: Equatable {
     struct Anchor: Equatable {
         /// The position in the cached list.
@@ -9,13 +9,13 @@ struct Alignment: Equatable {
         /// The position at the origin.
         var origin: Int
 
-        /// How far the item moved.
+        /// The number of positions by which the item moved. Negative if it moved towards the beginning.
         var shift: Int { origin - cached }
     }
 
     /// The anchors, ascending by both positions.
     let anchors: [Anchor]
-    /// Cached positions of items that were seen out of order, ascending.
+    /// The cached positions of items that were seen in another order, ascending.
     let moved: [Int]
 
     /// - Parameter places: seen items that the cached list holds, ascending by their position at the origin.
@@ -25,8 +25,8 @@ struct Alignment: Equatable {
         moved = Set(places.map(\.cached)).subtracting(anchored).sorted()
     }
 
-    /// Returns the longest strictly ascending subsequence by cached position (patience sorting). It assumes that fewer
-    /// items moved than stayed.
+    /// Returns the longest strictly ascending subsequence by cached position (patience sorting). The choice of the
+    /// longest one assumes that fewer items moved than stayed.
     private static func longestAscent(_ places: [Anchor]) -> [Anchor] {
         var tails: [Int] = []  // index of the smallest last element of an ascent of each length
         var previous = [Int?](repeating: nil, count: places.count)

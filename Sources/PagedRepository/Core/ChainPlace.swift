@@ -1,6 +1,6 @@
 import PageModel
 
-/// The place of a walk at which an answer arrived. Decides what the answer means. A pure decision.
+/// The position of a walk at which an answer arrived, and the list around it. Decides what the answer means.
 struct ChainPlace {
     /// The cursor of the request.
     var cursor: PageCursor
@@ -12,35 +12,35 @@ struct ChainPlace {
     var phase = RunPhase.loading
     /// Whether a loop that an earlier run has found counts. A sweep ignores such loops.
     var remembersLoops = true
-    /// The number of consecutive pages without new items that are a loop (R24).
+    /// The number of consecutive pages without new items that count as a loop (R24).
     var loopGuard: Int
-    /// The number of consecutive pages without items that are a loop.
+    /// The number of consecutive pages without items that count as a loop.
     var emptyPageLimit: Int
-    /// Whether only a part of the list is loaded. No later request for page one then shows a delete meanwhile.
+    /// Whether only a part is loaded, so that no later page one shows items that are deleted meanwhile.
     var isPart = false
 
     private var total: Int? { list.record.total.exactCount }
 
     // MARK: Answers with items
 
-    /// Returns the answer with the next cursor that counts: none if the answer says that the list ends, or if it names
-    /// itself as the next page (R24).
+    /// Returns the answer with the next cursor to follow. It has none if the answer says that the list ends, or if it
+    /// names itself as the next page (R24).
     func readable(_ answer: FetchedPage, _ walk: inout ChainWalk) -> FetchedPage {
         var page = answer
         // An explicit `hasMore` takes precedence over a next cursor.
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {
-            // An empty page with the same cursor again is the end of the chain. The items of any other such page are
-            // the last ones, and the total decides whether they are all.
+            // An empty page with its own cursor is the end of the chain. The items of any other such page are the last
+            // ones, and the total decides whether more items follow.
             page.next = nil
             if !page.content.isEmpty { walk.selfLink = cursor }
         }
-        // A reached exact total and an empty page behind it are the end, even with a next cursor.
+        // An empty page after a reached exact total is the end, even with a next cursor.
         if page.content.isEmpty, total ?? page.total.exactCount == offset, page.hasMore != true { page.next = nil }
         return page
     }
 
-    /// Decides about an answer with items.
+    /// Decides what an answer with items means.
     /// - Parameters:
     ///   - observed: the items, with their places in the cached list.
     ///   - page: the answer, as `readable` returned it.
@@ -57,8 +57,8 @@ struct ChainPlace {
         guard observed.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // The check of the end has received items from before the last page (R24).
             if pass.walk.mode == .checkingEnd, hasMoved(observed, pass.check) { return .walkAgain }
-            // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
-            // kind shows a list in another order.
+            // All items of the answer were received before. Many such answers are a loop (R24). If the held list
+            // continues after such a last page, the list has another order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return .walkAgain }
             // A stored cursor may name a position in an earlier state of the list, and then leads through held items.
             let isWalk = pass.walk.mode == .whole || pass.walk.isFromPageOne(to: offset)
@@ -93,9 +93,9 @@ struct ChainPlace {
         let range = merge.position..<merge.position + page.content.count
         var edits = merge.edits(observed, list)
         if observed != repeated { edits.append(.markContiguous(offset - 1..<offset + 1)) }
-        // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
-        // `PassConclusion`. A total that counts fewer items than this answer shows, at a list whose total is an
-        // estimate already, is not a change.
+        // If the walk exceeds the total, the total is false or the list has changed. A second walk decides; see
+        // `PassConclusion`. If the known total is an estimate already, a total below the number of received items is no
+        // change.
         let isTooLow = list.record.total.exactCount == nil && page.total.exactCount ?? .max < range.upperBound
         if page.total != .unknown, page.total.count != list.record.total.count, !isTooLow {
             edits.append(.setTotal(page.total))
@@ -107,8 +107,8 @@ struct ChainPlace {
             let end = ChainEnd(position: range.upperBound, offset: offset, edits: edits, isChanged: !merge.isSame)
             return self.end(end, &pass, &belief)
         }
-        // The list keeps its end until the check of the end is over, and while the walk after it finds no change. Without
-        // its end, other runs would load a next page meanwhile, and interrupt the walk.
+        // The list keeps its end until the check of the end is over, and while the walk after it finds no change.
+        // Otherwise other runs would load a next page meanwhile, and interrupt the walk.
         let keepsEnd = isChecking || pass.walk.mode == .whole && merge.isSame
         if !keepsEnd || range.upperBound > pass.check.oldEnd ?? 0 { edits.append(.setEnd(merge.endOfChain(list))) }
         if phase.isChainSweep {
@@ -125,13 +125,13 @@ struct ChainPlace {
     }
 
     /// Whether the total shows that items were deleted since page one, while a part of the list is loaded. A cursor can
-    /// be a position: each delete before it has moved an item to a page that was fetched before.
+    /// be a position: a delete before it then moves an item to a page that was fetched already.
     private func hasLostItems(_ page: FetchedPage, _ walk: ChainWalk) -> Bool {
         isPart && walk.mode != .whole && page.total.exactCount ?? .max < total ?? 0
     }
 
-    /// Whether the last page, requested again, has an item at another position than the held list. The list before it has
-    /// then changed.
+    /// Whether the last page, requested again, has an item at another position than the held list. The list before that
+    /// page has then changed.
     private func hasMoved(_ observed: ObservedPage, _ check: EndCheck) -> Bool {
         let end = check.oldEnd ?? .max
         return !observed.isInPlace(before: end)
@@ -145,7 +145,7 @@ struct ChainPlace {
     }
 
     /// Whether the answer states another total than the answer before it. The list has then moved in between, or
-    /// another replica has answered. Held items between the two answers may be on no page that was sent, and are not
+    /// another replica has answered. Held items between the two answers may be missing from both, so they are not
     /// removed (R22). An estimate of the origin itself is no evidence.
     private func hasOtherTotal(_ page: FetchedPage, _ walk: ChainWalk, _ belief: ListBelief) -> Bool {
         guard page.total.exactCount != nil || belief.areTotalsUnsteady, let total = page.total.count,
@@ -175,23 +175,23 @@ struct ChainPlace {
 
     // MARK: Answers without new items
 
-    /// Decides about an answer without items, or without an answer at this position.
+    /// Decides what an answer without items, or a refusal of this position, means.
     /// - Parameter page: the answer. `nil` if the origin refuses the position.
     func step(withoutItems page: FetchedPage?, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
         guard let page, page.next != nil else { return end(ChainEnd(position: offset, offset: offset), &pass, &belief) }
-        // One such answer behind items can be a fault, and would leave a page out of the list (R20).
+        // A single such answer after items can be a fault, and would leave a page out of the list (R20).
         if phase.recheck == nil, offset > 0, pass.walk.emptyAnswers == 0, !pass.walk.confirmsEmpty(at: cursor) {
             return .follow(cursor)
         }
         return nothingNew(page, &pass, &belief)
     }
 
-    /// Decides about an answer without new items. Empty pages with a next cursor are valid, and so are pages of known
-    /// items. Too many consecutive ones are a loop (R24).
+    /// Decides what an answer without new items means. Empty pages with a next cursor are valid, and so are pages of
+    /// known items. Too many consecutive ones are a loop (R24).
     private func nothingNew(_ page: FetchedPage, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
         guard phase.recheck == nil else { return .restart }
         if page.content.isEmpty { pass.walk.emptyAnswers += 1 } else { belief.repeats.observe(hasNewItems: false) }
-        // An exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
+        // Without a next page, or at a reached exact total, the chain ends or starts over.
         guard let next = page.next, total != offset || page.hasMore == true else {
             if let step = repetition(of: page, pass) { return step }
             pass.check.isDue = false
@@ -216,9 +216,9 @@ struct ChainPlace {
         return .follow(next)
     }
 
-    /// Returns the step for a last page that has only known items although the list continues: an exact total counts
-    /// more, or the page is page one again. The cursors of the origin are then unreliable (R24). A stored cursor may
-    /// belong to an earlier state of the list, so only a walk from page one proves it.
+    /// Returns the step for a last page that has only known items although the list continues, or nil. An exact total
+    /// counts more, or the page names itself as the next page: the origin's cursors are then unreliable (R24). Only a
+    /// walk from page one proves this, because a stored cursor may belong to an earlier state of the list.
     private func repetition(of page: FetchedPage, _ pass: RunPass) -> ChainStep? {
         guard !page.content.isEmpty, page.hasMore != false, offset > 0,
             total.map({ $0 > offset }) ?? (pass.walk.selfLink == cursor && page.content.count > 1),
@@ -230,12 +230,12 @@ struct ChainPlace {
 
     // MARK: Ends
 
-    /// Decides about a chain that ends (R24). Held items behind the end are removed only after a second answer has
-    /// repeated it (R20).
+    /// Decides what the end of a chain means (R24). Held items after the end are removed only after a second answer has
+    /// repeated the end (R20).
     private func end(_ end: ChainEnd, _ pass: inout RunPass, _ belief: inout ListBelief) -> ChainStep {
         if pass.walk.selfLink == cursor, total != end.position { return .loopOnItself(end) }
         // A stored cursor may belong to an earlier state of the list, so only a walk from page one proves the end. This
-        // walk is one if it came here without a break and the total matches.
+        // walk counts as such a walk if it came here without a break and the total matches.
         let isWalk = pass.walk.isFromPageOne(to: offset)
         if isWalk, belief.order.areItemsRepeated(pass.walk, total: total, end: end.position) { return .repeatIDs }
         // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
@@ -246,7 +246,7 @@ struct ChainPlace {
             if pass.walk.mode != .whole, !isProven { return .walkAgain }
             if !isConfirmed { return .confirmEnd(at: end.position) }
         } else if !end.isWithPage, total != end.position, pass.check.oldEnd != end.position, !isConfirmed {
-            // The cursor of the page before led to no items. A single such answer does not prove a new end.
+            // The cursor of the previous page led to no items. A single such answer does not prove a new end.
             return .confirmEnd(at: end.position)
         }
         pass.check.isDue = false
@@ -256,8 +256,8 @@ struct ChainPlace {
         return .end(end)
     }
 
-    /// Decides about the end of a walk in which items arrived again that no insert can have moved there (R24). Such a
-    /// walk does not prove that it has received every item.
+    /// Decides what the end of a walk in disorder means. Items arrived again at places where no insert can have moved
+    /// them. So the walk does not prove that it has received every item (R24).
     private func disorder(_ end: ChainEnd, _ pass: RunPass, _ belief: ListBelief) -> ChainStep {
         belief.order.hasRepeatedAlike(pass.walk) ? .repeatIDs : .endInDisorder(end)
     }
@@ -278,7 +278,7 @@ extension CursorMerge {
             let isPage = list.heldPages.contains { $0.range == range }
             return [isPage ? .insertPage(page) : .rearrange(.replacing(range, with: page)), .markContiguous(range)]
         case .changed(let rearrangement):
-            // Observers are notified of a loaded page, and of no other change.
+            // If the answer only adds items, observers are notified of a loaded page, and of no other change.
             return [isAddition ? .insertPage(page) : .rearrange(rearrangement), .markContiguous(range)]
         }
     }
@@ -291,7 +291,7 @@ extension CursorMerge {
     }
 
     /// Returns the end of a chain after this answer, which names a next page. Returns nil when the end was not known
-    /// before, or the answer has items behind it (R24).
+    /// before, or the answer has items after the known end (R24).
     func endOfChain(_ list: ListOutline) -> Int? {
         guard let end = end(list) else { return nil }
         guard case .changed(let rearrangement) = step, let known = list.record.end else { return end }

@@ -2,22 +2,22 @@ import PageModel
 
 /// The meaning of the answer to a request by cursor, and the consequence for the run (R22, R24, R25).
 enum ChainStep: Equatable {
-    /// The page is stored, and the walk continues behind it.
+    /// The page is stored, and the walk continues after it.
     case store(ChainPage)
     /// The page of a list with repeated ids is stored as it arrived.
     case storeUnaligned(UnalignedChainPage)
-    /// The answer has no new item. The next request has the same position.
+    /// The answer has no new item, or is requested again. The next request has this cursor and the same position.
     case follow(PageCursor)
     /// The chain ends.
     case end(ChainEnd)
-    /// The answer has no new item, and the chain ends or starts over. The held items from this position on have arrived
-    /// again, so the end is after them.
+    /// The answer has no new item, and the chain ends or starts over. The list ends after the held items at this
+    /// position, because they have arrived again.
     case endBehindKnown
-    /// The walk has come to the end, but items arrived again that no insert can have moved there.
+    /// The walk has reached the end, but items arrived again at places where no insert can have moved them.
     case endInDisorder(ChainEnd)
-    /// The page is stored. It names itself as the next page, so the list has no end.
+    /// The page is stored, and names itself as the next page. So the end of the list is not proven.
     case loopOnItself(ChainEnd)
-    /// The origin repeats itself.
+    /// The origin repeats itself. The message says how.
     case loop(String)
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
     case confirmEnd(at: Int)
@@ -37,7 +37,8 @@ struct ChainPage: Equatable {
     /// The edits that store it.
     var edits: [ListEdit]
     var next: PageCursor
-    /// Whether nine in ten items were received before in this walk. Such a page counts as one without new items.
+    /// Whether at least nine in ten items were received before in this walk. Such a page counts as one without new
+    /// items.
     var isRepetition: Bool
 }
 
@@ -54,7 +55,7 @@ struct UnalignedChainPage: Equatable {
 
 /// The end of a chain.
 struct ChainEnd: Equatable {
-    /// The position behind the last item.
+    /// The position after the last item.
     var position: Int
     /// The position of the last request.
     var offset: Int

@@ -1,12 +1,13 @@
 import PageModel
 
-/// The walk of one pass through a chain: how far it has come, and what it has received (R22, R23, R24).
+/// The walk of one pass through a chain: the positions that it has reached, and the items that it has received
+/// (R22–R24).
 struct ChainWalk: Equatable {
     /// How the walk passes through held items.
     enum Mode: Equatable {
-        /// The walk continues until the list is as long as the origin's total.
+        /// The walk continues until the length of the list equals the origin's total.
         case untilExplained
-        /// The walk continues to the end.
+        /// The walk continues to the end of the chain.
         case whole
         /// The walk begins at the last page, and checks whether the list still ends there. An item at another position
         /// starts a walk from page one.
@@ -20,19 +21,19 @@ struct ChainWalk: Equatable {
         var received: Int
     }
 
-    /// Items at the head of answers of one walk that are the last items before the answer. An insert during the walk
-    /// pushes them there, an inclusive cursor returns them again, and a list may repeat an item at that place.
+    /// Items at the head of answers of one walk that repeat the last items before the answer. An insert during the walk
+    /// can push them there. An inclusive cursor returns them again. The list itself can repeat an item at that place.
     struct Pushes: Equatable {
-        /// The number of such items in each answer behind page one.
+        /// The number of such items in each answer after page one.
         var counts: [Int] = []
-        /// The items, by the number of items that the walk had received before.
+        /// The items, by the number of items that the walk had received before each of them.
         var items: [Int: ItemIdentity] = [:]
-        /// Whether an item has another content than the item before it.
+        /// Whether one of the items has other content than the held item with the same key.
         var hasOthers = false
 
         var isEmpty: Bool { items.isEmpty }
 
-        /// Whether each answer begins with the same number of them, as with an inclusive cursor.
+        /// Whether each answer begins with the same number of such items, as with an inclusive cursor.
         var isInclusive: Bool { counts.allSatisfy { $0 == counts.first } }
 
         mutating func add(_ observed: ObservedPage, at offset: Int, received: Int) {
@@ -46,49 +47,51 @@ struct ChainWalk: Equatable {
             counts.append(count)
         }
 
-        /// Whether both walks received the same items again at the same places, whatever their content.
+        /// Whether both walks received the same items again at the same places, possibly with other content.
         func hasKeys(of other: Pushes) -> Bool {
             counts == other.counts && items.mapValues(\.key) == other.items.mapValues(\.key)
         }
     }
 
-    /// `nil` means that the chain is only continued.
+    /// How the walk passes through held items. `nil` means that the walk only continues the chain.
     var mode: Mode?
-    /// The cursor of a page with items that names itself as the next page (R24).
+    /// The cursor of a page with items that names itself as the next page (R24). `nil` if there was none.
     var selfLink: PageCursor?
     /// The items that this walk received again at the head of answers.
     var pushes = Pushes()
-    /// Items that arrived again in the walk, behind their first position.
+    /// Items that arrived again in the walk, after their first position.
     var repeats: Set<Repeat> = []
     /// The number of items that the walk has received, including page one.
     var received = 0
-    /// Whether the total differed between two answers.
+    /// Whether the total differed between two answers, or the walk has passed over held items.
     var hasChanged = false
-    /// The total of the last stored answer behind page one. `nil` before the first such answer, and if none stated one.
+    /// The last total that an answer after page one stated. `nil` before the first such answer.
     private(set) var total: Int?
-    /// Whether held items were kept that no answer of this walk has shown, because the totals before and after them
-    /// differ.
+    /// Whether the list keeps held items that no answer of this walk has shown, because the totals before and after
+    /// them differ.
     private(set) var hasPassedOver = false
-    /// How often each position was requested again because its answer passed over held items.
+    /// How often each position was requested again because an answer passed over held items.
     private var looks: [Int: Int] = [:]
-    /// The number of such requests for one position. Another replica may give each answer.
+    /// The maximum number of such requests for one position. A different replica may give each answer.
     private static let mostLooks = 8
-    /// Whether items arrived again in this walk that no insert can have moved there. The pages are then not parts of one
-    /// list.
+    /// Whether items arrived again in this walk at places where no insert can have moved them. The pages are then not
+    /// parts of one list.
     var isDisordered = false
-    /// The number of consecutive answers without items, each under a new cursor.
+    /// The number of consecutive answers without items. A repeated request counts once.
     var emptyAnswers = 0
     /// The cursor of the last answer without items.
     private var emptyAt: PageCursor?
-    /// The number of pages with new items that the walk has stored behind page one.
+    /// The number of pages with new items that the walk has stored after page one.
     var newPages = 0
-    /// How far a walk from this pass's page one has come without a break, each time by the cursor of the answer before.
+    /// The position that a walk from this pass's page one has reached without a break, each time by the cursor of the
+    /// previous answer. `nil` if no such walk has begun.
     private(set) var unbrokenTo: Int?
-    /// How far the repeated walk has come without a break. Other owners may fetch pages on its way (R30).
+    /// The position that the repeated walk has reached without a break. A page that another owner fetches is a break
+    /// (R30).
     private(set) var walkedTo = 0
     /// Whether the list was walked again in this pass. It is walked again at most once.
     private(set) var hasWalkedAgain = false
-    /// How often the end of a chain was requested again.
+    /// How often the end of the chain was requested again.
     private var reopenings = 0
 
     /// Whether the walk passes through held items on purpose.
@@ -96,7 +99,7 @@ struct ChainWalk: Equatable {
 
     // MARK: How far it has come
 
-    /// Records an answer without items. Returns whether the last one had the same cursor.
+    /// Records an answer without items. Returns whether the last such answer had the same cursor.
     mutating func confirmsEmpty(at cursor: PageCursor) -> Bool {
         defer { emptyAt = cursor }
         return emptyAt == cursor
@@ -109,7 +112,7 @@ struct ChainWalk: Equatable {
         total = nil
     }
 
-    /// Continues the walk directly behind page one.
+    /// Continues the walk directly after page one.
     mutating func follow(pageOne count: Int) { (unbrokenTo, total) = (count, nil) }
 
     /// Begins the walk of a list without gaps again from page one.
@@ -127,11 +130,11 @@ struct ChainWalk: Equatable {
     /// Records that the walk has ended.
     mutating func end(from offset: Int, at position: Int) { if unbrokenTo == offset { unbrokenTo = position } }
 
-    /// Whether the walk came to `offset` from page one without a break. A stored cursor may belong to an earlier state
-    /// of the list.
+    /// Whether the walk came to `offset` from page one without a break. A walk that began with a stored cursor proves
+    /// less: the cursor may belong to an earlier state of the list.
     func isFromPageOne(to offset: Int) -> Bool { unbrokenTo == offset || hasWalkedAgain && walkedTo == offset }
 
-    /// Returns whether the end of a chain may be requested once more, and counts the request.
+    /// Returns whether the end of a chain may be requested once more, and counts this request.
     mutating func reopens() -> Bool {
         guard reopenings < 2 else { return false }
         reopenings += 1
@@ -144,18 +147,19 @@ struct ChainWalk: Equatable {
     /// Records the total of an answer.
     mutating func observe(total: ListTotal) { self.total = total.count ?? self.total }
 
-    /// Records that held items are kept although this walk has not received them. Such a walk does not disprove a total.
+    /// Records that held items are kept although this walk has not received them. Such a walk does not disprove a
+    /// total.
     mutating func passOver() { (hasPassedOver, hasChanged) = (true, true) }
 
-    /// Returns whether a position whose answer passes over held items may be requested again, and counts the request.
+    /// Returns whether a position whose answer passes over held items may be requested again, and counts this request.
     mutating func looksAgain(at offset: Int) -> Bool {
         guard looks[offset, default: 0] < ChainWalk.mostLooks else { return false }
         looks[offset, default: 0] += 1
         return true
     }
 
-    /// Records an answer. Items that an insert has pushed into this page, or that an inclusive cursor returns again, do
-    /// not count as repeats.
+    /// Records an answer. Items do not count as repeats if an insert has pushed them into this page, or an inclusive
+    /// cursor returns them again.
     /// - Returns: the items that were received before in this walk, or earlier in the same answer.
     mutating func receive(_ observed: ObservedPage, at offset: Int) -> Set<Repeat> {
         let repeats = repeats(in: observed, at: offset)
@@ -181,8 +185,8 @@ struct ChainWalk: Equatable {
 
 extension ObservedPage {
     /// Whether the repeated items of the answer are at its head, in order, and are the ones just before `offset`. An
-    /// insert during the walk pushes items into the next page like that. Items that arrive again in any other way show
-    /// that the pages are not parts of one list. True if no item arrives again.
+    /// insert during the walk pushes items into the next page in this way. Items that arrive again in any other way
+    /// show that the pages are not parts of one list. Returns true if no item arrives again.
     func isPushed(to offset: Int) -> Bool {
         let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
         let count = again.count { $0 != nil }
@@ -190,7 +194,7 @@ extension ObservedPage {
     }
 
     /// Returns the answer without the items at its head that are the last held ones before `offset`, unchanged. Returns
-    /// the whole answer if it has no other items.
+    /// the whole answer if it has no other items, or does not begin with such items.
     func withoutPushed(to offset: Int) -> ObservedPage {
         let again = places.prefix { $0.map { $0.position < offset } ?? false }.count
         guard again > 0, again < content.count, isPushed(to: offset), (0..<again).allSatisfy(isHeldAsSent) else {

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Queues storage notices for lists, and decides which list handles its notices next. A pure decision.
+/// Queues storage notices for lists, and decides which list handles its notices next. Pure logic, without I/O.
 ///
 /// ```
 ///          a notice for it             next()                ended()
@@ -17,7 +17,7 @@ struct ChangeScheduler {
     private enum DeliveryState {
         case idle
         case queued
-        /// `again`: listeners came or left during the delivery, and the list may have missed it.
+        /// `again`: whether listeners were added or removed during the delivery, so that another delivery must follow.
         case delivering(again: Bool)
     }
 
@@ -27,7 +27,7 @@ struct ChangeScheduler {
         var notices: [StorageNotice] = []
     }
 
-    /// The most queued notices of a list. Beyond that they are folded into one.
+    /// The maximum number of queued notices of a list. A larger number is folded into one notice.
     private let capacity: Int
     private var entries: [ObjectIdentifier: Entry] = [:]
     private var observers: [QueryID: ObjectIdentifier] = [:]
@@ -47,14 +47,16 @@ struct ChangeScheduler {
         let entry = entries[list, default: Entry()]
         switch (entry.state, entry.observation) {
         case (.idle, .inactive), (.delivering, _): schedule(list)
-        // The list observes its query already, or will see the listener in its queued delivery.
+        // The list already observes its query, or will take the new listener into account in its queued delivery.
         case (.idle, .observing), (.queued, _): break
         }
     }
 
-    /// Records that the list has lost its listeners.
+    /// Records that the list has lost its last listener.
     mutating func listenersRemoved(from list: ObjectIdentifier) { schedule(list) }
 
+    /// Starts the list's observation of `query`, and ends its earlier one. `nil` means any query, because the list is
+    /// not stored yet.
     /// - Returns: the observation that ended.
     mutating func observe(_ query: QueryID?, _ list: ObjectIdentifier) -> Observation {
         let before = leave(list)
@@ -64,12 +66,14 @@ struct ChangeScheduler {
     }
 
     /// Ends the list's observation, and drops its queued notices.
+    /// - Returns: the observation that ended.
     mutating func stop(_ list: ObjectIdentifier) -> Observation {
         entries[list]?.notices = []
         return leave(list)
     }
 
     /// Removes the list.
+    /// - Returns: the observation that ended.
     mutating func forget(_ list: ObjectIdentifier) -> Observation {
         defer { entries[list] = nil }
         return leave(list)
@@ -86,7 +90,8 @@ struct ChangeScheduler {
         for list in unstoredLists { put(notice, list) }
     }
 
-    /// Returns the next list, with all its queued notices. The caller must call `ended` after the delivery.
+    /// Returns the next list, with all its queued notices. The caller must call `ended` after the delivery. Returns nil
+    /// when no delivery is queued.
     mutating func next() -> (list: ObjectIdentifier, notices: [StorageNotice])? {
         while first < queue.count {
             let list = queue[first]
@@ -130,7 +135,7 @@ struct ChangeScheduler {
         switch observation {
         case .inactive: break
         case .observing(nil): unstoredLists.remove(list)
-        // A newer list with the same key may have taken its place.
+        // Another list object with the same query may have become its observer since.
         case .observing(let query?): if observers[query] == list { observers[query] = nil }
         }
         return observation
@@ -138,7 +143,7 @@ struct ChangeScheduler {
 }
 
 extension ChangeSet {
-    /// Whether the change may begin a list that was not stored, or that was fetched with other credentials.
+    /// Whether the changes may begin a list that was not stored, or that was fetched with other credentials.
     fileprivate var mayBeginList: Bool {
         changes.contains { if case .registered = $0 { true } else { $0 == .described } }
     }

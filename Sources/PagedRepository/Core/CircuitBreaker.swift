@@ -1,7 +1,8 @@
 import PageModel
 
-/// Decides whether an origin may be contacted (R32). After a number of failures in a row the origin is left alone,
-/// except for an occasional probe. A run without an answer counts as one failure.
+/// Decides whether an origin may be contacted (R32). After a number of failures in a row no work is started for the
+/// origin, except for an occasional probe. A run counts as one failure if the origin did not answer, or stopped
+/// answering.
 ///
 /// ```
 /// closed ──failures──▶ open ──time──▶ probing ──answer──▶ closed
@@ -11,7 +12,8 @@ import PageModel
 struct CircuitBreaker: Equatable {
     enum Permission: Equatable {
         case go
-        /// One request may go, to find out whether the origin is back. All others wait for its result.
+        /// One run may start as a probe, to find out whether the origin is available again. All other runs wait for its
+        /// result.
         case probe
         case wait(until: Timestamp)
     }
@@ -19,7 +21,7 @@ struct CircuitBreaker: Equatable {
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: Timestamp)
-        /// A probe is in flight. It counts as lost after this time.
+        /// A probe is under way. It counts as lost after this time.
         case probing(until: Timestamp)
     }
 
@@ -28,10 +30,12 @@ struct CircuitBreaker: Equatable {
     private let pause: Duration
 
     /// - Parameters:
-    ///   - threshold: failures in a row after which the origin counts as unavailable. At least 1.
-    ///   - pause: how long the origin is left alone before a probe.
-    ///   - failures: the failures in a row so far, as the ledger records them after a restart.
-    ///   - lastFailureAt: the time of the last of them.
+    ///   - threshold: the number of failures in a row after which the origin counts as unavailable. A value below 1
+    ///     counts as 1.
+    ///   - pause: the time from the last failure to the next probe.
+    ///   - failures: the number of failures in a row so far, as restored from the ledger after a restart. Defaults to
+    ///     0.
+    ///   - lastFailureAt: the time of the last of these failures. Defaults to nil.
     init(threshold: Int, pause: Duration, failures: Int = 0, lastFailureAt: Timestamp? = nil) {
         self.threshold = max(1, threshold)
         self.pause = pause
@@ -53,7 +57,7 @@ struct CircuitBreaker: Equatable {
         }
     }
 
-    /// Records that the origin answered, with any answer. Returns true when it had been unavailable.
+    /// Records that the origin answered, even with an error status. Returns true when it had been unavailable.
     mutating func recordSuccess() -> Bool {
         let wasUnavailable = !isClosed
         state = .closed(failures: 0)

@@ -4,8 +4,8 @@ import PageModel
 /// of a chain and for each answer of a sweep.
 ///
 /// The answer's items take their positions. Cached items there that the answer lacks are removed. Items of the answer
-/// that the cached list has farther back move here. If no item of the answer is known, all of them are new, and push
-/// back the cached ones.
+/// that the cached list holds at later positions move here. If no item of the answer is known, all of them are new, and
+/// the cached items move to later positions.
 struct CursorMerge: Equatable {
     enum Step: Equatable {
         /// The list holds exactly these items here.
@@ -17,13 +17,14 @@ struct CursorMerge: Equatable {
     /// The position of the answer's first item. It is smaller than the given position by the number of earlier items
     /// that the answer repeats.
     let position: Int
-    /// Whether the cached list continues directly behind the answer.
+    /// Whether the cached list continues directly after the answer.
     let hasMet: Bool
-    /// Whether all items of the answer are new, and their positions were not held. The answer is then a page of its own,
-    /// and moves no other item.
+    /// Whether all items of the answer are new, and their positions were not held. The answer is then a page of its
+    /// own, and moves no other item.
     let isAddition: Bool
     /// The position of the first known item of the answer, if the merge removes held items between the given position
-    /// and that item. Items that the answer lacks in its middle do not count: one answer shows that they are gone.
+    /// and that item. `nil` otherwise. Held items between two known items of the answer do not count: one answer proves
+    /// that they are gone.
     let passedTo: Int?
 
     /// - Parameters:
@@ -31,8 +32,8 @@ struct CursorMerge: Equatable {
     ///   - segments: the held segments, at least from `position` on.
     ///   - replacedTo: the end of the cached items that an answer without known items replaces. `nil` means that it
     ///     replaces none. Defaults to nil.
-    ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until an answer meets the items behind
-    ///     it.
+    ///   - keepsHole: whether a gap has an unknown length, as in a chain. The gap then stays open until an answer meets
+    ///     the items after it.
     init(
         _ observed: ObservedPage, at position: Int, segments: [Range<Int>], replacedTo: Int? = nil, keepsHole: Bool
     ) {
@@ -54,7 +55,7 @@ struct CursorMerge: Equatable {
             (hasMet, isAddition) = (true, false)
             return
         }
-        // The list behind the answer is the same as before (R18).
+        // The list after the answer is the same as before (R18).
         if observed.offset == position, observed.isReordered, let ordered = observed.ordering(held: count) {
             step = .changed(ordered)
             (hasMet, isAddition) = (true, false)
@@ -64,12 +65,12 @@ struct CursorMerge: Equatable {
         // prove that the same item follows.
         let last = anchors.last
         hasMet = last != nil && observed.places.last??.position == last?.cached
-        // The answer's items behind the last anchor fill the positions that are not held.
+        // The answer's items after the last anchor fill the positions that are not held.
         let behind = last.map { $0.cached + 1 } ?? max(position, replacedTo ?? position)
         let filling = last.map { position + count - 1 - $0.origin } ?? count - again.count
         let next = segments.first { $0.upperBound > behind }.map { max($0.lowerBound, behind) }
         let free = next.map { $0 - behind } ?? .max
-        // The position where the cached list continues behind the answer.
+        // The position where the cached list continues after the answer.
         let rest = behind + min(free, filling)
         // No evidence shows that the held items follow (G2).
         let hole = keepsHole && !hasMet && next != nil && free <= filling ? 1 : 0
@@ -84,7 +85,7 @@ struct CursorMerge: Equatable {
         step = .changed(Rearrangement(pieces))
     }
 
-    /// Keeps the range without the items that have left it.
+    /// Keeps the items in the range, except those that have left it.
     private static func keep(_ range: Range<Int>, except leaving: [Int], in pieces: inout [Rearrangement.Piece]) {
         var start = range.lowerBound
         for position in leaving where range.contains(position) {
@@ -94,12 +95,12 @@ struct CursorMerge: Equatable {
         if start < range.upperBound { pieces.append(.kept(start..<range.upperBound)) }
     }
 
-    /// Leaves out the anchors that have moved here from farther back. The items that they passed were not removed.
-    /// Without more evidence no item is dropped that may still exist (R20).
+    /// Returns the anchors without those that have moved here from later positions. The items that they passed were not
+    /// removed. Without more evidence, no item is dropped that may still exist (R20).
     ///
-    /// Fewer items move than stay. So held items before an anchor are gone if fewer of them are gone than anchors of the
-    /// answer follow. Up to two pages of held items before all anchors of an answer are gone if the anchors are most of
-    /// the answer. In any other case the next answer decides.
+    /// Fewer items move than stay. So held items before an anchor count as removed if they are fewer than the anchors
+    /// of the answer from there on. If most items of the answer are anchors, more items before the first anchor count
+    /// as removed: up to twice as many as the answer has. In any other case the next answer decides.
     private static func near(
         _ alignment: Alignment, from position: Int, count: Int, segments: [Range<Int>]
     ) -> [Alignment.Anchor] {
@@ -120,10 +121,11 @@ struct CursorMerge: Equatable {
 }
 
 extension ObservedPage {
-    /// Returns the end of the held items that this answer replaces, if its items have no ids. An item without an id that
-    /// was edited looks like another item. The answer replaces the items before the held page that was fetched with its
-    /// next cursor, or else the held page that was fetched with its own. A hole stays open behind the answer, because a
-    /// cursor may name a position. Returns nil if the items have ids, or no held page has such a cursor.
+    /// Returns the end of the held items that this answer replaces, if its items have no ids. An item without an id
+    /// that was edited looks like another item. The answer replaces all items before the held page that was fetched
+    /// with the answer's next cursor. Without such a page, it replaces the held page that was fetched with its own
+    /// cursor. A hole then stays open after the answer, because a cursor may name a position. Returns nil if the items
+    /// have ids, or no held page has such a cursor.
     /// - Parameter cursor: the cursor that the answer was requested with. `nil` means page one.
     func replacedEnd(
         of cursor: PageCursor?, _ next: PageCursor?, at offset: Int, in list: ListOutline

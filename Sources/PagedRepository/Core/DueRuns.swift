@@ -1,19 +1,19 @@
 import PageModel
 
-/// Plans all runs that are due for one list at one moment, in order. A pure decision (R29, R33).
+/// Plans all runs that are due for one list at one moment, in order (R29, R33). Pure logic, without I/O.
 ///
-/// The scheduler computes due times, one job at a time. This plan is for callers that look once and do all due work.
+/// The scheduler computes due times, one job at a time. This plan is for callers that do all due work at once.
 struct DueRuns {
     let scheduler: SyncScheduler
 
-    /// Returns all due runs: scheduled retries, page one of a stale or invalidated pinned list, missing pages of a
-    /// pinned list, and an interrupted sweep.
+    /// Returns all due runs. They cover scheduled retries, page one of a stale or invalidated pinned list, missing
+    /// pages of a pinned list, and an interrupted sweep.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
         let state = SyncScheduler.List(list)
         guard record.isPinned || scheduler.continuesSweep(state, now: now) else { return retries(of: list, now: now) }
         if let job = scheduler.job(for: state, now: now), job.dueAt <= now {
-            // A sweep and `everything` also fetch the pages that the ledger has due.
+            // A sweep and `everything` also fetch the pages whose retry is due.
             return [job.work]
         }
         if let job = scheduler.completion(of: state), job.dueAt <= now { return [job.work] }
@@ -32,8 +32,8 @@ struct DueRuns {
         return (offsets.contains(0) ? [.refresh] : []) + DueRuns.stretches(behind, of: list).map { .positions($0) }
     }
 
-    /// Returns the positions of the pages that failed at these offsets. Failed pages without another page between them
-    /// become one run, so that they are fetched concurrently.
+    /// Returns the positions of the pages that failed at these offsets. Failed pages with no other known page between
+    /// them become one range, so that they are fetched concurrently.
     static func stretches(_ offsets: [Int], of list: ListOutline) -> [Range<Int>] {
         let wanted = Set(offsets)
         let places = wanted.union(list.heldPages.map(\.offset)).union(list.ledger.map(\.offset)).sorted()

@@ -1,4 +1,4 @@
-/// Decides how many ledger entries a search for due pages reads. A pure decision.
+/// Decides how many ledger entries a search for due pages reads. Pure logic, without I/O.
 ///
 /// Pages that cannot be fetched now must not hide others that can. The search widens until it finds enough work, or
 /// until all entries are read.
@@ -7,7 +7,7 @@ struct DueSelector {
     private(set) var limit = 256
     private let enough: Int
 
-    /// The most entries held in memory, however many wait for an origin that is unavailable.
+    /// The maximum number of entries held in memory, however many wait for an unavailable origin.
     private static let most = 1 << 20
 
     /// - Parameter lists: the number of lists that can be worked on. At least 1.

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Whether the list continues behind an answer, by the order of evidence in R24.
+/// Whether the list continues after an answer, by the order of evidence in R24.
 enum EndOfList: Equatable {
     /// The list ends at this position.
     case end(at: Int)
@@ -9,8 +9,8 @@ enum EndOfList: Equatable {
     /// - Parameters:
     ///   - page: the answer.
     ///   - offset: the position of the answer's first item.
-    ///   - full: the number of items of a full page. `nil` for page one itself: the origin may clamp or ignore a
-    ///     requested size, so a short page one proves nothing.
+    ///   - full: the number of items of a full page. `nil` if it is unknown, and for page one itself. The origin may
+    ///     clamp or ignore a requested size, so a short page one proves nothing.
     ///   - access: how the origin's pages can be requested.
     static func decide(_ page: FetchedPage, at offset: Int, full: Int?, access: PagingAccess) -> EndOfList {
         let position = offset + page.content.count
@@ -21,7 +21,7 @@ enum EndOfList: Equatable {
         case .chain:
             return .end(at: position)
         case .single:
-            // An estimate counts as well: no other answer can show that the list ends here.
+            // An estimate counts, too: no other answer can show where the list ends.
             return page.total.count.map { $0 > position } ?? false ? .more : .end(at: position)
         case .offsets, .grid:
             // A total that the answer itself contradicts proves nothing (R20).
@@ -29,7 +29,7 @@ enum EndOfList: Equatable {
                 return position >= total || page.content.isEmpty ? .end(at: position) : .more
             }
             if page.content.isEmpty { return .end(at: position) }
-            // A short page is the end only without any other evidence.
+            // A short page is the end only if there is no other evidence.
             if let full, page.content.count < full { return .end(at: position) }
             return .more
         }
@@ -40,8 +40,8 @@ extension EndOfList {
     /// Returns a failure for a page of a chain that reports more items but has no cursor (R24). Returns nil for any
     /// other page.
     ///
-    /// Treated as the end, such a page would close up a hole. Treated as a page in the middle, it would leave no
-    /// request to send. So the page fails, and a later attempt requests the same page.
+    /// If this page counted as the end, the missing items would go unnoticed. If it counted as a page in the middle, no
+    /// request could follow it. So the page fails, and a later attempt requests it again.
     static func contradiction(in page: FetchedPage, access: PagingAccess) -> FetchFailure? {
         guard access == .chain, page.hasMore == true, page.next == nil else { return nil }
         return FetchFailure(
@@ -50,8 +50,9 @@ extension EndOfList {
 }
 
 extension EndOfList {
-    /// Whether a result window seems to cut off a list of pages by position: no item follows a full page or a multiple
-    /// of the page size, and the exact total counts at least one more page (R24). If not, the total is wrong.
+    /// Whether a result window seems to cut off a list that is requested by position (R24). No item then follows a full
+    /// page or a multiple of the page size, and the exact total counts at least one full page more. Otherwise the total
+    /// counts as wrong.
     /// - Parameters:
     ///   - end: the position at which no item was returned.
     ///   - total: the exact total.
@@ -64,7 +65,7 @@ extension EndOfList {
 }
 
 extension FetchFailure {
-    /// The failure for the refusal of a position that an exact total counts (R24).
+    /// Returns the failure for the refusal of a position that an exact total counts (R24).
     static func refused(by answer: PageAnswer) -> FetchFailure {
         let status = answer == .notFound ? 404 : nil
         let code = status.map { " (\($0))" } ?? ""
@@ -100,7 +101,7 @@ extension ListTotal {
         if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }
     }
 
-    /// Returns the total with an estimate of at least `count`.
+    /// Returns the total. An estimate below `count` is raised to `count`.
     func raised(to count: Int) -> ListTotal {
         if case .estimate(let estimate) = self, estimate < count { .estimate(count) } else { self }
     }

@@ -2,18 +2,18 @@ import PageModel
 
 /// An answer that does not fit the pages before it.
 struct EphemeralMismatch: Hashable {
-    /// The number of items before it.
+    /// The number of items before the answer.
     var place: Int
-    /// The fingerprint of its items.
+    /// The fingerprint of the answer's items.
     var content: UInt64
     var total: ListTotal
 }
 
 /// The answers that a walk accepts although they do not fit the pages before them.
 struct ToleratedMismatches: Equatable {
-    /// Answers that an earlier walk has received at the same place. They show no change of the list.
+    /// Answers that an earlier walk has received at the same place. They do not show a change of the list.
     var known: Set<EphemeralMismatch> = []
-    /// Whether inserts are accepted. The list keeps growing while it is read.
+    /// Whether answers with inserted items are accepted, because the list keeps growing while it is read.
     var allowsInserts = false
     /// Whether every answer is accepted, for a part of a list that is read once.
     var allowsAll = false

@@ -3,23 +3,24 @@ import PageModel
 extension EphemeralPages {
     /// The items of an answer, compared with the held ones.
     struct Arrival: Equatable {
-        /// The position of its first item at the origin.
+        /// The position of the answer's first item at the origin.
         var asked: Int
-        /// The number of its items.
+        /// The number of items of the answer.
         var count: Int
         /// The number of held items that were requested again.
         var expected: Int
-        /// The number of its first items that are the last held ones, in their order.
+        /// The number of items at the head of the answer that are the last held ones, in their order.
         var repeated = 0
-        /// Whether it has held items behind these.
+        /// Whether the answer has further held items after these.
         var hasKnown = false
-        /// The index at which the list begins again with its first items. `nil` if it does not.
+        /// The index in the answer at which the list begins again with its first items. `nil` if it does not.
         var end: Int?
-        /// Whether it is the origin's last page, moved so that it is full: its exact total ends with it.
+        /// Whether the answer is the origin's last page, moved back so that it is full. Its exact total ends with the
+        /// answer.
         var isClamped = false
-        /// Whether it is the held page before it again, or the first one.
+        /// Whether the answer repeats the last held page, or the first one.
         var isRepetition = false
-        /// Whether it is such a page by its ids, and has other content.
+        /// Whether the answer repeats such a page by its ids, but has other content.
         var isOther = false
         var total: ListTotal
 
@@ -56,12 +57,12 @@ extension EphemeralPages {
             return repeated < min(expected, 1) || repeated > expected && !isClamped
         }
 
-        /// Whether it differs from the expected answer only by items that inserts have pushed into it.
+        /// Whether the answer differs from the expected one only by items that inserts have pushed into it.
         var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
     }
 
-    /// Whether an item of an answer has the id of another item of the answer, and other content: the ids do not
-    /// identify the items (R25). The id of a held item counts as well if the answer is confirmed, because the held item
+    /// Whether an item of an answer has the id of another item of the answer, and other content. The ids then do not
+    /// identify the items (R25). If the answer is confirmed, the id of a held item counts, too. Otherwise the held item
     /// may have been edited between two answers.
     func repeatsIDs(_ content: PageContent, isConfirmed: Bool) -> Bool {
         var own: [[UInt8]: UInt64] = [:]
@@ -79,7 +80,7 @@ extension EphemeralPages {
         }
     }
 
-    /// The values by which the items are compared with the held ones.
+    /// Returns the values by which the items of an answer are compared with the held ones.
     func comparedKeys(of content: PageContent) -> [UInt64] {
         content.identities.map { allowsDuplicates ? $0.content : $0.key }
     }

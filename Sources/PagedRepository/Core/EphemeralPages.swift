@@ -1,11 +1,11 @@
 import PageModel
 
-/// Pages that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`), and the request for the next one. A pure
-/// decision.
+/// Pages that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`), and the request for the next one. Pure logic,
+/// without I/O.
 ///
 /// The pages follow the first `start` stored items, or form the list from its first item on. They exist in memory only,
-/// as long as the list is in use. This type keeps only the ids of their items, so that no item appears twice (R5), and
-/// those of the last stored items.
+/// as long as the list is in use. This type keeps no payload. It keeps the ids, keys and content hashes of the items
+/// and of the last stored items, so that no item appears twice (R5).
 struct EphemeralPages: Equatable {
     /// The result of adding an answer.
     enum Step: Equatable {
@@ -16,32 +16,33 @@ struct EphemeralPages: Equatable {
         case failed(FetchFailure)
     }
 
-    /// The number of stored items before these pages. 0 means that page one is among them.
+    /// The number of stored items before these pages. 0 means that page one is one of these pages.
     let start: Int
     private(set) var count = 0
     /// The number of answers with new items.
     private(set) var pages = 0
     private(set) var total = ListTotal.unknown
-    /// The request for the next page. `nil` at the end.
+    /// The request for the next page. `nil` before the first answer, at the end of the list, and if the origin has only
+    /// page one.
     private(set) var next: PageRequest.Target?
-    /// Whether the origin has only page one, and the page announces more items.
+    /// Whether the origin has only page one, although this page announces more items.
     private(set) var isCutShort = false
     private let access: PagingAccess
     private let loopGuard: Int
     private let emptyPageLimit: Int
-    /// The number of held items to request again with a page, where no exact total shows a change.
+    /// The number of held items to request again with a page, while no exact total can show a change of the list.
     private var overlap: Int
-    /// The number of items that each request asks for. Page one can have more, and then a full page has as many as
-    /// requested. `nil` while unknown.
+    /// The number of items that each request asks for. If page one has more items than this, a full page counts as
+    /// having `requested` items. `nil` while unknown.
     private let requested: Int?
     /// The answers that do not count as changes of the list.
     let tolerated: ToleratedMismatches
-    /// Whether the end of the stored list before these pages is known. Their first answer is then compared with it.
+    /// Whether the end of the stored list before these pages is known. The first answer is then compared with it.
     private let hasStoredEnd: Bool
     /// The position at the origin where the next answer begins, without the items that are requested again.
     private(set) var position: Int
-    /// The refused position whose request began with held items. The present request replaces that one. `nil` if none was
-    /// refused since the last page.
+    /// The refused position whose request began with held items. The present request replaces that request. `nil` if
+    /// none was refused since the last page.
     private var replaced: Int?
     /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
@@ -49,7 +50,7 @@ struct EphemeralPages: Equatable {
     private var lastPage = 0
     /// Whether ids repeat in this list. Its items are then compared by their content (R25).
     private(set) var allowsDuplicates = false
-    /// The content hash of the held items, by id. An item that counts as repeated is not shown. The ids are bytes: two
+    /// The content hash of each held item, by its id, to leave out items that arrive again. The ids are bytes: two
     /// encodings of one letter are two ids (R5). Empty in a list that repeats ids.
     private(set) var ids: [[UInt8]: UInt64] = [:]
     /// The keys of the held items, in order. In a list that repeats ids, their content hashes.
@@ -57,14 +58,21 @@ struct EphemeralPages: Equatable {
     /// The content hashes of the held items, in order.
     private var contents: [UInt64] = []
     private var answers = 0
-    /// Consecutive answers without a new item.
+    /// The number of consecutive answers without a new item.
     private(set) var withoutNewItems = 0
     /// The number of items that inserts have pushed into later pages. The list shows the inserted items after the next
     /// refresh.
     private var pushed = 0
 
     /// - Parameters:
-    ///   - requested: the number of items that each request asks for. `nil` means that it is not known. Defaults to nil.
+    ///   - start: the number of stored items before these pages.
+    ///   - access: how the origin's pages can be requested.
+    ///   - loopGuard: the number of consecutive answers with known items only that count as a loop.
+    ///   - emptyPageLimit: the number of consecutive answers without items that count as a loop. Defaults to 1,000.
+    ///   - overlap: the number of held items to request again with a page. Defaults to 0.
+    ///   - requested: the number of items that each request asks for. `nil` means that the number is not known.
+    ///     Defaults to nil.
+    ///   - tolerated: the answers that do not count as changes of the list. Defaults to none.
     ///   - stored: the end of the stored list before these pages. `nil` means that it is not known. Defaults to nil.
     init(
         behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000, overlap: Int = 0,
@@ -85,13 +93,13 @@ struct EphemeralPages: Equatable {
         hold(stored.last)
     }
 
-    /// The most answers without new items that one call for the next page receives.
+    /// The maximum number of answers without new items that one call for the next page receives.
     static let mostEmptyAnswers = 5
 
     /// Whether the list ends with these pages.
     var isAtEnd: Bool { answers > 0 && next == nil && !isCutShort }
 
-    /// The end of these pages in the list as it is shown.
+    /// The position after these pages, in the list as it is shown.
     var end: Int { start + count }
 
     /// Whether the page whose first item is at `offset` continues these pages, possibly after known items.
@@ -124,9 +132,10 @@ struct EphemeralPages: Equatable {
         return add(page, arrival, isHabit ? nil : mismatch)
     }
 
-    /// Adds the refusal of the requested position. The list ends before it, unless the total counts the position (R24).
-    /// Some origins accept only multiples of the page size as offsets, and others refuse a page that reaches behind their
-    /// last one. So a refused page that began with held items is first replaced by the one at the multiple before (R21).
+    /// Adds the refusal of the requested position. The list ends before that position, unless the total counts it
+    /// (R24). Some origins accept only multiples of the page size as offsets, and others refuse a page that extends
+    /// beyond their last one. So a refused request that began with held items is first replaced by one at the multiple
+    /// before it (R21).
     mutating func refused(_ answer: PageAnswer) -> Step {
         if isRepeating, replaced == nil, case .offset(let offset) = next, let size = fullPage, size > 0 {
             let aligned = position / size * size
@@ -138,7 +147,7 @@ struct EphemeralPages: Equatable {
         }
         let mismatch = EphemeralMismatch(place: end, content: 0, total: .unknown)
         let isCounted = counted(from: position) < total.exactCount ?? 0
-        // The list may have lost items since its total arrived, or those that were requested again.
+        // The list may have lost items since the total arrived, or may have lost the items that were requested again.
         let isOpen = isRepeating || replaced != nil || isCounted && start == 0
         if isOpen, !tolerated.contains(mismatch) { return .moved(mismatch) }
         if isCounted { return .failed(.refused(by: answer)) }
@@ -152,7 +161,7 @@ struct EphemeralPages: Equatable {
     /// Whether the next request begins with held items.
     private var isRepeating: Bool { if case .offset(let offset) = next { offset < position } else { false } }
 
-    /// The position of the first item of an answer.
+    /// Returns the position of the first item of an answer.
     private func asked(_ offset: Int?) -> Int {
         if let offset { return offset }
         if case .offset(let offset) = next { return offset }
@@ -160,7 +169,7 @@ struct EphemeralPages: Equatable {
     }
 
     private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ mismatch: EphemeralMismatch?) -> Step {
-        // The items before the first of these pages are stored, and most of their ids are not known here.
+        // The items before the first of these pages are stored, and this type does not know most of their ids.
         let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
         let newItems = newIndices(of: page.content, from: skipped)
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
@@ -170,7 +179,7 @@ struct EphemeralPages: Equatable {
         var hasEnded = ending != .more
         var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
         if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
-            // Behind the end, some origins return their last or their first page again (R24).
+            // After the end, some origins return their last or their first page again (R24).
             guard pages > 1 else {
                 return .failed(
                     FetchFailure(
@@ -184,7 +193,8 @@ struct EphemeralPages: Equatable {
             return .failed(
                 FetchFailure(.loop, "\(withoutNewItems + 1) consecutive pages had no new items", isRetryable: false))
         }
-        // The items that inserts have moved into this answer are counted, and are not shown before the next refresh.
+        // The items that inserts have moved into this answer are counted here, and are not shown before the next
+        // refresh.
         let moved = arrival.isClamped ? 0 : max(0, arrival.repeated - arrival.expected)
         let known = page.total == .unknown ? total : page.total
         let reached = end + newItems.count
@@ -220,7 +230,7 @@ struct EphemeralPages: Equatable {
         count += content.count
         if !content.isEmpty { pages += 1 }
         answers += 1
-        // Once the origin has refused such an offset and answered a later multiple, no page overlaps.
+        // Once the origin has refused an offset between two pages and answered a later multiple, no page overlaps.
         if let refused = replaced, arrival.asked > refused, !page.content.isEmpty { overlap = 0 }
         replaced = nil
         next = hasEnded ? nil : target(after: page)
@@ -237,8 +247,8 @@ struct EphemeralPages: Equatable {
         }
     }
 
-    /// Returns the indices of the items of an answer that are not held, from `first` on. An item that the answer repeats
-    /// counts once, unless ids repeat in the list.
+    /// Returns the indices of the items of an answer that are not held, from `first` on. An item that the answer itself
+    /// repeats is returned once, unless ids repeat in the list.
     private func newIndices(of content: PageContent, from first: Int) -> [Int] {
         var own: Set<[UInt8]> = []
         return (first..<max(first, content.count)).filter { index in
@@ -247,19 +257,19 @@ struct EphemeralPages: Equatable {
         }
     }
 
-    /// Returns the position of the request behind an answer with `count` items. On a grid it is the next page, whatever
-    /// the number of items: the origin may leave items out of a page, or have left some out of page one, which gave the
-    /// grid its size.
+    /// Returns the position of the request that follows an answer with `count` items. On a grid it is the next page,
+    /// whatever the number of items. The origin may have left items out of this page, or out of page one, which gave
+    /// the grid its size.
     private func place(behind count: Int, at begin: Int) -> Int {
         guard case .grid(let size) = access, count > 0, size > 0 else { return begin + count }
         return (begin / size + 1) * size
     }
 
-    /// The distance from a page without items to the page behind it.
+    /// The distance from a page without items to the page after it.
     private var step: Int { if case .grid(let size) = access { max(1, size) } else { max(1, fullPage ?? 1) } }
 
-    /// Returns the position by which an answer is compared with the total. Pages can have more or fewer items than page
-    /// one, which gave the grid its size.
+    /// Returns the position to compare with the total. On a grid, the position is computed from the real size of the
+    /// pages. Pages can have more or fewer items than page one, which gave the grid its size.
     private func counted(from begin: Int) -> Int {
         guard case .grid(let size) = access, size > 0 else { return begin }
         return max(begin / size * (fullPage ?? size), end)

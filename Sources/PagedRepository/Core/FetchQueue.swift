@@ -10,11 +10,11 @@ import PageModel
 /// ```
 struct FetchQueue: Equatable {
     struct Limits: Equatable {
-        /// The most fetches in flight.
+        /// The maximum number of fetches in flight.
         var concurrency: Int
-        /// Transport failures in a row after which the origin counts as unavailable (R32). If the origin has not
-        /// answered in this run at all, the run ends. Otherwise the run probes it, one request at a time. After twice
-        /// as many failures no new page is started. Failed pages are fetched again when they are due, within
+        /// The number of transport failures in a row after which the origin counts as unavailable (R32). If the origin
+        /// has not answered in this run at all, the run ends. Otherwise the run sends one request at a time. After
+        /// twice as many failures no new page is started. Failed pages are fetched again when they are due, within
         /// `retryWaitBudget`.
         var transportFailures: Int
         /// How long to wait in total while only scheduled retries are left.
@@ -39,7 +39,7 @@ struct FetchQueue: Equatable {
         case limited
         /// Targets are left, but `retryWaitBudget` is used up. The next retry is due at this time.
         case retryLater(Timestamp)
-        /// The origin cannot be reached, or can no longer be reached.
+        /// The origin is unavailable.
         case offline
         /// The caller asked to stop.
         case stopped
@@ -48,7 +48,7 @@ struct FetchQueue: Equatable {
     private struct Waiting: Equatable {
         var target: FetchTarget
         var due: Timestamp
-        /// Why its last request failed. `nil` if it was not requested yet.
+        /// The failure of the last request. `nil` if the target was not requested yet.
         var failure: FetchFailure?
     }
 
@@ -65,7 +65,7 @@ struct FetchQueue: Equatable {
     private var originAnswered = false
     /// The time until which the origin wants no request for any page.
     private var quietUntil: Timestamp?
-    /// The last failure with which the origin requested that pause.
+    /// The last failure that requested this pause.
     private var quietFailure: FetchFailure?
     private var isStopping = false
 
@@ -73,7 +73,7 @@ struct FetchQueue: Equatable {
         self.limits = limits
     }
 
-    /// Adds targets behind those already in the queue.
+    /// Adds targets after those already in the queue.
     mutating func add(_ targets: [FetchTarget]) {
         ready.insert(contentsOf: targets.reversed(), at: 0)
     }
@@ -94,13 +94,13 @@ struct FetchQueue: Equatable {
         waiting.removeAll()
     }
 
-    /// Removes all targets at or behind this position that are not in flight.
+    /// Removes all targets at or after this position that are not in flight.
     mutating func clear(from position: Int) {
         ready.removeAll { $0.offset >= position }
         waiting.removeAll { $0.target.offset >= position }
     }
 
-    /// Starts no more fetches. Those in flight are waited for.
+    /// Starts no more fetches. The run still waits for those in flight.
     mutating func stop() {
         isStopping = true
     }
@@ -112,14 +112,18 @@ struct FetchQueue: Equatable {
         originAnswered = true
     }
 
-    /// Removes a target that another caller is fetching. No answer will arrive for it.
+    /// Removes a target that another owner is fetching or has stored. No answer will arrive for it.
     mutating func skippedHeldElsewhere(_ target: FetchTarget) {
         inFlight.remove(target)
     }
 
+    /// Records a failed request.
     /// - Parameters:
+    ///   - target: the target of the request.
+    ///   - failure: the failure.
     ///   - nextAttemptAt: when the target is retried. `nil` means that it failed permanently.
-    ///   - quiet: until when the origin requested no traffic (R28). Defaults to nil, which means `nextAttemptAt`.
+    ///   - quiet: the end of the pause that the origin requested for all requests, if it requested one (R28). Defaults
+    ///     to nil, which means `nextAttemptAt`.
     mutating func failed(
         _ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?, quiet: Timestamp? = nil
     ) {
@@ -135,7 +139,7 @@ struct FetchQueue: Equatable {
     }
 
     /// The failed probe or sweep request whose retry is due first. `nil` when none waits for a retry. A run that ends
-    /// before the retry has no answer to this request.
+    /// before that retry never receives an answer to the request.
     var failedProbeOrSweep: (target: FetchTarget, failure: FetchFailure, due: Timestamp)? {
         let requests = waiting.filter { !$0.target.isPage }
         guard let first = requests.min(by: { ($0.due, $0.target.offset) < ($1.due, $1.target.offset) }),
@@ -152,7 +156,8 @@ struct FetchQueue: Equatable {
         }
     }
 
-    /// The failure and the end of a pause that keeps page one from being requested. `nil` unless page one waits for it.
+    /// The pause that keeps page one from being requested: the failure that requested it, and its end. `nil` unless
+    /// page one is in the queue and the origin has requested a pause.
     var postponedPageOne: (failure: FetchFailure, due: Timestamp)? {
         guard ready.contains(.firstPage), let quietUntil, let quietFailure else { return nil }
         return (quietFailure, quietUntil)
@@ -160,9 +165,8 @@ struct FetchQueue: Equatable {
 
     /// Returns the spans that `next` would start now, and as many again. All of them count as in flight afterwards.
     ///
-    /// The caller takes their leases in the commit of the pages it is about to store. The second half can then be
-    /// requested as soon as other answers arrive, before those are stored. All targets other than spans are left to
-    /// `next`.
+    /// The caller takes their leases in the commit of the pages that have just arrived. The second half can then be
+    /// requested as soon as other answers arrive, before these are stored. `next` returns all targets other than spans.
     mutating func nextSpans(now: Timestamp) -> [FetchTarget] {
         guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
         if let quietUntil, quietUntil > now { return [] }
@@ -180,11 +184,11 @@ struct FetchQueue: Equatable {
 
     /// Returns how many of the unstarted `spans` may be started now.
     ///
-    /// Returns nil when none may start and the caller must put them back. Reasons are a stop, a requested pause, an
+    /// Returns nil when none may start, and the caller must requeue them. Reasons are a stop, a requested pause, an
     /// unavailable origin, or a target at an earlier position that has become due.
     /// - Parameters:
     ///   - spans: spans from `nextSpans` that have not been started, in their order.
-    ///   - come: the number of answers that have arrived and still count as in flight.
+    ///   - come: the number of answers that have arrived and still count as in flight. Defaults to 0.
     func startable(of spans: [FetchTarget], besides come: Int = 0, now: Timestamp) -> Int? {
         guard !isStopping, !isUnavailable, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else {
             return nil
@@ -192,20 +196,21 @@ struct FetchQueue: Equatable {
         return min(spans.count, max(0, limits.concurrency - (inFlight.count - spans.count - come)))
     }
 
-    /// The targets that became ready after `spans` were taken, and that go before them.
+    /// The targets that became ready after `spans` were taken, and that must be fetched before them.
     private func urgent(before spans: [FetchTarget]) -> ArraySlice<FetchTarget> {
         guard let first = spans.first else { return [] }
         let start = ready.lastIndex { $0.offset >= first.offset }.map { $0 + 1 } ?? ready.startIndex
         return ready[start...]
     }
 
-    /// Puts unstarted spans from `nextSpans` back. They are next again, behind targets that have become urgent since.
+    /// Returns unstarted spans from `nextSpans` to the queue. They are next again, after targets that have become
+    /// urgent since.
     mutating func requeue(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)
         ready.insert(contentsOf: spans.reversed(), at: urgent(before: spans).startIndex)
     }
 
-    /// Returns the next action. A target returned with `fetch` is in flight from then on.
+    /// Returns the next action. The target of a `fetch` action is in flight from then on.
     mutating func next(now: Timestamp) -> Action {
         if let began = probedAt, inFlight.isEmpty {
             waited += max(.zero, now - began)
@@ -238,14 +243,14 @@ struct FetchQueue: Equatable {
         return completions + inFlight.count(where: \.isPage) >= budget
     }
 
-    /// Whether requests were sent in this run, and none was answered.
+    /// Whether all requests of this run so far have failed in transport.
     private var isSilent: Bool { !originAnswered && transportFailuresInRow > 0 }
 
     private var isUnavailable: Bool { transportFailuresInRow >= limits.transportFailures }
 
     private var staysAway: Bool { transportFailuresInRow >= 2 * limits.transportFailures }
 
-    /// Returns the failed target that is due first, one at a time, or ends the run (R32).
+    /// Returns the failed target that is due first, one at a time. Otherwise waits for it, or ends the run (R32).
     private mutating func probe(_ now: Timestamp) -> Action {
         guard let next = waiting.indices.min(by: { waiting[$0].due < waiting[$1].due }) else {
             return .finish(ready.isEmpty ? .drained : .offline)

@@ -4,10 +4,10 @@ import PageModel
 enum FetchTarget: Hashable, Sendable {
     /// Page one.
     case firstPage
-    /// The items at these positions, plus the `overlap` positions before them. The positions before should be held
-    /// already (R21).
+    /// The items at these positions, plus the `overlap` positions before them. The positions of the overlap should be
+    /// held already (R21).
     case range(Range<Int>, overlap: Int)
-    /// The page behind the cursor of the page before `offset`.
+    /// The page at `offset`, requested with the cursor that the previous page named.
     case cursor(PageCursor, offset: Int)
     /// The items at these positions, to find out what changed (R18). They are not stored as a page, so no lease is
     /// needed.
@@ -31,7 +31,7 @@ enum FetchTarget: Hashable, Sendable {
         }
     }
 
-    /// The position of the target's ledger entry.
+    /// The first position, without the overlap. The ledger entry of a page has the same position.
     var offset: Int {
         switch self {
         case .firstPage: 0

@@ -1,7 +1,7 @@
 import PageModel
 
-/// Compares the page one of an answer with the cached one (R16, R20). A pure decision. `Reconciler` derives the
-/// consequences for the rest of the list.
+/// Compares page one of an answer with the cached page one (R16, R20). `Reconciler` derives the consequences for the
+/// rest of the list. Pure logic, without I/O.
 struct FirstPageDiff: Equatable {
     /// The facts about the cached list that decide the result.
     struct Cached: Equatable {
@@ -23,11 +23,15 @@ struct FirstPageDiff: Equatable {
         case unchanged
         /// The answer shows a change; see `Reconciler`.
         case changed
-        /// The list would be empty or less than half as long (R20). One more request must confirm it.
+        /// The list would be empty, or less than half as long as before (R20). One more request must confirm this.
         case unconfirmed
     }
 
-    /// - Parameter end: where the answer itself says that the list ends.
+    /// - Parameters:
+    ///   - answer: the answer for page one.
+    ///   - end: the end of the list according to the answer itself. `nil` if the answer does not show it.
+    ///   - cached: the facts about the cached list.
+    ///   - isConfirmed: whether an earlier answer has made the same claim, so that no confirmation is needed.
     static func decide(_ answer: FetchedPage, end: Int?, cached: Cached, isConfirmed: Bool) -> Result {
         if !isConfirmed, needsConfirmation(answer, end, cached) { return .unconfirmed }
         guard !cached.isEmpty else { return .firstLoad }
@@ -37,7 +41,7 @@ struct FirstPageDiff: Equatable {
 
     private static func isSame(_ identities: [ItemIdentity], _ total: ListTotal, _ end: Int?, _ cached: Cached) -> Bool
     {
-        // A total that was wrong once stays an estimate. A new count by the origin is then no change.
+        // A total that was wrong once stays an estimate. Another count by the origin is then no change.
         let isEstimate = if case .estimate = cached.total { true } else { false }
         return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)
             && (!identities.isEmpty || cached.readableEnd == 0) && end ?? .max >= cached.headEnd
@@ -47,8 +51,8 @@ struct FirstPageDiff: Equatable {
         // An empty page one that names the next page does not say that the list is empty.
         if answer.content.isEmpty, cached.readableEnd > 0 { return answer.next == nil }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
-        // An estimate never removes items, so it needs no confirmation. A total that is known to be wrong would need
-        // one at every refresh.
+        // An estimated total removes no items, so it needs no confirmation. A total that is known to be wrong would
+        // otherwise need one at every refresh.
         guard let before = cached.total.count, case .exact(let after) = answer.total else { return false }
         return after < before && after * 2 < before
     }

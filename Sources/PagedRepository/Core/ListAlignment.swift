@@ -2,7 +2,7 @@ import PageModel
 
 /// The list at the origin, as several answers show it, aligned with the cached list.
 struct ListAlignment: Equatable {
-    /// An item that was seen.
+    /// An item that was seen at the origin.
     struct ObservedItem: Equatable {
         var origin: Int
         var observed: Int
@@ -14,12 +14,12 @@ struct ListAlignment: Equatable {
     /// Ascending by position at the origin, each position once.
     let seen: [ObservedItem]
     let alignment: Alignment
-    /// The answers, by number, that show the items held at their positions in another order. Each position of such an
-    /// answer is an anchor: whatever moved, moved within the answer.
+    /// The answers, by index, that show the items held at their positions in another order. Each position of such an
+    /// answer is an anchor, because these items moved only within the answer.
     let reordered: Set<Int>
-    /// The stretches before, between and behind the anchors.
+    /// The stretches before, between and after the anchors.
     let stretches: [AnchoredInterval]
-    /// The length of the list, as the origin states it. It becomes an estimate when seen items contradict it.
+    /// The length of the list, as the origin states it. An estimate if seen items contradict it.
     let total: ListTotal
     /// The end of the list at the origin. `nil` means unknown.
     let end: Int?
@@ -39,7 +39,7 @@ struct ListAlignment: Equatable {
                 }
             })
         let reached = seen.last.map { $0.origin + 1 } ?? 0
-        // No item is at or behind this position.
+        // No item is at this position or after it.
         let empty = observedPages.filter { $0.content.isEmpty && $0.isEnd }.map(\.offset).min()
         let shown = observedPages.filter { !$0.content.isEmpty && $0.isEnd }.map(\.range.upperBound).min()
         if let shown, shown < reached { return nil }
@@ -49,7 +49,7 @@ struct ListAlignment: Equatable {
         } else if let claimed = total.exactCount, claimed >= reached, claimed <= empty ?? .max {
             end = claimed
         } else if let empty, empty == reached, observedPages.contains(where: { $0.isWitnessed && $0.offset == empty }) {
-            // The last item was seen, and the end behind it is witnessed.
+            // The last item was seen, and the end after it is witnessed.
             end = empty
         } else {
             end = nil
@@ -64,7 +64,7 @@ struct ListAlignment: Equatable {
             cached, seen, alignment, end: end, bound: empty, isEndSeen: shown != nil || empty != nil && empty == end)
     }
 
-    /// Whether items were inserted or removed behind this position. A total that no shift explains does not count.
+    /// Whether items were inserted or removed after this position. A total that no shift explains does not count.
     func hasShifts(behind position: Int) -> Bool {
         stretches.contains { stretch in
             stretch.origin.upperBound > position && stretch.right.map { $0.shift != stretch.left.shift } ?? false
@@ -107,7 +107,7 @@ struct ListAlignment: Equatable {
             let between = seen.filter { origin.contains($0.origin) }.map(\.origin)
             let held = cached.segments.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
             let moved = alignment.moved.filter { positions.contains($0) }
-            // A total alone removes no items: the position behind the claimed end must be seen (R20).
+            // A total alone removes no items: the position after the claimed end must be seen (R20).
             let isLoss =
                 right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
             let unseen = Coverage(between.map { $0..<$0 + 1 }).gaps(
@@ -134,11 +134,11 @@ struct AnchoredInterval: Equatable {
     var left: Alignment.Anchor
     /// `nil` for the last stretch, which ends with the list.
     var right: Alignment.Anchor?
-    /// Whether its end is unknown in the cached list or at the origin.
+    /// Whether the end of the stretch is unknown, in the cached list or at the origin.
     var isOpen: Bool
     /// Seen positions at the origin. None of their items is an anchor.
     var seen: [Int]
-    /// Unseen positions at the origin. They include the position behind a claimed end that would remove held items.
+    /// Unseen positions at the origin. They include the position after a claimed end that would remove held items.
     var unseen: [Range<Int>]
     /// Held positions in the cached list.
     var held: [Range<Int>]
@@ -156,7 +156,8 @@ struct AnchoredInterval: Equatable {
         }
     }
 
-    /// Whether the stretch counts as unchanged by its length: as long as before, less the items that moved out of it.
+    /// Whether the stretch counts as unchanged by its length: as long as before, without the items that moved out of
+    /// it.
     var isUnchanged: Bool { !isOpen && seen.isEmpty && cached.count - moved.count == origin.count }
 
     var isUnknown: Bool { !holdsNothing && !isUnchanged && !(unseen.isEmpty && !isOpen) }

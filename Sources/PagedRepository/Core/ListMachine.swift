@@ -2,8 +2,8 @@ import PageModel
 
 /// The state machine of a list: the work under way, and the effect of each call (R34–R38).
 ///
-/// One work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way, or
-/// returns at once. The result of superseded work is ignored.
+/// One piece of work runs at a time, identified by its ticket. A call starts work, joins or awaits the work under way,
+/// or returns at once. The result of superseded work is ignored.
 ///
 /// ```
 /// idle ──refresh──▶ refreshing ◀──refresh── loadingNext ◀──next── idle
@@ -21,7 +21,7 @@ struct ListMachine: Equatable {
     }
 
     enum Decision: Equatable {
-        /// Start this work, and cancel the work `superseding`.
+        /// Start this work, and cancel the work whose ticket is `superseding`, if there is one.
         case start(Work, ticket: Int, superseding: Int?)
         case join(ticket: Int)
         /// Wait for the end of a refresh that supersedes the call.
@@ -29,13 +29,13 @@ struct ListMachine: Equatable {
         case finished(LoadOutcome)
     }
 
-    /// Whether scrolling retries after a failed load.
+    /// Whether the appearance of an item retries a failed load.
     enum Gate: Equatable {
         case never
         case perLedger
     }
 
-    /// The facts about the list that decide the answers.
+    /// The facts about the list that decide what a call does.
     struct Content: Equatable {
         /// Whether page one was ever fetched (R11).
         var isLoaded = false
@@ -49,7 +49,7 @@ struct ListMachine: Equatable {
         var isAutomatic: Bool
         /// Whether page one had never been fetched when the work began.
         var isFirst: Bool
-        /// Whether the list was removed after the work began. Its result may belong to no list.
+        /// Whether the list was removed after the work began. The result may then belong to the removed list.
         var isOutdated = false
     }
 
@@ -60,7 +60,7 @@ struct ListMachine: Equatable {
     private var headFailure: ListFailure?
     /// The failure of the next page, until its retry starts.
     private var nextFailure: ListFailure?
-    /// The failure of a prefetch. It is not shown before another item close to the end appears.
+    /// The failure of a prefetch. It is shown only when another item close to the end appears.
     private var silentFailure: ListFailure?
     /// A failure that another writer has recorded for this list.
     private var failureElsewhere: ListFailure?
@@ -74,13 +74,13 @@ struct ListMachine: Equatable {
         self.longestPause = longestPause
     }
 
-    /// The last failure that is shown, until a retry starts (R37).
+    /// The failure of this list's own work, until its retry starts (R37). A prefetch that failed is not included.
     var failure: ListFailure? { nextFailure ?? headFailure }
 
-    /// The failure to show: that of this list, or of another writer.
+    /// The failure to show: that of this list's own work, or that of another writer while no work is under way.
     var shownFailure: ListFailure? { failure ?? (running == nil ? failureElsewhere : nil) }
 
-    /// Whether a retry requests the next page, and not page one.
+    /// Whether a retry requests the next page. Otherwise it requests page one.
     var retriesNextPage: Bool {
         if failure == nil, silentFailure == nil { return failureElsewhere?.kind == .next }
         return nextFailure != nil || headFailure == nil
@@ -94,7 +94,8 @@ struct ListMachine: Equatable {
 
     func isRunning(_ ticket: Int) -> Bool { running?.ticket == ticket }
 
-    /// The work under way that a call can join.
+    /// The work under way that a call can join. `nil` if there is none, or if the list was removed after the work
+    /// began.
     private var current: Work? { running.flatMap { $0.isOutdated ? nil : $0.work } }
 
     // MARK: Calls
@@ -107,11 +108,11 @@ struct ListMachine: Equatable {
         }
     }
 
-    /// Without a loaded list, the next page is page one (R34).
+    /// Loads the next page. If page one was never fetched, the next page is page one (R34).
     mutating func next() -> Decision { next(isAutomatic: false) }
 
     /// Handles an automatic trigger: an item close to the end has appeared. The trigger retries the last failure only
-    /// if `gate` allows it. Otherwise the failure is shown.
+    /// if `gate` allows it and the retry is due. Otherwise the failure is shown.
     mutating func nextAutomatically(now: Timestamp) -> Decision {
         let head = headFailure?.kind == .first ? headFailure : nil
         if running == nil, let known = nextFailure ?? silentFailure ?? head {
@@ -129,7 +130,8 @@ struct ListMachine: Equatable {
         guard content.isLoaded else { return refresh() }
         switch current {
         case .refresh:
-            // A trigger is repeated after the refresh. A caller would repeat the call at once, and so waits.
+            // An automatic trigger is repeated after the refresh. A caller would repeat the call at once, and therefore
+            // waits.
             guard !isAutomatic, let ticket = running?.ticket else { return .finished(.superseded) }
             return .wait(ticket: ticket)
         case .next, .all:
@@ -147,7 +149,7 @@ struct ListMachine: Equatable {
         }
     }
 
-    /// Forgets everything. Returns the ticket of the work to cancel.
+    /// Forgets everything. Returns the ticket of the work to cancel, or nil if no work is under way.
     mutating func reset() -> Int? {
         let ticket = running?.ticket
         running = nil
@@ -157,7 +159,8 @@ struct ListMachine: Equatable {
         return ticket
     }
 
-    /// Records that the list was removed. Work that is under way continues, and a later call supersedes it.
+    /// Records that the list was removed. Work that is under way continues, and the next call that starts work
+    /// supersedes it.
     mutating func removed() { running?.isOutdated = true }
 
     // MARK: Results
@@ -179,16 +182,16 @@ struct ListMachine: Equatable {
         return true
     }
 
-    /// Records that the storage failed before any work could start.
+    /// Records that the storage failed before any work began.
     mutating func storageFailed(_ now: ListFailure) { headFailure = now }
 
-    /// Records that the storage has been read again. An earlier failure of the storage is over, unless it ended the
-    /// load of a next page.
+    /// Records that the storage was read successfully. An earlier failure of the storage is removed, unless it ended
+    /// the load of a next page.
     mutating func storageWasRead() { if headFailure?.kind == .storage { headFailure = nil } }
 
-    /// Records that another writer has failed to fetch a page of this list. `nil` means that the ledger has no such
-    /// failure any more. A failure that equals one of this list's own work is ignored, because the machine shows that
-    /// one itself.
+    /// Records that another writer has failed to fetch a page of this list. `nil` means that the ledger no longer has
+    /// such a failure. A failure that equals one of this list's own work is not kept, because this list shows its own
+    /// failures itself.
     mutating func failedElsewhere(_ now: ListFailure?) {
         // The ledger keeps the class and the message of a failure, and not all its details.
         let isOwn = [headFailure, nextFailure, silentFailure].contains { own in
@@ -197,7 +200,8 @@ struct ListMachine: Equatable {
         failureElsewhere = isOwn ? nil : now
     }
 
-    /// Records the new content. Returns true when the list has reached its end and the end was not announced yet (R38).
+    /// Records the new content. Returns true when the end of the list must be announced (R38). This is so when the list
+    /// has reached its end, no work is under way, and this end was not announced before.
     mutating func setContent(_ now: Content) -> Bool {
         content = now
         if !now.isAtEnd { hasAnnouncedEnd = false }

@@ -1,15 +1,15 @@
-/// The removals of one list that a list object has begun. Each of them sends its own event, so the notice of a purge sends
-/// none meanwhile.
+/// The removals of a list that were begun through one list object. Each removal sends its own event, so the object
+/// sends none for the purge notices that arrive meanwhile.
 struct ListRemovals {
     private var underWay = 0
     /// The number of the last removal.
     private var last = 0
-    /// The removals for good that have begun since the last explicit `load`, without those that failed.
+    /// The numbers of the permanent removals that have begun since the last explicit `load`, without those that failed.
     private var forGood: Set<Int> = []
 
     var areUnderWay: Bool { underWay > 0 }
 
-    /// Whether the list was removed for good, so that only `load` with a policy other than `cacheOnly` loads it again.
+    /// Whether the list was removed permanently. Only `load` with a policy other than `cacheOnly` then loads it again.
     var isForgotten: Bool { !forGood.isEmpty }
 
     /// Begins a removal. `succeeded` or `failed` must follow.
@@ -23,12 +23,12 @@ struct ListRemovals {
 
     mutating func succeeded() { underWay -= 1 }
 
-    /// Ends a removal that failed. A list that another removal has removed for good stays forgotten.
+    /// Ends a removal that failed. A list that another removal has removed permanently stays forgotten.
     mutating func failed(_ removal: Int) {
         underWay -= 1
         forGood.remove(removal)
     }
 
-    /// Records an explicit `load`, which begins a forgotten list again.
+    /// Records an explicit `load`, after which a forgotten list can be fetched again.
     mutating func loaded() { forGood = [] }
 }

@@ -1,11 +1,12 @@
 import PageModel
 
-/// Plans the fetches for the positions of a list that are not held. A pure decision.
+/// Plans the fetches for the positions of a list that are not held. Pure logic, without I/O.
 enum LoadPlan {
-    /// The maximum number of fetches in a plan. The next plan is made when these are done. So a false total never
-    /// causes a large allocation (R44).
+    /// The maximum number of fetches for gaps in a plan. The next plan is made when these are done. So a false total
+    /// never causes a large allocation (R44).
     static let longest = 1_024
-    /// From this page size on, each page of a list without a total overlaps. The overlaps cost up to 11 %.
+    /// From this page size on, each page after the held items overlaps if the list has no total. The overlaps cost up
+    /// to 11 %.
     private static let smallestUncounted = 10
 
     /// Returns the fetches for the missing positions. Returns an empty array when no position is missing, or when no
@@ -17,9 +18,9 @@ enum LoadPlan {
     ///   - size: the number of items of a full page of this origin.
     ///   - overlap: the number of known items to request again, for an origin that accepts any offset. `Overlap`
     ///     decides which pages include them (R21). Defaults to 0.
-    ///   - isCheck: whether an earlier end of the list is checked. The request behind the held items then begins with
-    ///     the last known items, which costs no further request. They show a deletion before them. Defaults to false.
-    ///   - again: the number of known items to request again with the page behind the last known one, for an origin that
+    ///   - isCheck: whether an earlier end of the list is checked. The request after the held items then begins with
+    ///     the last known items. They show a deletion before them, and cost no further request. Defaults to false.
+    ///   - again: the number of known items to request again with the page after the last known one, for an origin that
     ///     accepts any offset. Defaults to 0.
     static func targets(
         for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0, isCheck: Bool = false, again: Int = 0
@@ -37,12 +38,13 @@ enum LoadPlan {
             return [.cursor(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
             guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.resultWindow else {
-                // The end of the list is unknown. One page is requested at a time, and its answer shows whether the
-                // list continues. No total shows an item that is removed meanwhile, so more pages overlap (R21).
+                // The end of the list is unknown. One page is requested after the held items, and its answer shows
+                // whether the list continues. No total shows an item that is removed meanwhile, so more pages overlap
+                // (R21).
                 let end = coverage.segments.last?.upperBound ?? 0
                 let again = max(again, isCheck || size >= smallestUncounted ? overlap.items : 0)
-                // Without an overlap, the check of the end requests the last page from its start, if it is not full. Its
-                // items then show a change before them.
+                // Without an overlap, the check of the end requests the last page from its start, if that page is not
+                // full. The items of the page then show a change before them.
                 let isPart = isCheck && access == .offsets && again == 0 && end > size && end % size > 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
                     + openEnd(end, isPart ? .grid(size: size) : access, size, overlap, again: again)
@@ -59,8 +61,8 @@ enum LoadPlan {
     ///   - now: the storage's time.
     ///   - pause: the time after which a retryable page that has used up its attempts is fetched again. It is also the
     ///     longest back-off.
-    ///   - longest: the longest pause that an origin can request (Retry-After). A later time comes from a clock that
-    ///     was set back (R29).
+    ///   - longest: the longest pause that an origin can request (`Retry-After`). A later retry time was set under
+    ///     another clock setting, and does not count (R29).
     static func suppressed(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
         Set(
             ledger.filter { entry in
@@ -73,10 +75,10 @@ enum LoadPlan {
             }.map(\.offset))
     }
 
-    /// Returns the fetch after the last page with a cursor in the head segment of a chain, when held pages without a
-    /// cursor follow that page. The fetch continues the chain, or shows whether the chain still ends there.
+    /// Returns the fetch that follows the last page with a cursor in the head segment of a chain. Held pages without a
+    /// cursor must come after that page. The fetch continues the chain, or shows that the chain still ends there.
     ///
-    /// Returns nil when the last page has a cursor, or when no page has one.
+    /// Returns nil when no page has a cursor, or when the last page of the segment has one.
     static func tailWithoutCursor(of list: ListOutline) -> FetchTarget? {
         let end = list.coverage.headEnd
         guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
@@ -85,12 +87,12 @@ enum LoadPlan {
         return .cursor(cursor, offset: last.range.upperBound)
     }
 
-    /// Returns the fetch for the last page of a chain that ends with a cursor: the page behind the last cursor before the
-    /// end. Returns nil when the list is one page, or when its last page has no cursor.
+    /// Returns the fetch for the last page of a chain whose last page has a cursor. The request uses the cursor of the
+    /// page before the last one. Returns nil when the list is one page, or when its last page has no cursor.
     /// - Parameters:
     ///   - list: the held pages.
-    ///   - pageOne: the number of items of page one as the origin cuts it, and its cursor. A held page one may have been
-    ///     joined with others.
+    ///   - pageOne: the number of items of page one as the origin cuts it, and its cursor. A held page one may have
+    ///     been joined with others.
     static func lastPage(of list: ListOutline, pageOne: (count: Int, next: PageCursor?)) -> FetchTarget? {
         let end = list.coverage.headEnd
         guard list.heldPages.contains(where: { $0.range.upperBound == end && $0.cursorOut != nil }) else { return nil }
@@ -102,7 +104,7 @@ enum LoadPlan {
         return before?.cursorOut.map { .cursor($0, offset: place) }
     }
 
-    /// Returns the page that begins at or contains `position`, where the list may continue.
+    /// Returns the request for the page that begins at `position` or contains it, where the list may continue.
     private static func openEnd(
         _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, again: Int
     ) -> [FetchTarget] {

@@ -2,9 +2,9 @@ import PageModel
 
 // Many queued notices become one.
 extension [StorageNotice] {
-    /// Returns all notices as one. Changes by this storage object to one query stay changes, in the detail that a list
-    /// reports. In all other cases, or if more than `most` changes are left, the notice names the queries to read
-    /// again.
+    /// Returns all notices as one. If all are changes of one query by this storage object, the result is a change with
+    /// the details that a list reports. In all other cases, or if more than `most` changes are left, the result names
+    /// the queries to read again.
     func folded(to most: Int) -> StorageNotice {
         if let set = joined, set.changes.count <= most { return .changed(set) }
         var queries: Set<QueryID> = []
@@ -17,7 +17,8 @@ extension [StorageNotice] {
         return .invalidated(queries.sorted { $0.rawValue < $1.rawValue })
     }
 
-    /// The changes of all notices, if this storage object made them, and to one query.
+    /// The changes of all notices together, if this storage object made them, and all concern one query. `nil`
+    /// otherwise.
     private var joined: ChangeSet? {
         var joined: ChangeSet?
         for notice in self {
@@ -32,8 +33,8 @@ extension [StorageNotice] {
 }
 
 extension [ChangeSet.Change] {
-    /// Adds a change. Neighbouring stored positions become one change. Of the changes that leave all items as they are, a
-    /// list reports those of the ledger alone, whatever their positions.
+    /// Adds a change. Neighbouring stored positions become one change. A change that leaves all items as they are is
+    /// dropped, unless it is the first change. Changes of the ledger are kept as one change without positions.
     fileprivate mutating func fold(_ change: ChangeSet.Change) {
         switch change {
         case .stored(let range): store(range)
@@ -43,7 +44,7 @@ extension [ChangeSet.Change] {
     }
 
     private mutating func store(_ range: Range<Int>) {
-        // Positions are those after the changes before, so only the last stored ones can be joined.
+        // The positions of a change count after all earlier changes, so only the last stored ranges can be joined.
         var ranges = [range]
         while case .stored(let other)? = last {
             ranges.append(other)

@@ -9,7 +9,7 @@ struct ObservedPage: Equatable {
     let identities: [ItemIdentity]
     /// The place of each item in the cached list. `nil` for an item that is not held.
     var places: [ItemPlace?]
-    /// Whether the list ends behind the last item, or before the first when there is none.
+    /// Whether the list ends after the last item of the answer, or at `offset` if the answer has no items.
     var isEnd: Bool
     /// Whether the answer was repeated, with an unchanged page one in between (R20).
     var isWitnessed = false
@@ -52,9 +52,8 @@ struct ObservedPage: Equatable {
         return !isInPlace && Set(places.map { $0?.position }).count == places.count
     }
 
-    /// Returns the list with the items of this answer in their own order, where the list holds some of them at these
-    /// positions and lacks the others. Returns nil if the answer lacks an item that is held there, or if one of its items
-    /// is held elsewhere. Items have then moved.
+    /// Returns the list with the items of this answer in their own order, if the answer has all items that are held at
+    /// its positions, and none of its items is held elsewhere. Returns nil otherwise, because items have then moved.
     /// - Parameter held: the number of held positions among those of the answer.
     func ordering(held: Int) -> Rearrangement? {
         let known = places.compactMap { $0?.position }
@@ -85,7 +84,7 @@ struct ObservedPage: Equatable {
                 && content.isSame(index, as: place, of: other.content)
     }
 
-    /// Returns the page to store for the items at `indices`.
+    /// Returns the page to store for the items at `indices`. Cursors and the validator are kept where they still apply.
     func write(_ indices: Range<Int>, at position: Int, evidence: Evidence) -> PageWrite {
         let isWhole = indices == 0..<content.count
         return PageWrite(
@@ -96,8 +95,8 @@ struct ObservedPage: Equatable {
 }
 
 extension ObservedPage {
-    /// Returns the index from which the answer has the first items of the list again, behind new ones. Returns nil if
-    /// the answer does not end with at least two of them: a single one may have moved there.
+    /// Returns the index from which the answer repeats the first items of the list, after new ones. Returns nil if the
+    /// answer does not end with at least two of these items: a single one may have moved there.
     func beginningAgain(behind offset: Int) -> Int? {
         guard let cut = places.firstIndex(where: { $0?.position == 0 }), cut > 0, places.count - cut > 1,
             places.count - cut < offset,

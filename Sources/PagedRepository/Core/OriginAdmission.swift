@@ -1,12 +1,13 @@
 import PageModel
 
-/// Tracks which lists are worked on at which origin, and decides whether another may start. A pure decision (R32).
+/// Tracks which lists are worked on at which origin, and decides whether work on another list may start (R32). Pure
+/// logic, without I/O.
 struct OriginAdmission {
     enum Decision: Equatable {
         case go
-        /// The most lists are being worked on. The end of a run makes room.
+        /// The maximum number of lists is being worked on, in total or at this origin. The end of a run makes room.
         case full
-        /// The origin is left alone until this time.
+        /// The origin is unavailable, and no work is started there before this time.
         case wait(until: Timestamp)
     }
 
@@ -14,7 +15,7 @@ struct OriginAdmission {
     enum Reachability: Equatable {
         /// The origin answered, possibly with an error status.
         case response
-        /// Requests were sent, and no answer arrived.
+        /// The origin did not answer, or stopped answering during the run.
         case noResponse
         /// No request was sent, or the result says nothing about the origin.
         case nothing
@@ -45,12 +46,12 @@ struct OriginAdmission {
 
     func isUnavailable(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
 
-    /// Returns whether one more list may start. Changes no state.
+    /// Returns whether work on one more list may start. Changes no state.
     func decision(at origin: String, now: Timestamp) -> Decision {
         guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else {
             return .full
         }
-        // Asks a copy of the circuit. Only `begin` may use up a probe.
+        // Uses a copy of the circuit. Only `begin` may use up a probe.
         var circuit = circuit(of: origin)
         return switch circuit.permission(now: now) {
         case .go, .probe: .go
@@ -69,7 +70,7 @@ struct OriginAdmission {
         return .go
     }
 
-    /// Ends work on the list.
+    /// Records that work on the list has ended.
     mutating func ended(_ query: QueryID) { running[query] = nil }
 
     /// Records the result of a run.
@@ -88,7 +89,8 @@ struct OriginAdmission {
         return isUnavailable ? .opened : .closed
     }
 
-    /// Restores the circuits from the ledger. After a restart, an origin that was unavailable still is (R29, R32).
+    /// Restores the circuits from the ledger. An origin that was unavailable before a restart is still unavailable
+    /// (R29, R32).
     /// - Parameters:
     ///   - due: the fetches that the ledger has scheduled.
     ///   - origin: returns the name of a list's origin, or nil when it has none.
@@ -115,7 +117,9 @@ struct OriginAdmission {
 }
 
 extension OriginAdmission.Reachability {
-    /// - Parameter moment: when the run began. Failures before that time belong to other runs.
+    /// - Parameters:
+    ///   - report: the report of the run.
+    ///   - moment: the time at which the run began. Failures before that time belong to other runs.
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
             report.lostOrigin || report.hadNoResponse(since: moment)
@@ -124,7 +128,7 @@ extension OriginAdmission.Reachability {
 }
 
 extension SyncReport {
-    /// Whether no page arrived and a request failed in transport.
+    /// Whether page one failed in transport, or a request did while no page arrived.
     fileprivate func hadNoResponse(since moment: Timestamp) -> Bool {
         if let headFailure { return headFailure.isTransport }
         guard pagesFetched + pagesUnchanged == 0 else { return false }

@@ -1,16 +1,17 @@
 import PageModel
 
-/// The storage's last view of the positions around the requested ones, read in the transaction that took their leases.
+/// The last outline that the storage returned for the positions around the requested ones. It was read in the
+/// transaction that took their leases.
 ///
-/// The view is good for planning. A commit based on it names its version, its extent, and the compared pages
-/// (`CommitPlan.preconditions`). The commit is refused when another writer has changed one of them (R4, R5, R21). The
-/// view is not a reason to drop an answer: that takes a new read.
+/// The outline is good for planning. A commit based on it names its version, its extent, and the compared pages
+/// (`CommitPlan.preconditions`). The storage rejects the commit when another writer has changed one of them (R4, R5,
+/// R21). An answer is not dropped because of this outline alone, but only after a new read.
 struct OutlineCache: Equatable {
     /// The positions that were read.
     var range: Range<Int>
     var list: ListOutline
 
-    /// Returns the view of `range`, or nil when it does not cover all of it.
+    /// Returns the outline if it covers `range` completely. Returns nil otherwise.
     func list(at range: Range<Int>) -> ListOutline? {
         self.range.lowerBound <= range.lowerBound && range.upperBound <= self.range.upperBound ? list : nil
     }
@@ -25,11 +26,12 @@ struct OutlineCache: Equatable {
         list.pages.insert(summary, at: list.pages.firstIndex { $0.offset > page.offset } ?? list.pages.endIndex)
     }
 
-    /// Returns the positions to read together with leases on `targets`: all that their answers, and those of the
-    /// requests in flight, will be compared with.
+    /// Returns the positions to read together with leases on `targets`. They are all positions that the answers to
+    /// `targets`, and to the requests in flight, will be compared with.
     ///
-    /// Reading distant targets together would cost more than separate reads. In that case only the positions of
-    /// `targets` are returned, or nil when those are distant from each other, too.
+    /// Reading distant targets together would cost more than separate reads. In that case only the positions for
+    /// `targets` are returned. Returns nil when these are distant from each other, too, or when no target has such
+    /// positions.
     static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
         let own = hull(targets, pageSize)
         return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first {
@@ -37,7 +39,7 @@ struct OutlineCache: Equatable {
         }
     }
 
-    /// This many pages can be read in the time of one more transaction.
+    /// The number of pages that can be read in the time that one more transaction would take.
     private static let mostPages = 16
 
     private static func hull(_ targets: [FetchTarget], _ pageSize: Int) -> Range<Int>? {
@@ -48,8 +50,8 @@ struct OutlineCache: Equatable {
 }
 
 extension FetchTarget {
-    /// Returns the positions of the list that an expected answer is compared with. Returns nil for targets without a
-    /// position.
+    /// Returns the positions of the list that an expected answer is compared with. Returns nil for page one, probes and
+    /// requests of a sweep, because their answers are not compared in this way.
     func outlineRange(pageSize: Int) -> Range<Int>? {
         switch self {
         case .firstPage, .probe, .sweep: nil

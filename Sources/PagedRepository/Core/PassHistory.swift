@@ -2,9 +2,9 @@
 struct PassHistory: Equatable {
     /// The number of passes that are over.
     var count = 0
-    /// The number of consecutive passes that were not progress.
+    /// The number of consecutive passes without progress.
     private(set) var restarts = 0
-    /// The number of consecutive passes that knew no item of a held list.
+    /// The number of consecutive passes that received no held item of a list that was held before.
     private var rewrites = 0
     /// The largest number of items held at the end of a pass, since the list was last replaced.
     private var mostHeld = 0
@@ -16,24 +16,24 @@ struct PassHistory: Equatable {
     var keptChanging = false
     /// Whether this run has checked the pages that were due (R54).
     var hasRechecked = false
-    /// The sweep of this run, or of the run that it continues.
+    /// The sweep of this run, or of the earlier run whose sweep it continues.
     var sweep = SweepHistory()
 
     /// Records the end of a pass.
     /// - Parameters:
     ///   - isProgress: whether the pass has stored more items than any pass before.
-    ///   - isRewrite: whether the list was held before the pass, and the pass knew no item of it.
+    ///   - isRewrite: whether the list was held before the pass, and the pass received none of its items.
     mutating func ended(isProgress: Bool, isRewrite: Bool) {
         restarts = isProgress ? 0 : restarts + 1
         rewrites = isRewrite ? rewrites + 1 : 0
     }
 
-    /// Whether another pass would prove nothing more. A list can be rewritten once. If items have no ids and change
-    /// with every answer, each pass rewrites the list.
+    /// Whether another pass would prove nothing more. A single rewrite of the list can be a real change. If items have
+    /// no ids and change with every answer, each pass rewrites the list.
     /// - Parameter most: the maximum number of consecutive passes without progress.
     func isOver(restarts most: Int) -> Bool { restarts > most || rewrites > 1 }
 
-    /// Begins to count the items of another list.
+    /// Resets the counts of held items, because another list has replaced the list.
     mutating func replaced() { (mostHeld, wasWhole) = (0, false) }
 
     /// Whether a pass has stored more items than any pass before. Items that only moved or changed are not progress: an
@@ -51,18 +51,18 @@ struct PassHistory: Equatable {
     }
 }
 
-/// How far the sweep of a list has come over several passes (R23, R31).
+/// The state of the sweep of a list over several passes (R23, R31).
 struct SweepHistory: Equatable {
     /// Whether this run has begun to sweep.
     var isBegun = false
-    /// Whether the storage has recorded the progress of this sweep. If the record is gone later, another process has
-    /// finished the sweep.
+    /// Whether the storage has recorded the progress of this sweep. If the record has disappeared later, another
+    /// process has finished the sweep.
     var isRecorded = false
     /// How often the sweep found an unexpected list, by position.
     private var failures: [Int: Int] = [:]
 
-    /// Records that the sweep found an unexpected list. Returns whether it has to begin again: after two failures at
-    /// one position.
+    /// Records that the sweep found an unexpected list. Returns whether the sweep has to begin again: after two
+    /// failures at one position.
     mutating func failed(at position: Int) -> Bool {
         failures[position, default: 0] += 1
         guard failures[position, default: 0] >= 2 else { return false }

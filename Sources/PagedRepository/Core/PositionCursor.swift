@@ -1,23 +1,23 @@
 import PageModel
 
-/// A cursor that the engine makes for an origin with hidden items: the next request, as a position at the origin (R53).
+/// A cursor that this package makes for an origin with hidden items. It names the next request by its position (R53).
 ///
 /// Such an origin leaves items out of its pages, so a position at the origin is not the number of items before it. The
-/// pages are then requested one after the other, like those of a chain. The cursor is stored with the page before.
+/// pages are then requested one after the other, like those of a chain. The cursor is stored with the previous page.
 enum PositionCursor: Equatable {
     /// The items from this offset on.
     ///
-    /// `repeatsLast`: whether the answer has to contain the last received item. The offset was chosen so that it does,
+    /// `repeatsLast`: whether the answer must contain the last received item. The offset was chosen so that it does,
     /// unless the list has moved.
     case offset(Int, repeatsLast: Bool)
     /// The page with this number, counted from 0.
     case page(Int)
 
-    /// The text before each such cursor. It begins with a control character, so that a cursor of an origin, such as
-    /// "page 3", is not taken for one.
+    /// The prefix of each such cursor. It begins with a control character, so that no cursor of an origin, such as
+    /// `page 3`, is mistaken for one.
     private static let prefix = "\u{1}pagecache "
 
-    /// Returns nil for a cursor that the origin returned, and for nil.
+    /// Returns nil if `cursor` is nil, or is not such a cursor.
     init?(_ cursor: PageCursor?) {
         guard let text = cursor?.text, text.hasPrefix(PositionCursor.prefix) else { return nil }
         let parts = text.dropFirst(PositionCursor.prefix.count).split(separator: " ")
@@ -43,7 +43,7 @@ enum PositionCursor: Equatable {
         if case .grid = access { .page(0) } else { .offset(0, repeatsLast: false) }
     }
 
-    /// Returns the offset to request. Returns nil when the origin's pages cannot be requested like this any more.
+    /// Returns the offset to request. Returns nil when the origin no longer accepts requests of this kind.
     func offset(_ access: PagingAccess) -> Int? {
         switch (self, access) {
         case (.offset(let offset, _), .offsets): offset
@@ -55,7 +55,7 @@ enum PositionCursor: Equatable {
 
     /// Returns the number of items at the head of an answer that are the last received ones, in their order.
     ///
-    /// By page number, no item is requested again. An item that arrives again shows that the list has moved.
+    /// By page number, no item is requested again, so this returns 0.
     /// - Parameters:
     ///   - keys: the keys of the answer's items.
     ///   - held: the keys of the items received before it.
@@ -64,15 +64,14 @@ enum PositionCursor: Equatable {
         return (0...min(keys.count, held.count)).last { keys.prefix($0) == held.suffix($0) } ?? 0
     }
 
-    /// Returns the request behind an answer to this one.
+    /// Returns the request that follows an answer to this one.
     ///
-    /// An answer covers at least as many positions as it has items, so a step of that length passes no item. It is one
-    /// shorter, so that the last item arrives again and shows that the list has not moved (R21).
+    /// An answer covers at least as many positions as it has items, so a step of that length skips no item. The step is
+    /// one position shorter, so that the last item arrives again and shows that the list has not moved (R21).
     /// - Parameters:
     ///   - received: the number of items in the answer.
     ///   - new: the number of its items that had not been received before.
-    ///   - span: the largest number of items that an answer of the same size had. An answer without items covers that
-    ///     many positions.
+    ///   - span: the largest number of items that an answer had. An answer without items covers that many positions.
     func next(received: Int, new: Int, span: Int) -> PositionCursor {
         switch self {
         case .page(let number):

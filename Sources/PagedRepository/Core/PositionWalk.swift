@@ -1,18 +1,18 @@
 import PageModel
 
-/// The walk through the pages of an origin with hidden items, requested one after the other by position (R53). A pure
-/// decision: which request follows an answer, and whether the list ends behind it.
+/// The walk through the pages of an origin with hidden items, requested one after the other by position (R53). Decides
+/// which request follows an answer, and whether the list ends after it. Pure logic, without I/O.
 struct PositionWalk: Equatable {
     /// An answer to a request by position.
     struct Answer {
         var page: FetchedPage
         /// The request.
         var cursor: PositionCursor
-        /// The number of items received before it.
+        /// The number of items that the walk received before the answer.
         var offset: Int
-        /// The number of its first items that are the last received ones, in their order.
+        /// The number of items at the head of the answer that are the last received ones, in their order.
         var repeated: Int
-        /// Whether it has items, all of them were received before, and it does not begin with the last received ones.
+        /// Whether the answer has items that were all received before, and does not begin with the last received ones.
         var isKnown: Bool
     }
 
@@ -28,11 +28,11 @@ struct PositionWalk: Equatable {
     private var saidMore = false
     /// Whether a page had fewer items than another one.
     private var wasShort = false
-    /// Whether new items were received behind all positions that the total counts. The total then counts visible items
+    /// Whether new items were received after all positions that the total counts. The total then counts visible items
     /// only.
     private var isBehindTotal = false
-    /// Whether the last answer was a whole page of items that had all been received before. Hidden items leave no such
-    /// page: the origin repeats its last page, whatever the total counts.
+    /// Whether the last answer was a whole page of items that had all been received before. Hidden items cannot cause
+    /// such a page: the origin repeats its last page, whatever the total counts.
     private(set) var repeatsLastPage = false
     /// The number of consecutive answers without items.
     private var emptyAnswers = 0
@@ -40,15 +40,16 @@ struct PositionWalk: Equatable {
     private var knownAnswers = 0
     /// The items of the last answer, if all of them were known.
     private var lastKnown: [UInt64] = []
-    /// The number of consecutive positions with these items, and the last of these positions.
+    /// The number of consecutive positions that returned `lastKnown`, and the last of these positions.
     private var sameAnswers = 0
     private var lastPosition: PositionCursor?
-    /// Whether the origin says that more items follow, and returns known ones at too many positions. After an answer with
-    /// n known items only, the next request begins n positions later, and an answer covers `span` positions. So the same
-    /// n items arrive at `span / n` consecutive positions at most, unless the origin ignores positions (R24).
+    /// Whether the origin says that more items follow, and returns the same known items at too many consecutive
+    /// positions (R24). After an answer with n known items only, the next request begins n positions later, and an
+    /// answer covers `span` positions. So the same n items arrive at `span / n` consecutive positions at most, unless
+    /// the origin ignores positions.
     private(set) var repeatsForEver = false
 
-    /// Forgets what the walk has seen of the list. Another walk begins.
+    /// Begins another walk. Forgets most of what the last walk has seen of the list.
     mutating func restart() {
         (sawHidden, wasShort, isBehindTotal) = (false, false, false)
         (emptyAnswers, knownAnswers, sameAnswers, lastKnown) = (0, 0, 0, [])
@@ -71,12 +72,16 @@ struct PositionWalk: Equatable {
     }
 
     /// Returns the items of an answer that had not been received before, with the cursor of the next page. Returns nil
-    /// when the answer shows that the list has moved: the last received item had to arrive again, and did not.
-    /// - Parameter known: the total that the list has.
+    /// when the answer shows that the list has moved, because the last received item should have arrived again and did
+    /// not.
+    /// - Parameters:
+    ///   - answer: the answer, with its request.
+    ///   - known: the stored total of the list.
+    ///   - access: the way in which pages can be requested from the origin.
     mutating func follow(_ answer: Answer, known: ListTotal, _ access: PagingAccess) -> FetchedPage? {
         var page = withItsEnd(answer.page)
         let received = page.content.count
-        // Behind all counted positions, known items are the last page again, or the first one (R24).
+        // After all counted positions, known items are the last page again, or the first one (R24).
         let isBehind = page.total.count.map { answer.cursor.offset(access) ?? 0 >= $0 } ?? true
         if isBehind, answer.isKnown, page.hasMore == nil {
             repeatsLastPage = received > 1 && received >= span
@@ -87,7 +92,8 @@ struct PositionWalk: Equatable {
         if case .offset(_, repeatsLast: true) = answer.cursor, answer.repeated == 0 { return nil }
         let new = received - answer.repeated
         if isBehind, new > 0, page.total.count != nil { isBehindTotal = true }
-        // The last page may be short. Any other short page, or an item from farther back, shows that items are hidden.
+        // Only the last page may be short. Any other short page, or an item from farther back, shows that items are
+        // hidden.
         if answer.repeated > 1 || wasShort && new > 0 { (sawHidden, hasSeenHidden) = (true, true) }
         span = max(span, received)
         wasShort = wasShort || received < span
@@ -105,7 +111,7 @@ struct PositionWalk: Equatable {
         return page
     }
 
-    /// Counts the positions in a row at which the origin returns the same known items. A request that is repeated
+    /// Counts the consecutive positions at which the origin returns the same known items. A request that is repeated
     /// counts once.
     private mutating func countSame(_ answer: Answer, isKnown: Bool) {
         let keys = isKnown ? answer.page.content.identities.map(\.key) : []
@@ -115,8 +121,8 @@ struct PositionWalk: Equatable {
         repeatsForEver = answer.page.hasMore == true && isKnown && sameAnswers > max(span, 1) / keys.count
     }
 
-    /// Whether the exact total of page one differs from the total of the list. The items of page one can be unchanged
-    /// all the same.
+    /// Whether the exact total of page one differs from the total of the list. This can be so although the items of
+    /// page one are unchanged.
     func countsOtherwise(than total: ListTotal) -> Bool { headTotal.exactCount.map { $0 != total.count } ?? false }
 
     /// Whether the exact total of page one equals the total of the list. A total that counts hidden items still shows
@@ -132,16 +138,16 @@ struct PositionWalk: Equatable {
         return page
     }
 
-    /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list continues
-    /// until as many items were received, or two pages behind the counted positions were empty. Without a total, two
-    /// empty pages in a row are the end.
+    /// Whether the list continues after an answer. The total may or may not count the hidden items. So the list
+    /// continues until that many items were received, or until two pages after the counted positions were empty.
+    /// Without a total, two empty pages in a row are the end.
     private func goesOn(
         _ page: FetchedPage, behind next: PositionCursor, after count: Int, received: Int, _ access: PagingAccess
     ) -> Bool {
         if let hasMore = page.hasMore { return hasMore }
         if page.total.exactCount == count { return false }
-        // The last received item arrives again with as many requests as a page has positions. More answers of this kind
-        // show that the origin repeats its last page (R24).
+        // The last received item can arrive again in as many answers as a page has positions. More such answers show
+        // that the origin repeats its last page (R24).
         if received > 0 { return knownAnswers <= span + 1 }
         guard let total = page.total.count else { return emptyAnswers == 0 }
         guard count < total, let position = next.offset(access) else { return false }
@@ -150,6 +156,6 @@ struct PositionWalk: Equatable {
         return position < total + 2 * size || emptyAnswers == 0
     }
 
-    /// This many empty pages in a row end the walk to a total that counts visible items only.
+    /// The number of consecutive empty pages that end the walk if the total counts visible items only.
     private static let mostEmptyAnswers = 20
 }

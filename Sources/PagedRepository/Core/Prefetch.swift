@@ -1,4 +1,4 @@
-/// Decides whether a page is fetched ahead, by the last visible position. A pure decision.
+/// Decides whether a page is fetched ahead, by the last visible position. Pure logic, without I/O.
 struct Prefetch: Equatable {
     /// The extent of a list, as a screen shows it.
     struct Extent: Equatable {
@@ -8,16 +8,16 @@ struct Prefetch: Equatable {
         var canGrow: Bool
     }
 
-    /// The number of pages wanted ahead of the visible item.
+    /// The number of pages to hold ahead of the furthest visible item.
     let distance: Int
-    /// The most pages fetched before another item appears.
+    /// The maximum number of pages that are fetched before another item appears.
     let limit: Int
     private var position = -1
     private var fetched = 0
 
     /// - Parameters:
-    ///   - distance: in pages. 0, or a value below, fetches only when the last item is visible.
-    ///   - limit: in pages. A value below 1 counts as 1.
+    ///   - distance: the number of pages. A value of 0 or less fetches only when the last item is visible.
+    ///   - limit: the number of pages. A value below 1 counts as 1.
     init(distance: Int, limit: Int) {
         self.distance = max(0, distance)
         self.limit = max(1, limit)
@@ -33,11 +33,11 @@ struct Prefetch: Equatable {
 
     mutating func began() { fetched += 1 }
 
-    /// Takes the last prefetch out of the count for `limit`, because it added no item that could appear next.
+    /// Removes the last prefetch from the count that `limit` bounds, because it added no item that could appear next.
     mutating func addedNothing() { fetched = max(0, fetched - 1) }
 
-    /// Prepares for a refresh. The furthest position is forgotten, unless it is that of the last item and more items can
-    /// follow: an item that stays visible does not appear again.
+    /// Prepares for a refresh. The furthest position is forgotten, unless the last item is visible and more items can
+    /// follow. An item that stays visible does not appear again.
     mutating func willRefresh(_ list: Extent) {
         if !list.canGrow || !isAtTheEnd(of: list) { restart() }
     }
@@ -52,7 +52,7 @@ struct Prefetch: Equatable {
 
     func wantsMore(of list: Extent) -> Bool {
         let page = max(1, list.items / max(1, list.pages))
-        // A distance beyond any list must not overflow.
+        // A distance longer than any list must not overflow.
         let (ahead, isBeyond) = distance.multipliedReportingOverflow(by: page)
         return list.canGrow && fetched < limit && (isBeyond || itemsAhead(in: list) <= ahead)
     }

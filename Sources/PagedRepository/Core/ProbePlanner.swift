@@ -1,8 +1,8 @@
 import PageModel
 
-/// Chooses the positions to request for a stretch that is not explained. Pure arithmetic of positions.
+/// Chooses the positions to request for a stretch that is not explained. Pure logic, without I/O.
 enum ProbePlanner {
-    /// Stretches of at most this many pages are read and not probed.
+    /// Stretches of at most this many unseen pages are read completely. Only larger ones are probed.
     private static let fewPages = 2
 
     static func probes(about stretch: AnchoredInterval, _ reach: Reconciler.Reach) -> [Range<Int>] {
@@ -14,7 +14,7 @@ enum ProbePlanner {
         }
         let edges = edges(of: stretch).filter { position in stretch.unseen.contains { $0.contains(position) } }
         if !edges.isEmpty { return edges.map { probe(at: $0, isWide: true, reach) } }
-        // Positions between two new items count as new. Only positions next to an anchor are halved.
+        // Positions between two new items count as new. Only unseen ranges next to an anchor are halved.
         let sides = [stretch.unseen.first, stretch.unseen.last].compactMap { $0 }.filter {
             $0.lowerBound == stretch.origin.lowerBound || $0.upperBound >= stretch.origin.upperBound
         }
@@ -55,7 +55,7 @@ enum ProbePlanner {
     }
 
     /// Returns probes in the middle of the widest held parts of stretches that are only inferred to be unchanged (R18).
-    /// There are at most ⌈log2⌉ of the number of pages. A position that is not held has no item to compare.
+    /// The number of probes is at most ⌈log2 n⌉ for n pages. A position that is not held has no item to compare.
     static func audit(_ stretches: [AnchoredInterval], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
         var wide = stretches.filter(\.isUnchanged).flatMap(\.heldAtOrigin).filter { $0.count > reach.pageSize }
         var probes: [Range<Int>] = []
@@ -71,13 +71,13 @@ enum ProbePlanner {
         return probes
     }
 
-    /// Returns the positions to request to see the item at `position` and the one before it.
+    /// Returns the positions to request to see the item at `position` and the items around it.
     private static func probe(at position: Int, isWide: Bool, _ reach: Reconciler.Reach) -> Range<Int> {
         if reach.isGrid {
             let start = position / reach.pageSize * reach.pageSize
             return start..<start + reach.pageSize
         }
-        // Near the end of the search a whole page shows where to look next, and often is the answer.
+        // Near the end of the search, a whole page shows where to probe next, and often is the answer already.
         let size = isWide ? reach.probeSize : reach.pageSize
         let start = max(0, isWide ? position - 1 : position - size / 2)
         return start..<start + size

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Builds the pieces of a rearrangement, in order.
+/// Builds the pieces of a rearrangement in order, from the first position to the last.
 struct RearrangementBuilder {
     private let observedPages: [ObservedPage]
     private var pieces: [Rearrangement.Piece] = []
@@ -19,7 +19,7 @@ struct RearrangementBuilder {
             return stretch.right == nil ? keepBehindEnd(stretch) : ()
         }
         if stretch.isOpen {
-            // The end is unknown: seen items come first, and held items stay behind them, marked as stale.
+            // The end is unknown: seen items come first, and held items stay after them, marked as stale.
             return appendOpen(stretch, seen)
         }
         var next = stretch.origin.lowerBound
@@ -47,7 +47,8 @@ struct RearrangementBuilder {
         }
     }
 
-    /// Lays out positions without seen items. Cached items there are kept and marked as stale. The rest is a gap.
+    /// Lays out positions without seen items. Cached items there are kept and marked as stale. Other positions become a
+    /// gap.
     private mutating func appendUnseen(_ range: Range<Int>, _ stretch: AnchoredInterval) {
         guard !range.isEmpty else { return }
         let start = min(
@@ -59,7 +60,7 @@ struct RearrangementBuilder {
         if position - before < range.count { gap(range.count - (position - before)) }
     }
 
-    /// Ledger rows and gaps behind the end keep their place behind it. All held items have been laid out by now.
+    /// Keeps the ledger rows and gaps after the end of the list. All held items have been laid out by now.
     private mutating func keepBehindEnd(_ stretch: AnchoredInterval) {
         keep(stretch.cached.upperBound..<Int.max)
     }

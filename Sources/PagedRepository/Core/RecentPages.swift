@@ -1,7 +1,7 @@
 import PageModel
 
-/// The item keys of recently arrived pages. They make it possible to compare a stored page with a new answer without
-/// reading it.
+/// The item keys of recently arrived pages. With them, a new answer can be compared with a stored page that is not read
+/// again.
 ///
 /// A page is identified by its fingerprint, a hash of the identities of its items. A stored page with a known
 /// fingerprint has the same items.
@@ -24,8 +24,8 @@ struct RecentPages: Equatable {
         return fingerprint
     }
 
-    /// Returns whether the items that arrived at `range` equal the held items there. Returns nil when the held pages
-    /// must be read.
+    /// Returns whether the items that arrived at `range` have the keys of the held items there. Returns nil when the
+    /// held pages must be read, because their keys are not known.
     /// - Parameters:
     ///   - identities: the identities of the arrived items.
     ///   - range: the positions of the arrived items.

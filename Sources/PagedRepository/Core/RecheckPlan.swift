@@ -1,6 +1,7 @@
 import PageModel
 
-/// Selects the held pages that a run requests again, although no answer shows that they changed (R54). A pure decision.
+/// Selects the held pages that a run requests again, although no answer shows that they changed (R54). Pure logic,
+/// without I/O.
 ///
 /// A pointer moves through the positions of the list, from the first to the last in three quarters of a period. A page
 /// is due when the pointer has passed it at least a quarter of a period after its last check. So each page is checked
@@ -23,8 +24,8 @@ enum RecheckPlan {
         return (from <= to ? [from..<to] : [from..<end, 0..<to]).filter { !$0.isEmpty }
     }
 
-    /// Returns the positions of the list in stretches, beginning with the one that the pointer has passed last. Each
-    /// stretch has twice as many positions as the one before, and at most two ranges.
+    /// Returns the positions of the list in stretches, beginning with the positions that the pointer has passed last.
+    /// Each stretch but the last has twice as many positions as the one before. A stretch has at most two ranges.
     /// - Parameters:
     ///   - end: the end of the list.
     ///   - now: the time of the run.
@@ -46,7 +47,8 @@ enum RecheckPlan {
         return stretches
     }
 
-    /// Returns the pages to check of those that begin in `range`. Page one is checked by every run.
+    /// Returns those of the pages that begin in `range` and are due for a check. Page one is left out, because every
+    /// run that checks pages has requested it.
     /// - Parameters:
     ///   - pages: the held pages.
     ///   - range: the positions.
@@ -62,13 +64,13 @@ enum RecheckPlan {
         }
     }
 
-    /// Returns the beginning of the round that can end now. A round begins when the round before it ends, and ends when
-    /// every page has been checked since its beginning. Returns nil while the pointer has not passed each position
-    /// since then.
+    /// Returns the beginning of the round that can end now. A round begins when the round before it ends. It ends when
+    /// every page has been checked since it began. Returns nil while the pointer has not passed every position since
+    /// then.
     /// - Parameters:
-    ///   - last: the end of the last round or sweep. `nil` means that none has ended. No page is due in the first
-    ///     quarter of a period, so the first round begins after it. A time in the future, of a clock that was set back
-    ///     since, counts as none.
+    ///   - last: the end of the last round or sweep. `nil` means that none has ended. The first round then begins a
+    ///     quarter of a period after the registration, because no page is due before that. A time in the future was set
+    ///     under another clock setting, and counts as `nil`.
     ///   - registered: the time when the list was registered.
     ///   - now: the time of the run.
     ///   - period: the time in which every page is checked once.
@@ -77,8 +79,13 @@ enum RecheckPlan {
         return (now - began).wholeMilliseconds >= cycle(period) ? began : nil
     }
 
-    /// Returns the next positions that the pointer passes, up to the end of the list. Their pages were checked longest
-    /// ago.
+    /// Returns the next positions that the pointer will pass, up to the end of the list. Their pages were checked
+    /// longest ago.
+    /// - Parameters:
+    ///   - end: the end of the list.
+    ///   - now: the time of the run.
+    ///   - period: the time in which every page is checked once.
+    ///   - count: the number of positions. A value below 1 counts as 1.
     static func ahead(end: Int, now: Timestamp, period: Duration, count: Int) -> Range<Int> {
         let cycle = cycle(period)
         let pointer = cycle > 0 ? min(pointer(now, end, cycle), end) : 0
@@ -92,7 +99,7 @@ enum RecheckPlan {
 
     private static func cycle(_ period: Duration) -> Int64 { period.wholeMilliseconds / 4 * 3 }
 
-    /// Returns how far the pointer is in its cycle.
+    /// Returns how far the pointer is in its cycle, in milliseconds.
     private static func phase(_ time: Timestamp, _ cycle: Int64) -> Int64 {
         ((time.milliseconds % cycle) + cycle) % cycle
     }
@@ -102,7 +109,7 @@ enum RecheckPlan {
         Int(Double(phase(time, cycle)) / Double(cycle) * Double(end))
     }
 
-    /// Returns the last time at which the pointer has passed a position.
+    /// Returns the last time, up to `now`, at which the pointer has passed a position.
     private static func passing(_ position: Int, _ end: Int, _ period: Duration, _ now: Timestamp) -> Timestamp {
         let cycle = cycle(period)
         guard cycle > 0 else { return now }

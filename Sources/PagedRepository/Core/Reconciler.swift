@@ -2,11 +2,11 @@ import PageModel
 
 /// Finds out with few requests what changed in a list, and how to repair the cached one (R16–R18, R20).
 ///
-/// Each item seen at the origin is looked up in the cached list. Items with the same order in both lists are anchors;
-/// between two anchors lies a *stretch*. A stretch counts as unchanged (inferred) when its length is the same in both
-/// lists, less the items seen to have moved out of it. A stretch that was seen completely is known. Any other stretch
-/// is requested: at its edges where the cached list has gaps, otherwise in the middle. This continues until the stretch
-/// is known, or not worth another request.
+/// Each item seen at the origin is looked up in the cached list. Items with the same order in both lists are anchors. A
+/// *stretch* is the positions between two anchors. It counts as unchanged (inferred) when its length is the same in
+/// both lists, less the items seen to have moved out of it. A stretch that was seen completely is known. In any other
+/// stretch, positions are requested: at its edges where the cached list has gaps, otherwise in the middle. This
+/// continues until the stretch is known, or not worth another request.
 ///
 /// ```
 /// head ──▶ explained? ──yes──▶ commit
@@ -34,13 +34,13 @@ struct Reconciler: Equatable {
     struct Reach: Equatable {
         /// The number of items of a full page.
         var pageSize: Int
-        /// The number of items that suffice to recognise a position. A page when the origin has no smaller requests.
+        /// The number of items that suffice to recognise a position. A full page if the origin has no smaller requests.
         var probeSize: Int
         /// Whether only multiples of the page size can be requested.
         var isGrid: Bool
         /// Whether positions can be requested at all (R22).
         var supportsRandomAccess: Bool
-        /// The end of the origin's result window. No position behind it is requested.
+        /// The end of the origin's result window. No position after it is requested.
         var window = Int.max
     }
 
@@ -54,14 +54,14 @@ struct Reconciler: Equatable {
         case startOver
     }
 
-    /// After this many answers without a known item, the list counts as replaced.
+    /// After this many answers without a known item, besides page one, the list counts as replaced.
     private static let triesWhenLost = 3
 
     let cached: Cached
     let reach: Reach
-    /// The total that came with the head. An answer with another total shows that the list has changed since.
+    /// The total that came with page one. An answer with another total shows that the list has changed since.
     let total: ListTotal
-    /// In order of arrival, the head first.
+    /// All answers in order of arrival, page one first.
     private(set) var observedPages: [ObservedPage]
     private(set) var requests = 1
     private var requested: Set<Range<Int>> = []
@@ -69,13 +69,18 @@ struct Reconciler: Equatable {
     private var hasProbed = false
     private let isSuspicious: Bool
     private var isAudited = false
-    /// The first position of a probe that had no answer. No probe is sent from there on.
+    /// The lowest position of a probe without an answer. No probe is sent at that position or after it.
     private var unansweredFrom = Int.max
     /// Answers that showed the drift which led to this reconciliation.
     private var driftRanges: [Range<Int>] = []
 
-    /// - Parameter isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even
-    ///   if the head explains the list.
+    /// - Parameters:
+    ///   - head: page one.
+    ///   - total: the total that came with page one.
+    ///   - cached: the facts about the cached list.
+    ///   - reach: how the origin can be requested.
+    ///   - isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even if page
+    ///     one explains the list, unless page one also explains this evidence. Defaults to false.
     init(head: ObservedPage, total: ListTotal, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
         observedPages = [head]
@@ -84,7 +89,7 @@ struct Reconciler: Equatable {
         self.reach = reach
     }
 
-    /// Whether the head alone explains the list (R17).
+    /// Whether page one alone explains the list (R17).
     var isExplained: Bool {
         var copy = self
         guard case .commit(let repair) = copy.next() else { return false }
@@ -99,7 +104,7 @@ struct Reconciler: Equatable {
         observedPages.append(observed)
     }
 
-    /// Records that a request had no answer. What is not explained without it stays unknown.
+    /// Records that a request had no answer. Positions that only this answer could explain stay unknown.
     mutating func lacksAnswer(to range: Range<Int>) {
         requests += 1
         unansweredFrom = min(unansweredFrom, range.lowerBound)
@@ -111,7 +116,8 @@ struct Reconciler: Equatable {
         if !observed.content.isEmpty { driftRanges.append(observed.range) }
     }
 
-    /// Whether page one explains the answers that showed the drift: each has an item where page one's shift puts it.
+    /// Whether page one explains the answers that showed the drift: each answer has an item at the position that the
+    /// shift of page one predicts.
     private func explainsDrift(_ map: ListAlignment) -> Bool {
         !driftRanges.isEmpty && !map.hasShifts(behind: observedPages[0].content.count)
             && driftRanges.allSatisfy { range in map.alignment.anchors.contains { range.contains($0.origin) } }
@@ -138,7 +144,7 @@ struct Reconciler: Equatable {
             isAudited = true
             probes = ProbePlanner.audit(map.stretches, pages: cached.pages, reach)
         }
-        // Never send more requests than reading the whole list would take.
+        // The reconciliation never sends more requests than reading the whole list would take.
         var once = requested
         probes = probes.filter {
             $0.upperBound <= reach.window && $0.lowerBound < unansweredFrom && once.insert($0).inserted

@@ -10,7 +10,7 @@ struct RepairPlan: Equatable {
     var markedStale: [Range<Int>] = []
     var total: ListTotal
     var end: Int?
-    /// Whether more than the head was requested.
+    /// Whether the reconciliation has sent probes.
     var hasProbed: Bool
     /// Whether page one is held exactly as it arrived.
     var isHeadUntouched: Bool
@@ -49,7 +49,8 @@ struct RepairPlan: Equatable {
         isChange = rearrangement.pieces != [.kept(0..<Int.max)]
     }
 
-    /// An unchanged head keeps its page and validator. Any other head is stored as it arrived.
+    /// Whether page one is held exactly as it arrived. If so, it keeps its page and validator. If not, it is stored as
+    /// it arrived.
     private static func isHeld(_ head: ObservedPage) -> Bool {
         head.places.enumerated().allSatisfy { index, place in place?.position == index && head.isHeldAsSent(index) }
     }

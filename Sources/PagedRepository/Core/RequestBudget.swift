@@ -1,25 +1,25 @@
 import PageModel
 
-/// Decides whether one more request may go to an origin now. It limits the requests in flight and the requests per
+/// Decides whether one more request may be sent to an origin now. It limits the requests in flight and the requests per
 /// second, and holds all requests back during a pause that the origin requested.
 ///
-/// State is kept as remaining time, and reduced by the time that has passed on a clock. A clock that was set back
-/// changes nothing. A clock that was set forward gives at most a full bucket (R29).
+/// The limit on requests per second is a token bucket. All state is remaining time, which decreases as a clock
+/// advances. A clock that is set back changes nothing. A clock that is set forward gives at most a full bucket (R29).
 struct RequestBudget: Equatable {
     struct Limits: Equatable {
-        /// The most requests in flight.
+        /// The maximum number of requests in flight.
         let concurrency: Int
         /// The interval between two requests in the long run, in whole milliseconds. `nil` means no such limit.
         let interval: Duration?
-        /// How many requests may go at once after an idle period.
+        /// The maximum number of requests that may be sent at once after an idle period.
         let burst: Int
         /// The longest pause that an origin can impose.
         let longestRetryAfterHold: Duration
 
         /// - Parameters:
-        ///   - concurrency: at least 1.
-        ///   - requestsPerSecond: 0.001…1,000. `nil` means no limit.
-        ///   - burst: 1…1,000.
+        ///   - concurrency: the maximum number of requests in flight. A value below 1 counts as 1.
+        ///   - requestsPerSecond: 0.001…1,000. Other values are clamped. `nil` means no limit.
+        ///   - burst: 1…1,000. Other values are clamped.
         ///   - longestRetryAfterHold: at least 0. Defaults to 60 seconds.
         init(
             concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1,
@@ -47,12 +47,12 @@ struct RequestBudget: Equatable {
 
     private let limits: Limits
     private(set) var inFlight = 0
-    /// The time until the bucket is full again, so that `burst` requests may go at once. Each request adds one
+    /// The time until the bucket is full again, so that `burst` requests may be sent at once. Each request adds one
     /// interval.
     private var debt = Duration.zero
     /// The remaining pause that the origin requested.
     private var quiet = Duration.zero
-    /// The rest of the last wait that was returned.
+    /// The remaining part of the last wait that was returned.
     private var promised = Duration.zero
     private var lastLookAt: Timestamp?
 
@@ -60,8 +60,11 @@ struct RequestBudget: Equatable {
 
     var isFull: Bool { inFlight >= limits.concurrency }
 
-    /// - Parameter hasWaited: whether the last returned wait is over. A completed wait counts, even if the clock was
-    ///   set back in the meantime (R29).
+    /// Asks whether a request may be sent now.
+    /// - Parameters:
+    ///   - now: the present time.
+    ///   - hasWaited: whether the last returned wait is over. A completed wait counts, even if the clock was set back
+    ///     in the meantime (R29). Defaults to false.
     mutating func ask(now: Timestamp, hasWaited: Bool = false) -> Admission {
         look(now, atLeast: hasWaited ? promised : .zero)
         guard !isFull else { return .full }
@@ -81,10 +84,10 @@ struct RequestBudget: Equatable {
         inFlight -= 1
     }
 
-    /// Starts a pause that the origin requested. A longer earlier pause stays in force.
+    /// Starts a pause that the origin requested. An earlier pause that ends later stays in force.
     mutating func quiet(for pause: Duration, now: Timestamp) {
         look(now)
-        // Timestamps have whole milliseconds, so a wait of less than one would be no wait.
+        // Timestamps have whole milliseconds, so a shorter wait would be no wait.
         quiet = max(quiet, .milliseconds(min(pause, limits.longestRetryAfterHold).wholeMilliseconds))
     }
 

@@ -1,6 +1,6 @@
 import PageModel
 
-/// The line of requests that wait for the budget: first come, first served.
+/// The requests that wait for the budget, in order of arrival.
 ///
 /// ```
 /// join ──▶ in line ──go──▶ in flight ──ended──▶ gone
@@ -22,7 +22,7 @@ struct RequestLine: Equatable {
     var count: Int { line.count }
     var inFlight: Int { budget.inFlight }
 
-    /// The first request in line. `nil` while the line is empty or the budget is full.
+    /// The first request in line. `nil` while the line is empty or the maximum number of requests is in flight.
     var next: Ticket? { budget.isFull ? nil : line.first }
 
     /// Adds a request at the end of the line, even if the budget has room, so that no request is overtaken.
@@ -33,7 +33,8 @@ struct RequestLine: Equatable {
         return ticket
     }
 
-    /// Returns `full` for every request but the first. A request that may go leaves the line.
+    /// Asks whether a request may be sent now. Returns `full` if the request is not the first in line, or if the
+    /// maximum number of requests is in flight. A request that may be sent leaves the line.
     mutating func ask(_ ticket: Ticket, now: Timestamp, hasWaited: Bool = false) -> RequestBudget.Admission {
         guard ticket == next else { return .full }
         let admission = budget.ask(now: now, hasWaited: hasWaited)

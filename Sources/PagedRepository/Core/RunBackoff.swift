@@ -1,9 +1,9 @@
 import PageModel
 
-/// Decides how soon the next work for a list may begin, by the result of the last run. A pure decision (R29).
+/// Decides how soon the next work for a list may begin, by the result of the last run (R29). Pure logic, without I/O.
 ///
-/// `SyncScheduler` decides which work is due, and `RunBackoff` delays it. It delays overdue work at the engine's start,
-/// lists that are incomplete after a run, and jobs that are still due after two runs.
+/// `SyncScheduler` decides which work is due. `RunBackoff` delays overdue work at the engine's start, and work for
+/// lists that are incomplete after a run. It also delays jobs that are still due after two runs.
 struct RunBackoff {
     /// The result of a run.
     enum Yield: Equatable {
@@ -13,17 +13,17 @@ struct RunBackoff {
         case nothing
     }
 
-    /// The pause between two runs of an incomplete list. It doubles with each run that fetches nothing.
+    /// The pause between two runs of an incomplete list. The pause doubles with each run in a row that fetches nothing.
     let base: Duration
     /// The longest pause. The spread at the start may be longer.
     let longest: Duration
     /// The time over which overdue work is spread at the start.
     let spread: Duration
-    /// The time before which a list is left alone.
+    /// The time before which no work begins for a list.
     private var notBefore: [QueryID: Timestamp] = [:]
     private var lastDone: [QueryID: SyncScheduler.Job] = [:]
-    /// A job that was done twice with the same due time. It is skipped until the time `until`, so that other jobs get
-    /// their turn.
+    /// A job that was done twice in a row with the same due time. The job is skipped until the time `until`, so that
+    /// other jobs can run.
     private var suspended: [QueryID: (job: SyncScheduler.Job, until: Timestamp)] = [:]
     /// The number of consecutive runs that fetched nothing.
     private var unproductive: [QueryID: Int] = [:]
@@ -34,8 +34,8 @@ struct RunBackoff {
         self.spread = spread
     }
 
-    /// Returns the time from which the job may begin. A pause that is longer than any chosen here comes from a clock
-    /// that was set back, and is ignored (R29).
+    /// Returns the time from which the job may begin. A pause longer than both `longest` and `spread` comes from a
+    /// clock that was set back, and is ignored (R29).
     func start(of job: SyncScheduler.Job, now: Timestamp) -> Timestamp {
         guard let moment = notBefore[job.query], moment - now <= max(spread, longest) else { return job.dueAt }
         return max(job.dueAt, moment)
@@ -61,13 +61,13 @@ struct RunBackoff {
         lastDone[job.query] = job
     }
 
-    /// Records that the storage failed during the run.
+    /// Records that the storage failed during the run. The next work for the list waits for `longest`.
     mutating func failed(_ job: SyncScheduler.Job, now: Timestamp) { notBefore[job.query] = now + longest }
 
     /// Ends all pauses, because an origin has answered again (R32).
     mutating func endPauses() { notBefore = [:] }
 
-    /// Forgets lists that were removed. The storage never reuses an id.
+    /// Forgets lists that were removed, once there are more entries than lists. The storage never reuses an id.
     mutating func keep(_ isThere: (QueryID) -> Bool, of count: Int) {
         guard max(lastDone.count, notBefore.count, unproductive.count) > count else { return }
         notBefore = notBefore.filter { isThere($0.key) }

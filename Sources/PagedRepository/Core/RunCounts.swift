@@ -1,6 +1,6 @@
 /// The numbers of a run for its report and its events.
 struct RunCounts: Equatable {
-    /// The strongest result of page one.
+    /// The strongest result that page one had in this run.
     var reconciliation: SyncReport.Reconciliation = .none
     var pagesFetched = 0
     var pagesUnchanged = 0
@@ -11,7 +11,7 @@ struct RunCounts: Equatable {
     /// Whether the origin answered any request, possibly with an error status.
     var originAnswered = false
     private(set) var warnings: [String] = []
-    /// For progress events only. The storage has the true values.
+    /// The number of held items, for progress events only. The storage has the exact number.
     var heldItems = 0
     var knownLength: Int?
 

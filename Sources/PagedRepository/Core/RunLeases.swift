@@ -1,9 +1,9 @@
 import PageModel
 
-/// The leases of one run (R30): those of requests in flight, those of requests that have not started yet, and those
-/// that the run keeps after the answer that is being handled.
+/// The leases of one run (R30). They belong to requests in flight, to requests that have not started yet, and to
+/// answers after which the run keeps the lease.
 struct RunLeases {
-    /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
+    /// Spans that count as in flight, and whose leases were requested with a commit. Spans with a granted lease are
     /// fetched as soon as other answers arrive.
     struct Reserved {
         var targets: [FetchTarget] = []
@@ -20,9 +20,9 @@ struct RunLeases {
         var totals = 0
     }
 
-    /// The owner of the leases. A lease that this run does not renew ends, even if its process lives on.
+    /// The owner of the leases. A lease that this run does not renew ends, even if the process of the run lives on.
     let owner: LeaseOwner
-    /// The tokens of the leases that have not ended as far as the run knows, by position.
+    /// The tokens of the leases that, as far as the run knows, have not ended, by position.
     private var tokens: [Int: LeaseToken] = [:]
     private(set) var reserved = Reserved()
     /// How far the storage's clock is ahead of this run's clock, as of the last grant.
@@ -31,14 +31,14 @@ struct RunLeases {
     private(set) var outline: OutlineCache?
     /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one.
     var keepsHead = false
-    /// The position whose lease the run keeps after an answer without items, because its next request has the same
-    /// position. Another owner could otherwise send the same requests in between.
+    /// The position whose lease the run keeps after an answer without items, because the next request has the same
+    /// position. Otherwise another owner could send the same requests in between.
     private(set) var keptPlace: Int?
     /// The state at the time of the request whose answer is being handled.
     var requestState: RequestState
     /// Whether a commit has ended the lease of the answer that is being handled.
     private(set) var hasEnded = false
-    /// Whether another owner has a page in flight that this run wanted.
+    /// Whether the run has skipped a page because another owner is fetching it or has stored it.
     private(set) var isHeldElsewhere = false
     /// How often the run has waited for pages that other owners have in flight.
     private var waits = 0
@@ -73,7 +73,7 @@ struct RunLeases {
     mutating func take(_ grant: LeaseGrant, _ request: LeaseRequest, at moment: Timestamp) {
         for lease in grant.leases { tokens[lease.offset] = lease.token }
         synchronize(grant.grantedAt, at: moment)
-        // An earlier outline is older than these leases, so it must not decide which pages are left to others.
+        // An earlier outline is older than these leases, so it must not decide which pages are skipped.
         outline = nil
         if let range = request.outlineRange, let list = grant.list { outline = OutlineCache(range: range, list: list) }
     }
@@ -107,10 +107,10 @@ struct RunLeases {
         return tokens.sorted { $0.key < $1.key }.map { .released(offset: $0.key, lease: $0.value) }
     }
 
-    /// Returns the edit that records an answer, and ends its lease.
+    /// Returns the edit that records a success, and ends the lease of the request.
     func succeeded(_ place: Int) -> LedgerEdit { .succeeded(offset: place, lease: tokens[place]) }
 
-    /// Returns the edit that removes the record of a request, and ends its lease.
+    /// Returns the edit that removes the record of a request, and ends the lease of the request.
     func deleted(_ place: Int) -> LedgerEdit { .deleted(offset: place, lease: tokens[place]) }
 
     // MARK: Requests that wait with a lease
@@ -120,7 +120,8 @@ struct RunLeases {
         reserved.granted.formUnion(granted)
     }
 
-    /// Returns the first of the reserved targets, and the positions of their granted leases.
+    /// Removes the first `count` reserved targets and their leases from `reserved`. Returns these targets, and the
+    /// positions of all granted leases as they were before.
     mutating func startReserved(_ count: Int) -> Reserved {
         let targets = Array(reserved.targets.prefix(count))
         let granted = reserved.granted
@@ -143,8 +144,8 @@ struct RunLeases {
 
     mutating func skipHeldElsewhere() { isHeldElsewhere = true }
 
-    /// Returns the pause before the next look at the pages of other owners. The pause starts at 50 ms, doubles after
-    /// every eight waits, and ends at 5 s. A lease may last for hours.
+    /// Returns the pause before the run looks again for the pages that other owners have in flight. The pause starts at
+    /// 50 ms and doubles after every eight waits, up to 5 s, because a lease may last for hours.
     mutating func pauseForOthers() -> Duration {
         isHeldElsewhere = false
         waits += 1

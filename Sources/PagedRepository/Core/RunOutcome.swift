@@ -5,7 +5,7 @@ extension ListBelief {
     struct RunEnding: Equatable {
         var fetching: FetchQueue.Ending
         var work: SyncOptions.Work
-        /// Whether the requested part of the list is held, for work that does not refresh page one.
+        /// Whether the requested part of the list is held. Only for work that does not refresh page one.
         var isPartDone = false
         var headFailure: FetchFailure?
         /// Whether page one was validated since the run began.
@@ -36,7 +36,7 @@ extension ListBelief {
         }
     }
 
-    /// Returns the outcome of a run that has left no request open.
+    /// Returns the outcome of a run that has no request left to send.
     private func drained(_ state: ListState?, _ ending: RunEnding) -> SyncReport.Outcome {
         if let failure = ending.headFailure { return failure.isRetryable ? .incomplete : .failed }
         if !ending.work.refreshesHead {
@@ -47,14 +47,14 @@ extension ListBelief {
             return .incomplete
         }
         if isUnproven || state?.isComplete == true && isPart(state, ending) { return .unproven }
-        // The answer shows more items, or more are held, and no request can fetch them.
+        // The list has more items than page one, and no request can fetch them.
         if ending.access == .single, state?.isComplete == false || pageOne.isPart(of: state) { return .unproven }
-        // A refresh alone does not locate changes behind page one (R22).
+        // A refresh alone does not locate changes after page one (R22).
         if ending.work == .refresh, access(ending.access) == .chain, state?.contradictsItself == true {
             return .incomplete
         }
-        // This run has no failure of page one, so another run has recorded the one in the ledger. Its retry fetches
-        // page one again, and this run has page one already.
+        // If page one was validated since this run began, a failure of page one in the ledger comes from another run.
+        // It does not count, because its retry fetches page one again.
         let hasFailures =
             ending.work != .refresh && state?.failures?.contains { $0.offset > 0 || !ending.isHeadNew } != false
         if state?.isAtResultWindow == true, !hasFailures { return .limited }
@@ -65,17 +65,19 @@ extension ListBelief {
         state?.isComplete == true && !isUnproven && !isPart(state, ending)
     }
 
-    /// Whether the returned items may be a part of the list, although no position up to its end is missing.
+    /// Whether the returned items may be only a part of the list, although no position up to its end is missing.
     private func isPart(_ state: ListState?, _ ending: RunEnding) -> Bool {
         isVoid(state) || overcount(state, ending.access) != nil
             || state?.record.end.map { areTotals(allAbove: $0) } ?? false
     }
 
-    /// The end of a list by position and its exact total, if the total shows that a part of the list may be missing. It
-    /// counts at least one more page, or no position behind page one has returned an item. A smaller difference is a
-    /// wrong total (R24), and so is one of at most two pages where answers show the end. A full page that states the end
-    /// does not show it. An origin that leaves items out of its pages counts them, too, but seldom more of them than it
-    /// returns. Returns nil in all other cases.
+    /// Returns the end and the exact total of a list by position, if the total shows that a part of the list may be
+    /// missing. Otherwise returns nil.
+    ///
+    /// The total must count at least one page more, or no position after page one has returned an item. A smaller
+    /// difference shows a wrong total (R24). So does a difference of at most two pages, if answers show the end and no
+    /// full page states it. If the origin hides items, its total may count them. The total must then count more than
+    /// two pages more, and more than twice the returned items.
     func overcount(_ state: ListState?, _ source: PagingAccess) -> EndBelief.Overcount? {
         guard source.supportsRandomAccess, let reached = state?.record.end, let total = end.counted, total > reached
         else { return nil }
@@ -90,7 +92,7 @@ extension ListBelief {
         return isShort ? EndBelief.Overcount(reached: reached, total: total) : nil
     }
 
-    /// Whether the origin counts items and returned none. It hides them, or is failing.
+    /// Whether the origin counts items and returned none. The origin then hides the items, or is failing.
     private func isVoid(_ state: ListState?) -> Bool {
         state?.holdings?.held.count == 0 && (state?.record.total.count ?? 0) > 0
     }

@@ -5,9 +5,9 @@ import PageModel
 /// confirm it.
 struct ShrinkGuard: Equatable {
     enum Confirmation: Equatable {
-        /// The same claim was made before, long enough ago.
+        /// The same claim was made before, and the pause since then is over.
         case isOver
-        /// The page must be fetched again at this time.
+        /// The page must be fetched again, but not before this time.
         case until(Timestamp)
     }
 
@@ -25,6 +25,7 @@ struct ShrinkGuard: Equatable {
         failure = FetchFailure(.unconfirmed, "\(claim); a second answer must confirm it", isRetryable: true)
     }
 
+    /// Returns whether the claim is confirmed.
     /// - Parameters:
     ///   - entry: the ledger entry of page one.
     ///   - askedAt: the storage's time at which this answer was requested. The arrival time does not count.
@@ -45,7 +46,7 @@ struct ShrinkGuard: Equatable {
     /// - Parameters:
     ///   - entry: the ledger entry of page one.
     ///   - pause: how long until page one is fetched again.
-    ///   - lease: the lease of the request; nil for none.
+    ///   - lease: the lease of the request. `nil` means that it has none.
     func edits(_ entry: LedgerEntry?, pause: Duration, lease: LeaseToken?) -> [LedgerEdit] {
         let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: lease)
         return entry.map(isKnown) == true ? [failed] : [.deleted(offset: 0, lease: lease), failed]

@@ -1,10 +1,11 @@
 import PageModel
 
-/// Answers by position that are stored in one transaction. Committing is the larger part of the cost of storing a page.
+/// Answers to requests by position that are stored in one transaction. One commit for many pages is cheaper than one
+/// for each page, because committing is the larger part of the cost of storing a page.
 ///
 /// An answer joins the batch only if it is as expected. It holds the missing items at its position, agrees with the
-/// held ones there, and shows no new length of the list. Any other answer is handled alone, against the list as it is
-/// then.
+/// held ones there, and shows no new length of the list. Any other answer is handled alone, after the list was read
+/// again.
 struct SpanBatch {
     struct Part {
         var page: FetchedPage
@@ -16,10 +17,10 @@ struct SpanBatch {
         var missing: [Range<Int>]
     }
 
-    /// How answers are read.
+    /// How the answers of the batch are interpreted.
     struct Rules {
         var access: PagingAccess
-        /// The number of items of a page that is not the last. `nil` means that it is not known for sure.
+        /// The number of items of a page that is not the last. `nil` means that the number is not certain.
         var fullPage: Int?
     }
 
@@ -31,10 +32,13 @@ struct SpanBatch {
     private let fetchedAt: Timestamp
     private var bytes = 0
 
-    /// Limits how long other writers wait for the write lock.
+    /// The size of a batch is limited, because other writers wait for the write lock during its commit.
     private static let most = (parts: 16, bytes: 4 << 20)
 
-    /// - Parameter now: the time at which pages of the batch count as fetched until they are stored.
+    /// - Parameters:
+    ///   - outlineCache: the outline of the positions, as of the leases of the requests.
+    ///   - rules: how the answers are interpreted.
+    ///   - now: the time at which the pages of the batch count as fetched until they are stored.
     init(_ outlineCache: OutlineCache, _ rules: Rules, at now: Timestamp) {
         self.outlineCache = outlineCache
         self.rules = rules
@@ -51,9 +55,9 @@ struct SpanBatch {
     ///   - page: the answer.
     ///   - range: the requested positions, without the overlap.
     ///   - overlap: the number of items before `range` that were requested again.
-    ///   - version: the version of the list when the request was sent (R4).
-    ///   - lease: the lease of the request; nil for none.
-    ///   - recent: the recently arrived pages. An added page is kept there.
+    ///   - version: the version of the list when the request was sent (R4). `nil` means that any version will do.
+    ///   - lease: the lease of the request. `nil` means that it has none.
+    ///   - recent: the recently arrived pages. The pages that the batch stores are added to them.
     mutating func add(
         _ page: FetchedPage, to range: Range<Int>, overlap: Int, under version: ListVersion?, lease: LeaseToken?,
         _ recent: inout RecentPages
@@ -94,7 +98,7 @@ struct SpanBatch {
         return true
     }
 
-    /// Whether the page is held because of this batch.
+    /// Whether the page is held only because this batch stores it.
     private func isOwn(_ page: PageSummary) -> Bool {
         plan.edits.contains { if case .insertPage(let write) = $0 { write.offset == page.offset } else { false } }
     }
@@ -103,8 +107,8 @@ struct SpanBatch {
 extension FetchedPage {
     /// Returns the page's items at these positions as pages to store.
     ///
-    /// The answer itself shows the item before any item but its first. Such a seam is verified when the page is written
-    /// (G1), so that its row is written once.
+    /// An answer proves the seam before each of its items but the first. Such a seam is marked as verified when the
+    /// page is first written (G1), so that the row is written only once.
     /// - Parameters:
     ///   - missing: the positions to store.
     ///   - start: the position of the page's first item.
@@ -120,13 +124,13 @@ extension FetchedPage {
 }
 
 extension LedgerEdit {
-    /// Returns the ledger edits for the page that arrived at `range`. The record is kept at the first missing position,
-    /// because the stored page may begin inside the overlap.
+    /// Returns the ledger edits for the answer to a request for `range`. The record is kept at the first missing
+    /// position, because the stored page may begin inside the overlap.
     /// - Parameters:
     ///   - range: the requested positions.
     ///   - start: the position of the answer's first item.
     ///   - list: the list before the page is stored.
-    ///   - lease: the lease of the request; nil for none.
+    ///   - lease: the lease of the request. `nil` means that it has none.
     static func arrived(_ range: Range<Int>, from start: Int, _ list: ListOutline, lease: LeaseToken?) -> [LedgerEdit] {
         let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
         let left: [LedgerEdit] = first == range.lowerBound ? [] : [.deleted(offset: range.lowerBound, lease: lease)]

@@ -4,21 +4,22 @@ import PageModel
 enum SpanStep: Equatable {
     /// The items are stored with these edits.
     case store([ListEdit])
-    /// The position holds no item. The edits are the consequence.
+    /// The position holds no item, and these edits record it.
     case forget([ListEdit])
-    /// The same position is requested again before others, because one answer proves nothing.
+    /// The same position is requested once more, before others. A single answer proves nothing.
     case again
-    /// The page behind is requested, which decides whether the list ends.
+    /// The page after the position is requested. That page decides whether the list ends.
     case lookBehind
     /// The end is not believed yet. Page one is requested, and then this position again (R20).
     case confirmEnd
-    /// The origin leaves items out of its pages, so the pages are requested one after the other.
+    /// The origin leaves items out of its pages, so the pages are requested one after the other from now on.
     case walkByPosition
-    /// The list has moved. The answer shows where, and whether the list ends behind it.
+    /// The list has moved. The answer shows where, and `isEnd` whether the list ends after it.
     case moved(FetchedPage, isEnd: Bool)
 }
 
-/// The position of an answer that fits the held items around it. Decides what the answer means. A pure decision.
+/// The positions of an answer that fits the held items around it, and the list there. Decides what the answer means.
+/// Pure logic, without I/O.
 struct SpanPlace {
     /// The requested positions, without the overlap.
     var range: Range<Int>
@@ -34,8 +35,8 @@ struct SpanPlace {
 
     // MARK: Answers with items
 
-    /// Returns the end of the list according to the answer. Returns nil when the answer shows no end, or an exact total
-    /// contradicts it.
+    /// Returns the end of the list according to the answer. Returns nil when the answer shows no end, or when an exact
+    /// total contradicts that end.
     func end(of page: FetchedPage, _ belief: ListBelief) -> Int? {
         guard case .end(let position) = ending(of: page, belief), total == nil || total == position else { return nil }
         return position
@@ -46,12 +47,12 @@ struct SpanPlace {
             page.knowing(list.record.total), at: start, full: belief.sizes.full(source), access: source)
     }
 
-    /// Decides about items that fit the held ones.
+    /// Decides what items that fit the held ones mean.
     /// - Parameters:
     ///   - page: the answer.
     ///   - missing: the positions of its items that are not held.
-    ///   - heldEnd: the position behind the last item that is held behind the end of the answer. Only needed if the
-    ///     list ends with the answer.
+    ///   - heldEnd: the position after the last held item of the list, if the list ends with the answer. Unused
+    ///     otherwise.
     func step(
         _ page: FetchedPage, _ missing: [Range<Int>], heldEnd: Int, _ pass: inout RunPass, _ belief: inout ListBelief
     ) -> SpanStep {
@@ -65,14 +66,15 @@ struct SpanPlace {
         edits.append(.markContiguous(arrived))
         let isMore = ending(of: page, belief) == .more
         if let position = end(of: page, belief) {
-            // One short answer does not remove the items that are held behind it (R20).
+            // One short answer does not remove the items that are held after it (R20).
             if heldEnd > position, !pass.fill.confirms(range.lowerBound) { return .again }
             if isEndByLength(page, at: position, belief) {
                 lookBehind(end: position, &pass, belief)
                 if list.record.end != nil { edits.append(.setEnd(nil)) }
             } else {
                 edits.append(.setEnd(position))
-                // The origin states that no more items follow, or the list is shorter than before.
+                // The check of the end is over if the origin states that no more items follow, or if the list is
+                // shorter than before.
                 if page.hasMore == false || position < pass.check.oldEnd ?? 0 { pass.check.isDue = false }
             }
         } else if let end = list.record.end, arrived.upperBound > end {
@@ -90,14 +92,15 @@ struct SpanPlace {
         return .store(edits)
     }
 
-    /// Whether only the length of an answer says that the list ends behind it, and the list did not end there before.
+    /// Whether only the length of an answer shows that the list ends after it, and that end was not known before.
     private func isEndByLength(_ page: FetchedPage, at position: Int, _ belief: ListBelief) -> Bool {
         source.supportsRandomAccess && !page.content.isEmpty && page.hasMore == nil && page.total.exactCount == nil
             && total == nil && list.record.end != position && belief.end.proven != position
     }
 
-    /// Whether a page of a grid is short, says that more items follow, and has no item behind it. The origin may hide
-    /// the other items of the page. Positions of the next page are then not counted from this one.
+    /// Whether a page of a grid is short and says that more items follow, although no item after it is known. The
+    /// origin may hide the other items of the page. On a grid, the position of the next page does not depend on their
+    /// number.
     private func isShortOnGrid(_ page: FetchedPage, at arrived: Range<Int>, _ belief: ListBelief) -> Bool {
         guard case .grid(let size) = source, belief.access(source).supportsRandomAccess, page.content.count < size,
             page.saysMore
@@ -105,8 +108,8 @@ struct SpanPlace {
         return belief.end.isBehindKnown(arrived.upperBound)
     }
 
-    /// Plans a request for the page behind an answer that is shorter than a page. The list ends at `end` only if that
-    /// page is empty (R53).
+    /// Plans a request for the page after an answer that is shorter than a full page. The list ends at `end` only if
+    /// the planned request returns no item (R53).
     private func lookBehind(end: Int, _ pass: inout RunPass, _ belief: ListBelief) {
         var position = start + belief.sizes.size
         if case .grid(let grid) = source { position = start / grid * grid + grid }
@@ -115,8 +118,8 @@ struct SpanPlace {
 
     // MARK: Answers without new items
 
-    /// Decides about an empty answer, or a refusal behind the end, whose overlap arrived as it is held. Without other
-    /// evidence, it is the end of the list (R24).
+    /// Decides what an empty answer means, or a refusal after the end. The known items of the overlap arrived as they
+    /// are held. Without other evidence, the list ends there (R24).
     func step(nothingIn answer: PageAnswer, _ pass: inout RunPass, _ belief: inout ListBelief) -> SpanStep {
         let place = range.lowerBound
         let page = if case .page(let page) = answer { page } else { FetchedPage?.none }
@@ -132,7 +135,7 @@ struct SpanPlace {
             // A single bad answer proves nothing (R20).
             guard pass.fill.confirms(place) else { return .again }
             if answer.refusesPosition { belief.end.observe(refusalOf: place, total: list.record.total) }
-            // Items behind the position were returned, so the origin hides those before them (R53).
+            // Items after the position were returned, so the origin hides items before them (R53).
             if isHiding { return .walkByPosition }
             pass.fill.observe(emptyFrom: place)
         } else if total == nil {
@@ -141,8 +144,8 @@ struct SpanPlace {
                 return .confirmEnd
             }
             if source.supportsRandomAccess, list.heldPages.contains(where: { $0.range.upperBound > place }) {
-                // The end was reported twice, so it is true. The items that are held behind it may have moved up or
-                // been removed (G6), so the list is reconciled.
+                // The end was reported twice, so it is believed. The items that are held after it may have moved to
+                // earlier positions or been removed (G6), so the list is reconciled.
                 return .moved(FetchedPage(content: PageContent(), total: belief.pageOne.total), isEnd: true)
             }
         }
@@ -153,7 +156,7 @@ struct SpanPlace {
             return .lookBehind
         }
         if total == nil, isHeadEnd {
-            // The total was raised because the origin reported more items. The stated total is right after all.
+            // The total was raised because the origin reported more items. The stated total was right.
             let isTotal = page?.total.exactCount == place && place > 0
             return .forget([.setEnd(place)] + (isTotal ? [.setTotal(.exact(place))] : []))
         }

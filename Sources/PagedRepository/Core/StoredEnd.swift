@@ -1,7 +1,7 @@
 import PageModel
 
-/// The end of the stored list that pages in memory follow. An answer that contradicts it shows that the list has
-/// changed since it was stored.
+/// The last items and the total of the stored list, which pages in memory follow. An answer that contradicts them shows
+/// that the list has changed since it was stored.
 struct StoredEnd: Equatable {
     var total: ListTotal
     /// The last stored items, in order.

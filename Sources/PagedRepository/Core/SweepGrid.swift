@@ -9,7 +9,7 @@ struct SweepGrid: Equatable {
     /// Whether `pageSize` is certain, so that an answer with fewer items counts as short.
     var isSizeSure = true
 
-    /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
+    /// The number of items that each request repeats from the page before, for an origin that accepts any offset (R21).
     private var overlap: Int { if case .offsets = access, pageSize > 1 { 1 } else { 0 } }
     /// The number of positions that an answer verifies.
     var step: Int { if case .grid(let size) = access { size } else { pageSize - overlap } }
@@ -21,7 +21,7 @@ struct SweepGrid: Equatable {
 
     /// Returns the request that verifies `position` and the positions after it.
     func requestRange(_ position: Int) -> Range<Int> {
-        // On a grid, positions of the page that are already swept arrive again.
+        // On a grid, the request may repeat positions of the page that the sweep has verified already.
         if case .grid(let size) = access { return aligned(position)..<aligned(position) + size }
         return max(0, position - overlap)..<position + step
     }
@@ -29,11 +29,11 @@ struct SweepGrid: Equatable {
     /// Returns the first position that a request verifies.
     func position(of requestRange: Range<Int>) -> Int { requestRange.upperBound - step }
 
-    /// Returns the next requests, which can be in flight together. While `position` is not behind the total, no further
-    /// request begins behind the total.
+    /// Returns the next requests, which can be in flight together. Only the first of them may begin after the total. If
+    /// `position` itself is after the total, the total does not limit the requests.
     /// - Parameters:
     ///   - position: all positions before this one have been verified.
-    ///   - most: the most requests to return.
+    ///   - most: the maximum number of requests to return.
     ///   - total: the exact total. `nil` means unknown.
     func requestRanges(from position: Int, most: Int, total: Int?) -> [Range<Int>] {
         let positions = (0..<most).map { position + $0 * step }

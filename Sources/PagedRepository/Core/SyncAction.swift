@@ -1,39 +1,40 @@
 public import PageModel
 
-/// An exchange of a run with its storage, its source or its clock. A run has no other effects.
+/// An exchange of a run with its storage, its source or its clock.
 ///
-/// With `SyncOptions.reportsActions`, a run reports each of them as `SyncEvent.acted`, in order.
+/// With `SyncOptions.reportsActions`, a run reports each exchange as `SyncEvent.acted`, in order.
 public enum SyncAction: Hashable, Sendable {
     /// Reads the record, the held segments and page one of the list.
     case readState
-    /// Reads the list without its items: all positions, or those in the range.
+    /// Reads the list without its items. `nil` means all positions. A range means the positions in that range.
     case readOutline(Range<Int>?)
     /// Reads the items at these positions.
     case readItems(Range<Int>)
-    /// Looks up the positions of this number of items by id.
+    /// Looks up this number of items in the cached list.
     case locate(Int)
     /// Checks whether the stored items of the list are readable.
     case checkStoredItems
     /// Registers the query.
     case register
-    /// Takes leases on the pages at these offsets (R30).
+    /// Takes leases on the pages at these offsets, possibly as part of a commit (R30).
     case lease([Int])
     /// Renews the leases of the run (R30).
     case renewLeases
     /// Sends a request to the source.
     case fetch(PageRequest)
-    /// Receives the result of the request for the page at this offset.
+    /// Receives the result of the request for the page at this offset: an answer or a failure.
     case answer(at: Int)
-    /// Commits the changes of one or more answers (R1).
+    /// Commits changes of the list (R1).
     case commit(CommitPlan)
     /// Changes the ledger alone.
     case record([LedgerEdit])
-    /// Sends no request before this time.
+    /// Waits, and sends no request before this time.
     case wait(until: Timestamp)
 }
 
 extension SyncAction: CustomStringConvertible {
-    /// One line in English. It contains positions and numbers, and neither payloads nor ids, URLs or secrets.
+    /// Describes the action in one line of English. The line contains positions and numbers. It contains no payload,
+    /// id, URL or secret.
     public var description: String {
         switch self {
         case .readState: "read the state of the list"

@@ -1,20 +1,21 @@
-/// The exact totals that an origin sent in one run. A pure decision.
+/// The exact totals that an origin sent in one run. Pure logic, without I/O.
 ///
-/// A list that grows or shrinks sends a new total and stays with it. A total that returns after another one comes from a
-/// lagging replica or an inexact counter (R25). The totals count as unsteady after two returns, if at least every fourth
-/// round has one. Items that are inserted and deleted during the run also make the total return, but rarely.
+/// When a list grows or shrinks, the origin sends the new total from then on. A total that returns after another one
+/// comes from a lagging replica or an inexact counter (R25). The totals count as unsteady after two returns, if at
+/// least every fourth round has one. Items that are inserted and deleted during the run also make the total return, but
+/// rarely.
 ///
-/// Answers to requests that were in flight together may arrive in any order. So an answer follows another one only if
-/// the other had arrived before its request was sent. A round is the longest sequence of answers in which none follows
-/// the first one.
+/// Answers to requests that were in flight together may arrive in any order. So an answer follows an earlier one only
+/// if the earlier answer had arrived before the request for the later one was sent. A round is the longest sequence of
+/// answers in which none follows the first one.
 struct TotalSeries: Equatable {
-    /// The number of totals that have arrived. A request is sent behind these.
+    /// The number of totals that have arrived. A run records this number with each request that it sends.
     private(set) var count = 0
     /// The smallest total. `nil` before the first one.
     private(set) var least: Int?
-    /// The totals that no other total has followed yet, with the number of their arrival.
+    /// The totals that no other total has followed yet, with the number of their first arrival.
     private var current: [Int: Int] = [:]
-    /// The totals that another one has followed, with the number of the arrival of that one.
+    /// The totals that another total has followed, with the number of the arrival of that other total.
     private var followed: [Int: Int] = [:]
     private var returns = 0
     private var rounds = 0

@@ -1,9 +1,9 @@
 import PageModel
 
-/// The conclusions from the walks of one run through a chain: whether its pages are parts of one list, and how often a walk
-/// has to be repeated before its end counts (R22, R24, R25).
+/// The conclusions from the walks of one run through a chain (R22, R24, R25). They say whether the pages are parts of
+/// one list, and how often a walk has to be repeated before its end counts.
 struct ChainOrder: Equatable {
-    /// A walk from page one to the end of a chain in which no answer contradicted another.
+    /// A walk from page one to the end of a chain, whose answers did not contradict each other.
     struct WholeWalk: Equatable {
         /// The end of the chain.
         var end: Int
@@ -11,26 +11,28 @@ struct ChainOrder: Equatable {
         var total: Int?
     }
 
-    /// The number of walks in disorder in one run that prove that the list has no order. In such a walk items arrive
-    /// again that no insert can have moved there.
+    /// The number of walks in disorder in one run that prove that the list has no order. In such a walk, items arrive
+    /// again at places where no insert can have moved them.
     private static let mostDisorderedWalks = 3
-    /// The number of walks that are repeated because page one had lost an item meanwhile.
+    /// The maximum number of walks that are repeated because page one lost an item meanwhile.
     private static let mostWalksAgain = 2
 
-    /// The items that the last walk from page one to the end of the chain received again at the head of answers.
+    /// The items that the last walk received again at the head of answers.
     private(set) var lastPushes = ChainWalk.Pushes()
-    /// The repeats of the last walk from page one to the end of the chain (R25).
+    /// The repeats of the last walk (R25).
     private(set) var lastRepeats: Set<ChainWalk.Repeat> = []
-    /// The last walk in which no answer contradicted another. `nil` once page one has changed.
+    /// The last walk, if it was whole and page one has not changed since. `nil` otherwise.
     private(set) var wholeWalk: WholeWalk?
-    /// The keys of the items of page one before the walk that has just ended. Empty when no such walk needs a
+    /// The keys of the items that page one had before the walk that has just ended. Empty when the walk needs no
     /// confirmation.
     private var walkedFrom: [UInt64] = []
     /// The number of walks that were repeated because page one had lost an item meanwhile.
     private var walksAgain = 0
-    /// Whether the list is walked again because one walk does not explain its pushes.
+    /// Whether the list was walked again in this run because a single walk does not explain the items at the head of
+    /// answers.
     private var walksForPushes = false
-    /// Whether this run has asked for the second walk that confirms more items than the total counts.
+    /// Whether this run has requested the second walk, which confirms that the chain has more items than its total
+    /// counts.
     private var hasConfirmedExcess = false
     /// The number of walks to the end of the chain in which items arrived again in disorder.
     private var disorderedWalks = 0
@@ -43,10 +45,10 @@ struct ChainOrder: Equatable {
         if !walk.pushes.counts.isEmpty { lastPushes = walk.pushes }
     }
 
-    /// Records page one, with which a walk begins.
+    /// Records page one, which begins a walk.
     /// - Parameters:
     ///   - isChanged: whether page one has other items than before.
-    ///   - end: the end of the list, if it ends with page one.
+    ///   - end: the end of the list, if it ends with page one. `nil` otherwise.
     mutating func begins(isChanged: Bool, end: Int?, total: ListTotal) {
         if isChanged { wholeWalk = nil }
         if let end { wholeWalk = WholeWalk(end: end, total: total.count) }
@@ -61,13 +63,13 @@ struct ChainOrder: Equatable {
     /// Whether the chain was walked completely to `end`, and the total of page one is the same as then.
     func isWalkedWhole(to end: Int, total: ListTotal) -> Bool { wholeWalk == WholeWalk(end: end, total: total.count) }
 
-    /// Whether items moved during the walk, so that it may have missed some. Such a walk does not disprove a total (R20).
+    /// Whether items moved during the walk. The walk may then have missed some, and does not disprove a total (R20).
     func hasMoved(_ walk: ChainWalk) -> Bool {
         walk.hasChanged || !walk.pushes.isEmpty && !walk.pushes.hasKeys(of: lastPushes)
     }
 
-    /// Counts a walk to the end in which items arrived again in disorder. Three such walks are enough, or one if an
-    /// earlier run has left the list without a proven end.
+    /// Counts a walk to the end in which items arrived again in disorder. Three such walks suffice as proof. One
+    /// suffices if an earlier run has left the list without a proven end.
     /// - Returns: whether the list counts as one without an order.
     mutating func disordered(hadNoProvenEnd: Bool) -> Bool {
         let most = ChainOrder.mostDisorderedWalks
@@ -75,8 +77,8 @@ struct ChainOrder: Equatable {
         return disorderedWalks >= most
     }
 
-    /// Asks for the second walk that confirms more items than the total counts. An item that was deleted behind the
-    /// first walk looks like one that the total does not count.
+    /// Requests the second walk, which confirms that the chain has more items than its total counts. An item that was
+    /// deleted after the first walk had received it also makes the chain look longer than its total.
     /// - Returns: whether that walk is still to be made.
     mutating func confirmsExcess() -> Bool {
         defer { hasConfirmedExcess = true }
@@ -85,8 +87,9 @@ struct ChainOrder: Equatable {
 
     // MARK: Repeated ids
 
-    /// Whether the list repeats items at the heads of answers (R25): two walks received the same ones there. Their
-    /// content differs from the items before, or only some answers begin with them, or the total counts them.
+    /// Whether the list repeats items at the heads of answers (R25). Two walks must have received the same items there,
+    /// and one more condition must be met. The items have other content than those before them, or only some answers
+    /// begin with them, or the total counts them.
     func areItemsRepeated(_ walk: ChainWalk, total: Int?, end: Int) -> Bool {
         let pushes = walk.pushes
         guard !pushes.isEmpty, total != end, pushes.hasKeys(of: lastPushes) else { return false }
@@ -94,30 +97,31 @@ struct ChainOrder: Equatable {
     }
 
     /// Whether this walk has so far received the same items again, at the same positions, as the last walk (R25).
-    /// - Parameter count: the least number of items. A list without an order repeats single positions by chance.
+    /// - Parameter count: the minimum number of items. A list without an order repeats single positions by chance.
     func hasRepeatedAlike(_ walk: ChainWalk, atLeast count: Int) -> Bool {
         walk.repeats.count >= count && walk.repeats == lastRepeats.filter { $0.received < walk.received }
     }
 
-    /// Whether the walk that has ended, and the one before, received the same items again at the same positions.
+    /// Whether the walk that has ended and the walk before it received the same items again at the same positions.
     func hasRepeatedAlike(_ walk: ChainWalk) -> Bool { !walk.repeats.isEmpty && walk.repeats == lastRepeats }
 
     // MARK: Page one after a walk
 
     /// Whether page one is requested to confirm a walk that has just ended.
     var awaitsConfirmation: Bool { !walkedFrom.isEmpty }
-    /// Whether this run may walk again because page one has lost an item. At most two walks are repeated for this.
+    /// Whether this run may walk again because page one has lost an item. At most two walks are repeated for this
+    /// reason.
     var mayConfirm: Bool { walksAgain < ChainOrder.mostWalksAgain }
 
-    /// Asks for page one, which confirms a walk that began with these items. A deletion during the walk moves an item
-    /// past the position of the walk, and page one can show it.
+    /// Requests page one to confirm a walk that began with these items. A deletion during the walk can move an item to
+    /// a page that the walk has already fetched. Page one can show such a deletion.
     mutating func awaitConfirmation(of keys: [UInt64]) { walkedFrom = keys }
 
     mutating func endConfirmation() { walkedFrom = [] }
 
     /// Records page one.
-    /// - Returns: whether the list must be walked again: page one has lost an item since the walk began, or no insert
-    ///   explains the items that arrived again.
+    /// - Returns: whether the list must be walked again. Page one has then lost an item since the walk began, or no
+    ///   insert explains the items that arrived again.
     mutating func isWalkAgainNeeded(after keys: [UInt64]) -> Bool {
         if ChainOrder.hasLostItems(from: walkedFrom, to: keys) {
             walksAgain += 1
@@ -128,20 +132,20 @@ struct ChainOrder: Equatable {
         return true
     }
 
-    /// Records page one, which was requested because an answer of the walk without items shows an end.
+    /// Records page one, which was requested because an answer without items claims the end of the chain.
     /// - Parameters:
     ///   - before: the keys of the items of page one before the walk.
     ///   - keys: the keys of its items now.
-    /// - Returns: whether the list must be walked again. The end moved before the walk came to it, and the walk has passed
-    ///   over the items that moved with it.
+    /// - Returns: whether the list must be walked again. If page one has lost items, later items moved up, and the walk
+    ///   has passed over some of them.
     mutating func isWalkAgainNeeded(from before: [UInt64], to keys: [UInt64]) -> Bool {
         guard mayConfirm, ChainOrder.hasLostItems(from: before, to: keys) else { return false }
         walksAgain += 1
         return true
     }
 
-    /// Whether an item disappeared from page one during the walk for another reason than inserts before it. An item was
-    /// then deleted or moved, and the walk may have passed over another item.
+    /// Whether an item disappeared from page one during the walk, other than by inserts before it. An item was then
+    /// deleted or moved, and the walk may have passed over another item.
     private static func hasLostItems(from before: [UInt64], to keys: [UInt64]) -> Bool {
         guard let first = before.first else { return false }
         guard let start = keys.firstIndex(of: first) else { return true }

@@ -1,6 +1,6 @@
 import PageModel
 
-/// An answer that showed that the list differs from the cached one.
+/// An answer from which a reconciliation can find out where the list has moved.
 struct DriftEvidence: Equatable {
     var offset: Int
     var page: FetchedPage
@@ -12,20 +12,20 @@ struct DriftEvidence: Equatable {
 struct DriftBelief: Equatable {
     /// The maximum number of answers that are kept as evidence.
     static let mostEvidence = 16
-    /// A reconciliation starts over at most this often (R18).
+    /// The maximum number of times that a reconciliation starts over (R18).
     private static let mostContradictions = 2
 
     /// Whether evidence other than page one shows that the cached list is wrong.
     private(set) var isSuspicious = false
-    /// Answers that showed that the list had moved. They show the `Reconciler` where (R21).
+    /// Answers that show where the list has moved (R21).
     private(set) var evidence: [DriftEvidence] = []
     /// The number of reconciliations in a row whose answers contradicted each other (R18).
     private(set) var contradictions = 0
-    /// How often a reconciliation of this run has looked again because other writers had stored pages.
+    /// How often reconciliations of this run have requested page one again because other writers had stored pages.
     private var secondLooks = 0
-    /// Whether page one leaves less than half of the list, and a second answer has confirmed it (R20).
+    /// Whether page one leaves less than half of the list, or nothing, and a second answer has confirmed this (R20).
     var isShrinkConfirmed = false
-    /// Whether page one is requested without its validator, because a "not modified" would not be sufficient (R16).
+    /// Whether page one is requested without its validator, because a 304 (not modified) would not be sufficient (R16).
     var asksUnconditionally = false
 
     /// Whether the last answers have shown no change that page one has to explain.
@@ -33,7 +33,7 @@ struct DriftBelief: Equatable {
 
     mutating func suspect() { isSuspicious = true }
 
-    /// Records that an answer showed that the list had moved.
+    /// Records an answer that showed that the list has moved.
     /// - Parameters:
     ///   - isEnd: whether it is certain that no item follows the answer.
     ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
@@ -43,8 +43,8 @@ struct DriftBelief: Equatable {
         if !isCounted { isSuspicious = true }
     }
 
-    /// Keeps an answer that was requested before the list was seen to have moved. If its total equals that of the next
-    /// page one, both show the same state. Its items are then stored with the repair (R21).
+    /// Keeps an answer to a request that was sent before the run noticed the move. An answer with the total of the next
+    /// page one shows the same state of the list. The repair can then use its items (R21).
     mutating func keep(_ answer: PageAnswer, at offset: Int) {
         guard case .page(let page) = answer, !page.content.isEmpty, page.total.exactCount != nil, !evidence.isEmpty,
             evidence.count < DriftBelief.mostEvidence
@@ -52,18 +52,19 @@ struct DriftBelief: Equatable {
         evidence.append(DriftEvidence(offset: offset, page: page, isEnd: false))
     }
 
-    /// Returns the evidence from the state of the list that page one shows, and forgets all evidence.
+    /// Returns the answers with the same total as page one, which show the same state of the list. Forgets all
+    /// evidence.
     mutating func takeEvidence(total: ListTotal) -> [DriftEvidence] {
         defer { evidence = [] }
         return evidence.filter { $0.page.total.count == total.count }
     }
 
-    /// Page one has explained the drift, or there was none.
+    /// Records that page one has explained the drift, or that there was none.
     mutating func explained() { (evidence, isSuspicious) = ([], false) }
 
     mutating func forgetEvidence() { evidence = [] }
 
-    /// Counts a contradiction between the answers of a reconciliation.
+    /// Counts a contradiction between the answers of a reconciliation, or a commit that the storage rejected.
     /// - Returns: whether the reconciliation may start over. If not, the list is read again.
     @discardableResult
     mutating func contradicted() -> Bool {
@@ -71,11 +72,12 @@ struct DriftBelief: Equatable {
         return contradictions <= DriftBelief.mostContradictions
     }
 
-    /// Starts the count of contradictions again after a successful commit: a list that changes often contradicts itself
-    /// now and then.
+    /// Resets the count of contradictions after a successful commit. In a list that changes often, answers contradict
+    /// each other now and then.
     mutating func repaired() { contradictions = 0 }
 
-    /// Whether a reconciliation may look once more at a list that other writers have changed: twice in a run.
+    /// Whether a reconciliation may request page one once more because other writers have changed the list. The limit
+    /// is twice in a run.
     var mayLookAgain: Bool { secondLooks < 2 }
 
     mutating func lookedAgain() { secondLooks += 1 }

@@ -1,10 +1,10 @@
 import PageModel
 
-/// The conclusions from the answers of one run about the list at the origin. A pure value: the run records its answers
-/// here, and bases its decisions on the conclusions.
+/// The conclusions from the answers of one run about the list at the origin. The run records its answers here, and
+/// bases its decisions on the conclusions. Pure logic, without I/O.
 ///
-/// The storage holds the list itself. A belief ends with its run, except for the facts that `restore` takes from the
-/// ledger and from the stored page one.
+/// The storage holds the list itself. A belief ends with its run. Its `restore` methods take over a few facts from the
+/// ledger, from the stored page one, and from earlier runs.
 struct ListBelief: Equatable {
     /// Page one, as it was last received or validated.
     var pageOne = PageOneBelief()
@@ -16,7 +16,7 @@ struct ListBelief: Equatable {
     var end = EndBelief()
     /// Whether the pages of a chain are parts of one list.
     var order = ChainOrder()
-    /// Whether the order of the items within a page says anything.
+    /// Whether the order of the items within a page is meaningful.
     var pageOrder = PageOrder()
     /// Items that arrived at several positions.
     var repeats = RepeatBelief()
@@ -26,7 +26,7 @@ struct ListBelief: Equatable {
     var hidden = HiddenBelief()
     /// The recently arrived pages that were requested by position.
     var recent = RecentPages()
-    /// Whether no answer can prove that the list is whole: the origin repeats itself, its list has no order, or the
+    /// Whether no answer can prove that the list is complete: the origin repeats itself, its list has no order, or the
     /// list kept changing.
     var isUnproven = false
 
@@ -41,8 +41,8 @@ struct ListBelief: Equatable {
     /// Whether the origin's totals alternate between values.
     var areTotalsUnsteady: Bool { totals.areUnsteady }
 
-    /// Whether the totals alternate, and the smallest of them counts items behind a position. The list does not end
-    /// there: replicas that answer in turn have pages of several lists (R24).
+    /// Whether the totals alternate, and even the smallest of them counts items after a position. The list does not end
+    /// there: several replicas answer in turn, and their lists differ (R24).
     func areTotals(allAbove end: Int) -> Bool { totals.areUnsteady && totals.least ?? 0 > end }
 
     /// Records what an answer for page one, or for a page by position, states about the length of the list.
@@ -61,33 +61,34 @@ struct ListBelief: Equatable {
 
 /// Page one of the list, as this run knows it.
 struct PageOneBelief: Equatable {
-    /// The number of its items.
+    /// The number of items of page one.
     var count = 0
     var next: PageCursor?
     var total = ListTotal.unknown
-    /// The keys of its items in the last answer.
+    /// The keys of the items in the last answer for page one.
     var received: [UInt64] = []
     /// The paging that came with an answer, until it is stored. An answer that has to be confirmed stores nothing, and
     /// the source does not report the paging again.
     var detectedPaging: DetectedPaging?
-    /// Its items in the last answer that was stored, or that validated the stored page one.
+    /// The items of the last answer that was stored, or of the stored page one that the origin confirmed.
     private(set) var stored: [ItemIdentity] = []
-    /// Keys that it repeated in its last answer (R25).
+    /// The keys that the last answer repeated (R25).
     private var repeated: Set<UInt64> = []
-    /// How often its answers repeated other keys than the answer before.
+    /// How often an answer for page one repeated other keys than the answer before.
     private var otherRepeats = 0
-    /// The number of such answers after which the next one counts, whatever it repeats.
+    /// The number of such answers after which the next one is used, whatever keys it repeats.
     private static let mostOtherRepeats = 3
 
-    /// Whether the list is longer than the page, as far as its end is known.
+    /// Whether the list is longer than page one, as far as its end is known.
     func isPart(of state: ListState?) -> Bool { count > 0 && state?.record.end ?? 0 > count }
 
-    /// Whether an answer has other items than the last settled one, or the same ones in another order. An item that was
-    /// edited in its place moves no other item. Some members change with every answer, such as an age.
+    /// Whether an answer has other items than the last answer that was stored or confirmed, or the same items in
+    /// another order. Edited items do not count, because they move no other item. Some members, such as an age, change
+    /// with every answer.
     func isMoved(_ page: FetchedPage) -> Bool { page.content.identities.map(\.key) != stored.map(\.key) }
 
-    /// Whether an answer has no items, and names the same next page and total as the last settled answer, which had
-    /// no items either. Such an answer shows nothing new.
+    /// Whether an answer without items repeats the last answer that was stored or confirmed: no items, the same next
+    /// page and no other total. Such an answer shows nothing new.
     func isEmptyAgain(_ page: FetchedPage) -> Bool {
         page.content.isEmpty && stored.isEmpty && page.next != nil && page.next == next
             && !page.total.contradicts(total)
@@ -112,8 +113,8 @@ struct PageOneBelief: Equatable {
         return isOther
     }
 
-    /// Records the keys that page one repeats. The same repetition in two answers is proof (R25).
-    /// - Returns: whether page one must be requested again: the answer before did not repeat the same keys.
+    /// Records the keys that page one repeats. Two answers in a row with the same repeated keys are proof (R25).
+    /// - Returns: whether page one must be requested again, because the answer before did not repeat the same keys.
     mutating func repeats(_ keys: Set<UInt64>) -> Bool {
         defer { repeated = keys }
         guard !keys.isEmpty, keys != repeated, otherRepeats < PageOneBelief.mostOtherRepeats else { return false }
@@ -124,20 +125,20 @@ struct PageOneBelief: Equatable {
 
 /// How many items a page of the origin has.
 struct PageSizes: Equatable {
-    /// The number of items of a full page: the length of page one, whatever size was requested (R24). An origin may
-    /// clamp or ignore the requested size.
+    /// The number of items of a full page (R24): the length of page one, because an origin may clamp or ignore the
+    /// requested size. If the list ends with page one, the requested size counts if it is larger.
     private(set) var size = 1
     /// Whether `size` is certain, so that a page with fewer items counts as short. False if it comes from a stored page
     /// that may have been joined with others.
     private(set) var isSure = true
-    /// The largest number of items that an answer to a request for a whole page had, page one excepted.
+    /// The largest number of items in an answer to a request for a whole page by position, page one excepted.
     private(set) var longest = 0
 
     /// Records the number of items of page one.
     /// - Parameters:
-    ///   - count: the number of its items. `nil` means that an answer without items says nothing about the size.
+    ///   - count: the number of items. `nil` if the answer had none, which says nothing about the size of a page.
     ///   - requested: the requested size. `nil` means that the origin decides.
-    ///   - isWhole: whether the list ends with page one. A full page may then be as long as the requested size.
+    ///   - isWhole: whether the list ends with page one. A full page may then have as many items as requested.
     ///   - isSure: whether the page was received, or stored as it was received.
     mutating func observe(pageOne count: Int?, requested: Int?, isWhole: Bool, isSure: Bool) {
         if let count { size = max(count, isWhole ? requested ?? 1 : 1) }
@@ -146,14 +147,14 @@ struct PageSizes: Equatable {
 
     mutating func observe(page count: Int) { longest = max(longest, count) }
 
-    /// Returns the number of items of a page that is not the last. Returns nil if it is not known for sure. On a grid it
-    /// is the size of the grid.
+    /// Returns the number of items of a full page: on a grid the size of the grid, otherwise `size`. Returns nil if the
+    /// size is not certain.
     func full(_ access: PagingAccess) -> Int? {
         if case .grid(let size) = access { return size }
         return isSure ? size : nil
     }
 
-    /// Returns the number of items of a page that lacks none, as far as the answers show it. Page one itself may lack
-    /// items. Returns nil if it is not known for sure.
+    /// Returns the number of items of a page without hidden items, as far as the answers show it. Page one itself may
+    /// have hidden items. Returns nil if the size is not certain.
     func whole(_ access: PagingAccess) -> Int? { full(access).map { max($0, longest) } }
 }

@@ -26,31 +26,32 @@ struct RepeatBelief: Equatable {
     private(set) var repetitions = 0
     private var collisions: [Place: Arrivals] = [:]
 
-    /// Continues the count of the runs before.
+    /// Restores the number of consecutive repetitions that earlier runs have counted.
     mutating func restore(repetitions: Int) { self.repetitions = repetitions }
 
     /// Begins another walk or load.
     mutating func restart() { pagesWithoutNewItems = 0 }
 
-    /// Records a page, which may have had no new item.
+    /// Records whether a page had new items.
     mutating func observe(hasNewItems: Bool) { pagesWithoutNewItems = hasNewItems ? 0 : pagesWithoutNewItems + 1 }
 
-    /// Whether so many consecutive answers had no new item that the origin ignores positions.
+    /// Whether enough consecutive answers had no new item to prove that the origin ignores positions.
     var provesPositionsIgnored: Bool { pagesWithoutNewItems >= RepeatBelief.sameAnswers }
 
-    /// The failure of a list that has no more new items.
+    /// The message of the failure of a list that returns no more new items.
     var message: String {
         pagesWithoutNewItems == 1
             ? "a page had no new items" : "\(pagesWithoutNewItems) consecutive pages had no new items"
     }
 
-    /// Records a page by position in a list with repeated ids. With nine in ten items known, it counts as a repetition.
+    /// Records a page by position in a list with repeated ids. The page counts as a repetition if at least nine in ten
+    /// of its items are known.
     mutating func observe(known: Int, of count: Int) {
         repetitions = known * 10 >= count * 9 ? repetitions + 1 : 0
     }
 
     /// Counts how often these items arrived at one position while they are stored at another.
-    /// - Returns: the highest counts of these items.
+    /// - Returns: the highest counts among these items.
     mutating func observe(
         _ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]
     ) -> Arrivals {
