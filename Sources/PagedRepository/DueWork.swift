@@ -1,13 +1,14 @@
 public import PageModel
 
-/// The work that is due for one list, for programs that run now and then (cron). A running `SyncEngine` would start the
-/// same work, except that it also applies minimum ages (`EngineOptions.freshness`).
+/// The work that is due for one list, for programs that run now and then (cron). A `SyncEngine` starts the same work,
+/// but applies minimum ages (`EngineOptions.freshness`), and refreshes observed lists, too.
 ///
 /// ```swift
 /// for due in try await DueWork.all(in: store) {
 ///     for work in due.runs {
 ///         let options = DueWork.options(for: work, from: SyncOptions())
-///         _ = try await ListSync(storage: store, source: sources[due.query.key]!, key: due.query.key, options: options).run()
+///         let key = due.query.key
+///         _ = try await ListSync(storage: store, source: sources[key]!, key: key, options: options).run()
 ///     }
 /// }
 /// ```
@@ -30,10 +31,10 @@ public struct DueWork: Hashable, Sendable {
         return options
     }
 
-    /// Returns every list for which something is due, ordered by id.
+    /// Returns every list with due work, ordered by id.
     ///
     /// Four kinds of work can be due:
-    /// - a retry that the ledger has scheduled; also one that is scheduled farther ahead than any pause allows (R29)
+    /// - a retry whose scheduled time has come, or lies farther ahead than any pause allows (R29)
     /// - page one of a pinned list that is stale or invalidated
     /// - pages that a pinned list lacks
     /// - an interrupted sweep
@@ -62,8 +63,8 @@ public struct DueWork: Hashable, Sendable {
         return all
     }
 
-    /// Returns the retries of one list that were due when the list was read, and no other work. Returns nil when none
-    /// is due.
+    /// Returns the retries of one list that were due when the list was read, and no other work. Returns nil when no
+    /// retry was due.
     /// - Parameters:
     ///   - list: the list, with its ledger.
     ///   - retry: the schedule. A retry whose time lies farther ahead than the longest pause of the schedule counts as
@@ -74,7 +75,7 @@ public struct DueWork: Hashable, Sendable {
     }
 
     private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DueRuns {
-        // No minimum age: a caller looks once per run, so the caller sets the pause between two requests.
+        // No minimum age: a program looks for due work once per run, and so sets the pause between two requests itself.
         DueRuns(scheduler: SyncScheduler(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

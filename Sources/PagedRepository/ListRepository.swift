@@ -2,10 +2,11 @@ public import Logging
 public import PageModel
 import Synchronization
 
-/// A repository for lists of one kind of item: cached in a storage, fetched from their origins when needed.
+/// A repository for lists of one kind of item. They are cached in a storage, and fetched from their origins when
+/// needed.
 ///
-/// State, under a mutex: the lists in use, by key. Lists share their decoded pages, and recently read windows share
-/// them too.
+/// State, under a mutex: the lists in use, by key. All lists share one cache of decoded pages, and recently read
+/// windows share its values.
 public final class ListRepository<Value: Sendable>: Sendable {
     private struct Known {
         weak var controller: ListController<Value>?
@@ -14,7 +15,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
     private let context: RepositoryContext<Value>
     private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
-    /// The source and the options of a list that differ from the repository's.
+    /// A source and options that one list has instead of those of the repository.
     private struct Own {
         var source: any PageSource
         var context: RepositoryContext<Value>
@@ -24,10 +25,11 @@ public final class ListRepository<Value: Sendable>: Sendable {
         var known: [QueryKey: Known] = [:]
         /// The sources and options of single lists.
         var own: [QueryKey: Own] = [:]
-        /// When `known` reaches this size, entries whose list is no longer in use are removed.
+        /// When `known` reaches this size, the entries of lists that are no longer in use are removed.
         var limit = 64
 
-        /// Returns a list's own source and options. Those of an ephemeral list end with its use.
+        /// Returns a list's own source and options. Those of an ephemeral list apply only while the list is in use.
+        /// Returns nil when the list has none.
         func own(of key: QueryKey) -> Own? {
             guard let found = own[key], !found.context.options.isEphemeral || known[key]?.controller != nil else {
                 return nil
@@ -35,8 +37,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
             return found
         }
 
-        /// Removes the entries of lists that are no longer in use. Does nothing until the number of entries has doubled
-        /// since the last removal. A list's own source and options stay, unless the list is ephemeral.
+        /// Removes the entries of lists that are no longer in use. Does nothing until there are 64 entries, or twice as
+        /// many as the last removal left. A list's own source and options stay, unless the list is ephemeral.
         mutating func clean() {
             guard known.count >= limit else { return }
             known = known.filter { $0.value.controller != nil }
@@ -50,12 +52,12 @@ public final class ListRepository<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - storage: the storage that holds the pages.
     ///   - codec: converts items to bytes and back.
-    ///   - options: the options of its lists. Defaults to the defaults of `PagedListOptions`.
-    ///   - memoryBudget: bytes of payloads whose decoded values stay in memory. A quarter is for the windows of `page`.
-    ///     Defaults to 32 MiB.
+    ///   - options: the options of the lists. Defaults to the defaults of `PagedListOptions`.
+    ///   - memoryBudget: the number of payload bytes whose decoded values stay in memory. A quarter is for the windows
+    ///     that `page` returns. Defaults to 32 MiB.
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
-    ///   - jitter: returns random numbers in 0..<1 that spread retries (R28).
-    ///   - logger: receives the log lines of its lists; see `Documentation/Observability.md`.
+    ///   - jitter: returns random numbers in 0..<1 that spread retries over time (R28).
+    ///   - logger: receives the log lines of the lists; see `Documentation/Observability.md`.
     ///   - source: returns the source of each list.
     public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
@@ -90,7 +92,8 @@ public final class ListRepository<Value: Sendable>: Sendable {
         self.source = source
     }
 
-    /// A repository whose lists all come from the same source, and use its codec. Mostly for a single list.
+    /// Creates a repository whose lists all come from the same source, and use the codec of the source. Mostly for a
+    /// single list.
     public convenience init(
         storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
@@ -108,13 +111,13 @@ public final class ListRepository<Value: Sendable>: Sendable {
         PagedList(controller(key), key: key)
     }
 
-    /// Returns the list with this key, with a source and options of its own. They apply to `page` and to later calls of
-    /// `list(_:)` with the key as well, until `forget`. Those of an ephemeral list are kept only while the list is in use.
-    /// A list that is in use keeps the source and options that it has. Sends no request (R34).
+    /// Returns the list with this key, with a source and options of its own. The source and the options also apply to
+    /// `page` and to later calls of `list(_:)` with the key, until `forget`. Those of an ephemeral list are kept only
+    /// while the list is in use. A list in use keeps its present source and options. Sends no request (R34).
     /// - Parameters:
     ///   - key: the key of the list.
-    ///   - source: the source of the list. Its values have to be in the format of the repository's codec.
-    ///   - options: the options of the list. `nil` means those of the repository. Defaults to nil.
+    ///   - source: the source of the list. The source has to encode its values with the repository's codec.
+    ///   - options: the options of the list. `nil` means the options of the repository. Defaults to nil.
     public func list(
         _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
     ) -> PagedList<Value> {
@@ -141,19 +144,19 @@ public final class ListRepository<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched, when the policy
-    /// allows it. In a chain, all missing pages before them are fetched, too.
+    /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched when the policy
+    /// allows a request. In a chain, all missing pages before these items are fetched, too.
     ///
-    /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window is served
-    /// from memory until its list changes, or for five seconds at most. A commit of another process is noticed within
-    /// milliseconds (R41).
+    /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window that was
+    /// read before is served from memory until its list changes, and for five seconds at most. A commit of another
+    /// process is noticed within milliseconds (R41).
     /// - Parameters:
     ///   - key: the key of the list.
-    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `ListTotal.largest` are never requested
-    ///     (R44).
+    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `ListTotal.largest` are never
+    ///     requested (R44).
     ///   - limit: the number of items. Values below 0 count as 0.
-    ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
-    ///     incomplete or stale.
+    ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`, which contacts the origin
+    ///     when the cached items are incomplete or stale.
     /// - Returns: the items of the window. `ItemWindow.missing` has the positions that were not fetched. If a page of
     ///   the window cannot be fetched, all positions of the window can be missing.
     /// - Throws: `ListFailure` when no item of the window is cached or was fetched, and one of these is true: the fetch
@@ -208,7 +211,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
     /// Returns the stored item with this id. Sends no request.
     ///
     /// Returns nil when the list does not hold the item, when its bytes do not decode, or when the list belongs to
-    /// another credential (R45). Items that must not be stored (`no-store`) are not found.
+    /// another credential (R45). Items that were not stored because of `no-store` are not found.
     /// - Parameters:
     ///   - id: the text of the id.
     ///   - type: the type of the id at the origin. Defaults to nil, which accepts both types. When the list holds a
@@ -226,7 +229,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
         let source = settings(of: key).source
         guard let query = try await context.storage.query(key), source.mayServe(query) else { return nil }
         let identity = ItemIdentity.key(ofID: id, type: type)
-        // The item may move between the two reads. It is then located again.
+        // The item may move between the two reads. The loop then locates the item again.
         for _ in 0..<8 {
             guard let place = try await context.storage.locate([identity], in: query.id)[identity],
                 let window = try await context.storage.window(of: query.id, place.position..<place.position + 1),
@@ -241,20 +244,20 @@ public final class ListRepository<Value: Sendable>: Sendable {
 
     // MARK: Removing lists
 
-    /// Removes a list with everything that is stored of it, its pin included. For the end of a session, and for data
+    /// Removes a list with everything that is stored for it, including its pin. For the end of a session, and for data
     /// that must not stay on the device.
     ///
-    /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
+    /// Work under way is superseded and its late answers are dropped, so no item reappears after the call. Observers
     /// receive an empty snapshot and `ListEvent.reset`. An existing `PagedList` does not load again by itself:
-    /// `hasMore` is false, items that appear start no fetch, and every call but `load` returns `superseded`. This ends
-    /// with a call of `load` with any policy but `cacheOnly`. A call of `load` or `page` can load the list again, even
-    /// if it begins before `forget` has returned.
+    /// `hasMore` is false, `itemAppeared(at:)` starts no fetch, and every loading call but `load` returns `superseded`.
+    /// A call of `load` with any policy but `cacheOnly` ends this state. A call of `load` or `page` can load the list
+    /// again, even if it begins before `forget` has returned.
     ///
-    /// Other users of the storage end their work on the list with their next answer, and store no part of it: a
-    /// `SyncEngine`, a `ListSync`, another repository, another process. The exception is a first load with
-    /// `SyncOptions.registersFirst` off. Another repository keeps its items in memory, and its `PagedList`s load again
-    /// when they are called, until `forget` is called on it, too. The call waits up to a second for a source that
-    /// ignores its cancellation.
+    /// Other users of the storage, such as a `SyncEngine`, a `ListSync`, another repository or another process, end
+    /// their work on the list with their next answer, and store no part of the answer. The exception is a first load
+    /// with `SyncOptions.registersFirst` off. Another repository keeps its items in memory, and its `PagedList`s load
+    /// again when they are called. Call `forget` on that repository, too. The call waits up to a second for a source
+    /// that ignores its cancellation.
     /// - Throws: `StorageError` when the storage fails.
     public func forget(_ key: QueryKey) async throws(StorageError) {
         try await forget { $0 == key }

@@ -4,8 +4,8 @@ public import PageModel
 /// Fetches one list into the storage, or updates it: refreshes page one, reconciles the list, and fetches missing
 /// pages.
 ///
-/// Each page is stored completely or not at all (R1); one transaction can store several. A crash loses only pages whose
-/// transaction has not been committed, and the next run continues from there (R31).
+/// Each page is stored completely or not at all (R1); one transaction can store several pages. A crash loses only pages
+/// whose transaction was not committed. The next run fetches these pages again (R31).
 public struct ListSync: Sendable {
     private let storage: any PageStorage
     private let source: any PageSource
@@ -19,7 +19,7 @@ public struct ListSync: Sendable {
     ///   - storage: the storage that holds the pages.
     ///   - source: the source of the pages.
     ///   - key: the key of the list.
-    ///   - options: the work to do, and how. Defaults to everything.
+    ///   - options: the work, and how the run does it. Defaults to the defaults of `SyncOptions`.
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
     ///   - jitter: returns random numbers in 0..<1 that spread retries (R28).
     ///   - logger: receives the log lines of the run; see `Documentation/Observability.md`.
@@ -38,11 +38,12 @@ public struct ListSync: Sendable {
         self.logger = logger
     }
 
-    /// Runs once. A failing origin is reported in the result and not thrown. Cancelling the task stops the run within
-    /// one request and keeps all pages fetched so far. `SyncReport.wasCancelled` is then true, unless the work was
-    /// already done.
+    /// Runs once. A failure of the origin is part of the report, and is not thrown. Cancelling the task stops the run
+    /// within one request and keeps all pages fetched so far. `SyncReport.wasCancelled` is then true, unless the work
+    /// was already done.
     ///
-    /// - Parameter progress: called in order, from one task at a time.
+    /// - Parameter progress: receives the events of the run, in order, from one task at a time. Defaults to a closure
+    ///   that does nothing.
     /// - Throws: `StorageError` when the storage fails.
     public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError)
         -> SyncReport

@@ -1,5 +1,5 @@
-// Options with values that a run can use. Each value out of range counts as the nearest valid one. Larger numbers and
-// longer durations than these have the same effect, and could overflow.
+// Clamps options to values that a run can use. Each value out of range counts as the nearest valid one. Numbers and
+// durations above the upper bounds have no further effect, and could overflow.
 
 extension Int {
     fileprivate func bounded(from least: Int) -> Int { Swift.min(Swift.max(least, self), 1 << 40) }

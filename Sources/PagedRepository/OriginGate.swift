@@ -2,8 +2,8 @@ import Synchronization
 
 /// The request limits of one origin, shared by all its users in a process: lists, runs and a `SyncEngine`.
 ///
-/// The gate limits the requests in flight and the requests per second. When an origin sends `Retry-After`, the gate
-/// holds back all requests to it. Requests go in the order in which they arrived.
+/// The gate limits the requests in flight and the requests per second. When the origin sends `Retry-After`, the gate
+/// holds back all requests to the origin. Requests are sent in the order in which they arrived at the gate.
 ///
 /// ```swift
 /// let gate = OriginGate(concurrency: 4, requestsPerSecond: 10)
@@ -15,8 +15,8 @@ import Synchronization
 /// waiting request that is cancelled leaves the line at once.
 ///
 /// State, under a mutex: the line of waiting requests, the requests in flight, and the continuations of parked
-/// requests. When only time is missing, the first request in line sleeps on the clock, in its own task. All others are
-/// parked.
+/// requests. When a place is free, and only the rate or a pause delays the first request in line, that request sleeps
+/// on the clock, in its own task. All others are parked.
 public final class OriginGate: Sendable {
     private struct State {
         var line: RequestLine
@@ -34,17 +34,17 @@ public final class OriginGate: Sendable {
     /// Creates a gate. Values out of range are clamped to the nearest valid value, except for `requestsPerSecond`.
     ///
     /// - Parameters:
-    ///   - concurrency: requests in flight at a time. At least 1. Defaults to 4. One call of `PageSource.fetch` counts
-    ///     as one request.
-    ///   - requestsPerSecond: requests per second in the long run: 0.001…1,000. The interval between two requests is
-    ///     rounded up to whole milliseconds. The initializer traps if the rate is 0, negative or NaN, as such a rate admits no
-    ///     request. `nil` means no such limit. Defaults to nil.
-    ///   - burst: how many requests may go at once after an idle period: 1…1,000. Defaults to 1. Without
+    ///   - concurrency: the maximum number of requests in flight at a time. At least 1. Defaults to 4. One call of
+    ///     `PageSource.fetch` counts as one request.
+    ///   - requestsPerSecond: the maximum number of requests per second in the long run, from 0.001 to 1,000. The
+    ///     interval between two requests is rounded up to whole milliseconds. The initializer traps if the rate is 0,
+    ///     negative or NaN, as such a rate admits no request. `nil` means no such limit. Defaults to nil.
+    ///   - burst: how many requests may be sent at once after an idle period, from 1 to 1,000. Defaults to 1. Without
     ///     `requestsPerSecond` it has no effect.
     ///   - longestRetryAfterHold: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
     ///     `Retry-After` still applies in the ledger, to the failed page alone. At least 0. Defaults to 60 seconds.
     ///   - clock: the clock for waits. Defaults to the wall clock, which may be set back or forward. Such a jump never
-    ///     lengthens a wait, and never lets more than `burst` requests go at once (R29).
+    ///     lengthens a wait, and never lets the gate exceed `burst` (R29).
     public init(
         concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1,
         longestRetryAfterHold: Duration = .seconds(60),
@@ -60,10 +60,11 @@ public final class OriginGate: Sendable {
 
     /// Returns a source that sends the same requests through this gate. Answers and errors pass through unchanged.
     ///
-    /// A source that this gate already limits is returned as it is. Do not limit a source that wraps such a source: its
-    /// requests would wait for themselves.
+    /// A source that this gate already limits is returned as it is. Do not limit a source that wraps such a source.
+    /// Each of its requests would enter the gate twice, and could wait for itself forever.
     ///
-    /// When the task is cancelled while it waits, `fetch` throws `CancellationError` without a request to the origin.
+    /// When a task is cancelled while it waits at the gate, `fetch` throws `CancellationError` without a request to the
+    /// origin.
     public func limiting(_ source: any PageSource) -> any PageSource {
         if let limited = source as? LimitedSource, limited.gate === self { return limited }
         return LimitedSource(source, gate: self)
@@ -76,15 +77,15 @@ public final class OriginGate: Sendable {
 
     // MARK: Coming and going
 
-    /// Returns when the caller may send its request. After a return the caller must call `leave`.
-    /// - Throws: `CancellationError`. The caller must not call `leave` then.
+    /// Returns when the caller may send its request. The caller must call `leave` after the request.
+    /// - Throws: `CancellationError` when the task is cancelled. The caller must not call `leave` then.
     func enter() async throws {
         let ticket = state.withLock { $0.line.join() }
         do {
             var hasWaited = false
             while true {
-                // Cancellation is checked before the turn is taken and never after it: a turn that is taken and not
-                // used would be lost.
+                // Cancellation is checked only before the turn is taken. A turn that was taken and not used would be
+                // lost.
                 try Task.checkCancellation()
                 switch ask(ticket, hasWaited) {
                 case .go:
@@ -113,7 +114,7 @@ public final class OriginGate: Sendable {
         change { $0.ask(ticket, now: clock.now(), hasWaited: hasWaited) }
     }
 
-    /// Changes the line and resumes the next parked request. Any change may make it a request's turn.
+    /// Changes the line, and resumes the parked request whose turn it now is, if there is one.
     ///
     /// The clock is read under the mutex, so that timestamps arrive in order. An older timestamp would look like a
     /// clock that was set back.
@@ -131,7 +132,7 @@ public final class OriginGate: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // The turn may have come since the last check. A task that is cancelled later finds its
+                    // It may have become the request's turn since the last check. A later cancellation finds the
                     // continuation parked.
                     if state.line.next == ticket || Task.isCancelled { return true }
                     state.parked[ticket] = continuation

@@ -1,18 +1,20 @@
 public import PageModel
 
-/// A paginated origin, as the engine sees it: returns one page per request, or throws a `FetchFailure`.
+/// The code that fetches pages from a paginated origin. Each call of `fetch` requests one page, and returns the answer
+/// or throws a `FetchFailure`.
 ///
-/// Any other error, except `CancellationError`, counts as a retryable transport failure.
+/// A `DecodingError` counts as a permanent failure of class `undecodable`. Any other error counts as a retryable
+/// transport failure, unless the task was cancelled.
 public protocol PageSource: Sendable {
-    /// Which requests the origin accepts. It may be known only after the first answer, so it is read again after page
-    /// one.
+    /// Which requests the origin accepts. A source may learn this from the first answer, so the property is read again
+    /// after page one.
     var access: PagingAccess { get }
 
     /// All requests sent and bytes received so far, including probes and retries.
     var usage: SourceUsage { get }
 
-    /// The most known items that a request may fetch again with each page (R21). Sources whose page sizes are fixed
-    /// return 0. `nil` leaves the number to `SyncOptions.overlap`. Defaults to nil.
+    /// The maximum number of known items that the request for a page may fetch again (R21). Sources whose page sizes
+    /// are fixed return 0. `nil` leaves the number to `SyncOptions.overlap`. Defaults to nil.
     var largestOverlap: Int? { get }
 
     /// The number of items that a probe requests to see the items at a position (R18). `nil` means that only whole
@@ -27,9 +29,10 @@ public protocol PageSource: Sendable {
     /// Fetches one page.
     ///
     /// May be called for several pages at once when `access` allows pages out of order. When the last caller of a load
-    /// is cancelled, the task of this call is cancelled too. An answer that arrives within a second is still stored.
-    /// - Throws: `FetchFailure`, which says whether a retry can help (R27), or `CancellationError`. Any other error
-    ///   counts as a transport failure.
+    /// is cancelled, the task of this call is cancelled too. An answer that arrives within a second after that is still
+    /// stored.
+    /// - Throws: `FetchFailure`, which says whether a retry can help (R27), or `CancellationError` when the task is
+    ///   cancelled. Other errors count as described above.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
 
     /// Decides whether the items of the stored list may be served and fetched with this source (R45). Called before any
@@ -38,9 +41,9 @@ public protocol PageSource: Sendable {
     ///   then neither served nor fetched.
     func authorize(_ list: QueryRecord) throws(FetchFailure)
 
-    /// Restores the stored description of the list's paging, so that a run need not detect it again. Called before the
-    /// list is fetched, once or many times, and only for a list that `authorize(_:)` has accepted. Sends no request.
-    /// The default does nothing.
+    /// Restores the stored description of the list's paging, so that a run need not detect the paging again. Called
+    /// before the list is fetched, once or many times, and only for a list that `authorize(_:)` has accepted. Sends no
+    /// request. The default does nothing.
     func restore(from list: QueryRecord)
 }
 
@@ -89,7 +92,7 @@ public struct PageRequest: Hashable, Sendable {
 
     /// The page that is requested.
     public var target: Target
-    /// The number of items to request. `nil` leaves it to the origin. The answer may hold fewer items, or more.
+    /// The number of items to request. `nil` leaves the number to the origin. The answer may hold fewer items, or more.
     public var size: Int?
     /// The validator to send. The source sends it only if it belongs to exactly this request (R1).
     public var validator: Validator?
@@ -128,19 +131,19 @@ public struct FetchedPage: Hashable, Sendable {
     public var hasMore: Bool?
     /// The validator for repeating this very request (R1). `nil` means that the origin sent none.
     public var validator: Validator?
-    /// How long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`). `nil` means that it does not say.
-    /// The value of page one is stored with the list, clamped to 0 seconds…1 year; `FreshnessPolicy` decides how it
-    /// counts. The value of any other page is ignored.
+    /// How long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`). `nil` means that the origin does not
+    /// say. The value of page one is stored with the list, clamped to the range from 0 seconds to 1 year.
+    /// `FreshnessPolicy` decides how the value counts. The value of any other page is ignored.
     public var freshFor: Duration?
     /// Whether the answer may be stored. False when the origin forbids it (RFC 9111, 5.2.2.5: `no-store`). The answer
     /// is then returned to the caller and not stored, unless `SyncOptions.storesDespiteNoStore` is true. Defaults to
     /// true.
     public var mayBeStored: Bool
-    /// The paging of the origin, as the source detected it. `nil` means that this answer states nothing new. Page one
-    /// and pages by position store it.
+    /// The paging of the origin, as the source detected it. `nil` means that this answer states nothing new. The value
+    /// is stored with page one, and with pages that were requested by position.
     public var detectedPaging: DetectedPaging?
 
-    /// A page. An omitted parameter means that the origin does not state the value.
+    /// Creates a page. An omitted parameter means that the origin does not state the value.
     public init(
         content: PageContent, total: ListTotal = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
         validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true,
@@ -157,12 +160,13 @@ public struct FetchedPage: Hashable, Sendable {
     }
 }
 
-/// The paging of an origin, as a source detected it. It is stored with the query, so that no later run has to detect it
-/// again.
+/// The paging of an origin, as a source detected it. The paging is stored with the query, so that no later run has to
+/// detect it again.
 public struct DetectedPaging: Hashable, Sendable {
     /// The paging style in one word. `none` means that only page one can be requested.
     public var paging: String
-    /// Everything needed to send requests again, in the source's own format. It never holds secrets.
+    /// Everything needed to send requests again, in the source's own format. Must not contain secrets, because it is
+    /// stored.
     public var source: String
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]

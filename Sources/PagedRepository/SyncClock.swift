@@ -10,12 +10,12 @@ import Foundation
 public protocol SyncClock: Sendable {
     /// The current time.
     func now() -> Timestamp
-    /// Returns at `moment`, or throws `CancellationError`. Called when there is no other work until then.
+    /// Returns at `moment`, or throws `CancellationError`. Called when the caller has no other work before `moment`.
     func sleep(until moment: Timestamp) async throws
     /// Returns at `moment`, or throws `CancellationError`, while other work continues. Defaults to `sleep(until:)`.
     ///
     /// The difference matters to test clocks. In `sleep(until:)` such a clock may jump to `moment` at once. In
-    /// `alarm(at:)` it must wait until the other work has taken that long.
+    /// `alarm(at:)` the clock must wait until the other work has taken that long.
     func alarm(at moment: Timestamp) async throws
 }
 
@@ -25,7 +25,7 @@ extension SyncClock {
 
 /// The wall clock.
 public struct SystemClock: SyncClock {
-    /// The wall clock; it has no settings.
+    /// Creates the wall clock, which has no settings.
     public init() {}
 
     /// The current time, in whole milliseconds.

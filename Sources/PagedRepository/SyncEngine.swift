@@ -20,8 +20,8 @@ public import ServiceLifecycle
 public struct SyncEngine: Sendable {
     /// The origin of a list.
     public struct Origin: Sendable {
-        /// The name of the origin. Lists with the same name share request limits, and go offline together. For HTTP:
-        /// scheme, host and port.
+        /// The name of the origin. Lists with the same name share request limits, and go offline together. For HTTP,
+        /// the name should consist of scheme, host and port.
         public var name: String
         /// The source of the list's pages.
         public var source: any PageSource
@@ -51,7 +51,7 @@ public struct SyncEngine: Sendable {
     ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
     ///   - jitter: returns random numbers in 0..<1 that spread retries (R28, R29).
     ///   - logger: receives the log lines of the engine; see `Documentation/Observability.md`.
-    ///   - origin: returns the origin of a list. `nil` means that this engine leaves the list alone.
+    ///   - origin: returns the origin of a list. `nil` means that this engine does no work for the list.
     public init(
         storage: any PageStorage, options: EngineOptions = EngineOptions(), clock: any SyncClock = SystemClock(),
         jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -67,8 +67,9 @@ public struct SyncEngine: Sendable {
     }
 
     /// Works until the task is cancelled, and then returns. An idle engine waits for a commit or for the next due time.
-    /// - Throws: `StorageError` when the storage fails permanently. A busy store, a full disk and a server that cannot
-    ///   be reached are tried again after `EngineOptions.circuitPause`.
+    /// - Throws: `StorageError` when the storage fails permanently. When the store is busy, the disk is full, the
+    ///   storage takes too long or its server is unreachable, the engine tries again after
+    ///   `EngineOptions.circuitPause`.
     public func run() async throws(StorageError) {
         let stop = StopRequest()
         #if ServiceLifecycle

@@ -3,18 +3,18 @@ public import PageModel
 /// An event during a synchronisation, for progress displays.
 public enum SyncEvent: Hashable, Sendable {
     /// The run has found the query in the storage. `held` is the number of held positions. `length` is the length of
-    /// the list; `nil` means unknown. An unknown query sends no such event.
+    /// the list; `nil` means unknown. Not sent for an unknown query.
     case opened(held: Int, length: Int?)
     /// Page one was fetched or validated, with this result.
     case reconciled(SyncReport.Reconciliation)
-    /// A page was stored at these positions. `held` is the number of held positions. `length` is the length of the
-    /// list; `nil` means unknown.
+    /// A page was stored or verified at these positions. `held` is the number of held positions. `length` is the length
+    /// of the list; `nil` means unknown.
     case stored(Range<Int>, held: Int, length: Int?)
-    /// The origin forbids storing this page. `offset` is the position of its first item. The page is delivered with
+    /// The origin forbids storing this page. `offset` is the position of its first item. The run delivers the page with
     /// this event only.
     case notStored(offset: Int, FetchedPage)
     /// A page could not be fetched. `nextAttemptAt` is the time of the next attempt, by the run's clock; `nil` means
-    /// that no automatic retry follows.
+    /// that no retry is scheduled.
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
     /// The run sends no request before this time.
     case waiting(until: Timestamp)

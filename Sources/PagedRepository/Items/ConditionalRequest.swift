@@ -12,7 +12,7 @@ public import PageModel
 /// }
 /// ```
 public enum ConditionalRequest {
-    /// The validator of the last answer to the same request. `nil` means that the request is unconditional, and that
+    /// The validator of the last answer to the same request. `nil` means that the request is unconditional, so that
     /// `ItemPage.notModified` is not a valid answer.
     @TaskLocal public static var validator: Validator?
 

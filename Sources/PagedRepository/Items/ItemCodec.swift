@@ -14,8 +14,9 @@ public protocol ItemCodec<Value>: Sendable {
     /// The type of the items in the program.
     associatedtype Value: Sendable
 
-    /// The format and its version, for example `json/1`. It is stored with the query. Items that were stored under
-    /// another name are fetched again when they do not decode (R7). Change the name when old bytes would be misread.
+    /// The format and its version, for example `json/1`. The name is stored with the query. Validators and cursors that
+    /// were stored under another name are not used. The name is not compared when items are read: only items that do
+    /// not decode are fetched again (R7). Change the name with the format.
     var name: String { get }
 
     /// Returns the payload of a value. An error fails the page permanently.
@@ -27,8 +28,8 @@ public protocol ItemCodec<Value>: Sendable {
     /// The treatment of items that do not decode. Defaults to `skip`.
     var undecodable: UndecodableItems<Value> { get }
 
-    /// Returns the values of all items of a page, in order. For codecs that decode many items faster at once than one
-    /// by one. The result must equal what `decode` returns for each item.
+    /// Returns the values of all items of a page, in order, for codecs that decode many items faster at once than one
+    /// by one. Each value must equal the result of `decode` for the item.
     ///
     /// Returns nil when an item does not decode, or when decoding one by one is as fast. Each item is then passed to
     /// `decode`, and only items that do not decode are misses (R7). The default implementation returns nil.
@@ -36,7 +37,7 @@ public protocol ItemCodec<Value>: Sendable {
 }
 
 extension ItemCodec {
-    /// `skip`.
+    /// The default: `skip`.
     public var undecodable: UndecodableItems<Value> { .skip }
     public func values(of page: PageContent) -> [Value]? { nil }
 }
@@ -44,10 +45,11 @@ extension ItemCodec {
 /// Values as JSON: the default codec of sources of `Codable` values.
 ///
 /// Keys are sorted. A `Set`, or a dictionary whose keys are neither `String` nor `Int`, has no fixed order and so no
-/// fixed bytes. A value that contains one looks edited after every fetch. Give it an `encode(to:)` that writes in a
-/// fixed order.
+/// fixed bytes. A value that contains such a collection looks edited after every fetch. Give its type an `encode(to:)`
+/// that writes the elements in a fixed order.
 ///
-/// Values are restored exactly: numbers, including infinities and NaN, and texts, byte for byte.
+/// Unless the codec has an encoder and a decoder of your own, values are restored exactly: numbers, including
+/// infinities and NaN, and texts, byte for byte.
 public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     public let name: String
     public let undecodable: UndecodableItems<Value>
@@ -59,8 +61,8 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// - Parameters:
     ///   - encoder: encodes values. Keys are sorted in any case, because equal values need equal bytes. Do not change
     ///     the encoder afterwards.
-    ///   - decoder: decodes values. It has to fit the encoder, and must not be changed afterwards.
-    ///   - version: the version of the shape of `Value`. Defaults to 1.
+    ///   - decoder: decodes values. The decoder has to fit the encoder. Do not change it afterwards.
+    ///   - version: the version of the shape of `Value`, a part of `name`. Defaults to 1.
     ///   - undecodable: the treatment of items that do not decode. Defaults to `skip`.
     public init(
         encoder: JSONEncoder, decoder: JSONDecoder, version: Int = 1, undecodable: UndecodableItems<Value> = .skip
@@ -73,8 +75,8 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     }
 
     /// - Parameters:
-    ///   - version: the version of the shape of `Value`. Raise it when old items would decode to wrong values. Defaults
-    ///     to 1.
+    ///   - version: the version of the shape of `Value`, a part of `name`. Raise the number when the shape changes.
+    ///     Defaults to 1.
     ///   - undecodable: the treatment of items that do not decode. Defaults to `skip`.
     public init(version: Int = 1, undecodable: UndecodableItems<Value> = .skip) {
         name = "json/\(version)"
@@ -86,7 +88,8 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
         // and the decoded date would not equal the encoded one.
         encoder.dateEncodingStrategy = .deferredToDate
         decoder.dateDecodingStrategy = .deferredToDate
-        // JSON has no such numbers. They are stored as strings, so that an infinite number does not fail its page.
+        // JSON has no infinite numbers and no NaN. They are stored as strings, so that such a number does not fail its
+        // page.
         let (infinity, minusInfinity, nan) = ("Infinity", "-Infinity", "NaN")
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: nan)
@@ -139,7 +142,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     }
 }
 
-/// An array with exact capacity. `Array` decodes with spare capacity, and these arrays stay in memory for long.
+/// An array with exact capacity. `Array` decodes with spare capacity, and these arrays stay in memory for a long time.
 private struct Values<Value: Decodable>: Decodable {
     var values: [Value] = []
 
@@ -152,7 +155,7 @@ private struct Values<Value: Decodable>: Decodable {
 
 /// A codec that stores bytes unchanged, for sources whose items are not decoded.
 public struct RawItemCodec: ItemCodec {
-    /// The codec; it has no settings.
+    /// Creates the codec, which has no settings.
     public init() {}
 
     public var name: String { "raw/1" }

@@ -2,19 +2,19 @@ public import PageModel
 
 /// One page of typed items, as a closure of an `ItemSource` returns it.
 public struct ItemPage<Value> {
-    /// The items in list order. There may be more or fewer than were requested.
+    /// The items in list order. The page may have more or fewer items than were requested.
     public var items: [Value]
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: ListTotal
     /// Whether the list continues after these items, as the origin states it. It takes precedence over any total (R24).
     /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
-    /// The `ETag` of the answer, as received, with quotes. Only that of page one is used. A later request for page one
-    /// then has a `ConditionalRequest.validator`. Defaults to nil.
+    /// The `ETag` of the answer, as received, with quotes. Only the value of page one is used. A later request for page
+    /// one then has a `ConditionalRequest.validator`. Defaults to nil.
     public var entityTag: String?
     /// The `Last-Modified` of the answer, as received. Defaults to nil.
     public var lastModified: String?
-    /// How long the origin calls the answer fresh (`max-age`). Only that of page one is used. `nil` means that the
+    /// How long the origin calls the answer fresh (`max-age`). Only the value of page one is used. `nil` means that the
     /// origin does not say. Defaults to nil.
     public var freshFor: Duration?
     /// Whether the answer may be stored. False (`no-store`) keeps its items in memory only. Defaults to true.
@@ -30,7 +30,7 @@ public struct ItemPage<Value> {
         return page
     }
 
-    /// A page of these items. An omitted parameter means that the origin does not state the value.
+    /// Creates a page of these items. An omitted parameter means that the origin does not state the value.
     public init(items: [Value], total: ListTotal = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.total = total
@@ -52,20 +52,20 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     /// The items in list order. A page may have a next cursor and no items. At most `SyncOptions.emptyPageLimit` such
     /// pages in a row are followed (R24).
     public var items: [Value]
-    /// The cursor of the next page; `nil` at the end. It is stored with the page as JSON, so it must not hold secrets
-    /// (R45). Equal cursors must encode to equal bytes, so that a loop is detected (R24).
+    /// The cursor of the next page. `nil` means that the list ends here. The cursor is stored with the page as JSON, so
+    /// it must not hold secrets (R45). Equal cursors must encode to equal bytes, so that a loop is detected (R24).
     public var next: Cursor?
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: ListTotal
-    /// Whether the list continues, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
-    /// Defaults to nil, which leaves the decision to `next`.
+    /// Whether the list continues, for origins whose last page has a cursor too. False ends the list, whatever `next`
+    /// is. Defaults to nil, which leaves the decision to `next`.
     public var hasMore: Bool?
-    /// The `ETag` of the answer, as received, with quotes. Only that of page one is used. A later request for page one
-    /// then has a `ConditionalRequest.validator`. Defaults to nil.
+    /// The `ETag` of the answer, as received, with quotes. Only the value of page one is used. A later request for page
+    /// one then has a `ConditionalRequest.validator`. Defaults to nil.
     public var entityTag: String?
     /// The `Last-Modified` of the answer, as received. Defaults to nil.
     public var lastModified: String?
-    /// How long the origin calls the answer fresh (`max-age`). Only that of page one is used. `nil` means that the
+    /// How long the origin calls the answer fresh (`max-age`). Only the value of page one is used. `nil` means that the
     /// origin does not say. Defaults to nil.
     public var freshFor: Duration?
     /// Whether the answer may be stored. False (`no-store`) keeps its items in memory only. Defaults to true.
@@ -90,7 +90,8 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
         return page
     }
 
-    /// A page of these items and its next cursor. An omitted parameter means that the origin does not state the value.
+    /// Creates a page of these items, with the cursor of the next page. An omitted parameter means that the origin does
+    /// not state the value.
     public init(items: [Value], next: Cursor?, total: ListTotal = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.next = next
@@ -100,7 +101,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
 
     /// - Parameters:
     ///   - items: the items in list order.
-    ///   - next: the cursor of the next page; `nil` at the end.
+    ///   - next: the cursor of the next page. `nil` means that the list ends here.
     ///   - total: the number of items that the origin reports. `nil` means that it reports none. A negative number
     ///     counts as unknown, and a number that is too large is clamped (R44).
     ///   - hasMore: whether the list continues. `nil` means that the origin does not say.

@@ -10,10 +10,10 @@ extension ItemSource {
     /// A source whose origin returns the items that follow a given last item (keyset paging).
     ///
     /// The last item of a page is stored with the page as its cursor, so a later process continues from there (R31). If
-    /// that item does not decode there, the process reads the list again from page one, and the items stay (R22).
+    /// the later process cannot decode that item, it reads the list again from page one. The held items stay (R22).
     ///
     /// The list ends with an empty page. It also ends with a page of fewer items than requested that states neither
-    /// `total` nor `hasMore`. Page one ends it when it holds as many items as its total. Some origins return fewer
+    /// `total` nor `hasMore`. Page one ends the list when it has as many items as its total. Some origins return fewer
     /// items than requested although more follow. Such an answer must set `hasMore`, or a `total`, which costs one more
     /// request at the end.
     /// - Parameters:
@@ -21,7 +21,7 @@ extension ItemSource {
     ///   - codec: encodes the stored values, and the last item of a page as its cursor.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches the items that follow `last`. For nil it fetches page one.
+    ///   - fetch: fetches the items that follow `last`, or page one when `last` is nil.
     public static func afterLast<Answer: ItemPageConvertible>(
         pageSize: PageSize, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
@@ -71,8 +71,8 @@ extension ItemSource where Value: Codable {
 /// 64, because a codec may write any bytes. The name prevents misreading a cursor of another codec (R7).
 private struct LastItemCursor<Value: Sendable>: Sendable {
     let codec: any ItemCodec<Value>
-    /// Last items whose bytes do not decode, by their cursor. A later process does not have them, and walks again from
-    /// page one (R22).
+    /// Last items whose bytes do not decode, by their cursor. A later process does not have these items, and reads the
+    /// list again from page one (R22).
     private let undecodable = BoundedCache<String, Value>(budget: 1_024)
 
     init(codec: any ItemCodec<Value>) { self.codec = codec }
@@ -90,7 +90,7 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         return PageCursor(text)
     }
 
-    /// - Throws: `FetchFailure`, after which the engine walks again from page one (R22).
+    /// - Throws: `FetchFailure`, after which the run reads the list again from page one (R22).
     func decode(_ cursor: PageCursor) throws(FetchFailure) -> Value {
         let prefix = "\(codec.name):"
         guard cursor.text.hasPrefix(prefix),

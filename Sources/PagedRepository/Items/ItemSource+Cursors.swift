@@ -4,7 +4,7 @@ extension ItemSource {
     /// A source in which each page returns the cursor of the next page.
     ///
     /// The cursor is stored with its page, as JSON, so a later process continues from there (R31). A stored cursor that
-    /// no longer decodes is refused. The list is then walked again from page one, and stays readable in the meantime
+    /// no longer decodes is refused. The list is then read again from page one, and stays readable in the meantime
     /// (R22).
     /// - Parameters:
     ///   - pageSize: the number of items to request, unless the request sets its own. Defaults to nil,
@@ -12,7 +12,7 @@ extension ItemSource {
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches the page after a cursor. For nil it fetches page one.
+    ///   - fetch: fetches the page after `cursor`, or page one when `cursor` is nil.
     public static func cursors<Cursor>(
         pageSize: PageSize? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
@@ -28,7 +28,7 @@ extension ItemSource {
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches the page at an address. For nil it fetches page one.
+    ///   - fetch: fetches the page at `link`, or page one when `link` is nil.
     public static func links(
         codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ link: String?) async throws -> CursorPage<Value, String>
@@ -53,7 +53,7 @@ extension ItemSource {
             },
             bring: { place in
                 let page = try await fetch(place.cursor, place.size)
-                // The origin's `hasMore` takes precedence (R24). The engine looks only at the cursor of a chain.
+                // The origin's `hasMore` takes precedence (R24). In a chain, a run looks only at the cursor.
                 let next = page.hasMore == false ? nil : page.next
                 return Handover(
                     page: page.itemPage,
@@ -80,8 +80,8 @@ extension ItemSource where Value: Codable {
     }
 }
 
-/// Cursors in their stored form. All are stored as JSON, texts too, so that one type of cursor is never read as
-/// another.
+/// Converts cursors to their stored form and back. All cursors are stored as JSON, including texts, so that one type of
+/// cursor is not read as another.
 private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
     private let json = JSONItemCodec<Cursor>()
 
@@ -93,7 +93,7 @@ private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
         }
     }
 
-    /// - Throws: `FetchFailure`, after which the engine walks again from page one (R22).
+    /// - Throws: `FetchFailure`, after which the run reads the list again from page one (R22).
     func decode(_ cursor: PageCursor) throws(FetchFailure) -> Cursor {
         do {
             return try json.decode(Array(cursor.text.utf8)[...])

@@ -12,8 +12,8 @@ extension ItemSource {
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches the items from an offset on. The list ends with an empty answer, or with a short one without
-    ///     `total` and `hasMore` (R24).
+    ///   - fetch: fetches `size` items from `offset` on. The list ends with an empty answer, or with a shorter one that
+    ///     states neither `total` nor `hasMore` (R24).
     public static func offsets<Answer: ItemPageConvertible>(
         pageSize: PageSize, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer

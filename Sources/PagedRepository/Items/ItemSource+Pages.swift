@@ -5,17 +5,17 @@ extension ItemSource {
     /// page.
     ///
     /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
-    /// ignore it. When page one returns a different number of items from the requested one, and the list continues,
-    /// positions are counted with that number from then on. The closure receives the size of the request for page one
-    /// for all pages.
+    /// ignore it. When page one has another number of items than requested, and the list continues, positions are
+    /// counted with the number that page one has. For every page, the closure receives the size that was requested for
+    /// page one.
     /// - Parameters:
     ///   - size: the number of items in a page, unless the request for page one sets its own.
     ///   - firstNumber: the number of page one. Defaults to 1.
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
-    ///   - fetch: fetches a page. The list ends with an empty page, or with a short one without `total` and `hasMore`
-    ///     (R24).
+    ///   - fetch: fetches the page with this number. The list ends with an empty page, or with a shorter one that
+    ///     states neither `total` nor `hasMore` (R24).
     public static func pages<Answer: ItemPageConvertible>(
         size: PageSize, firstNumber: Int = 1, codec: any ItemCodec<Value>,
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,

@@ -18,13 +18,13 @@ import Synchronization
 /// **Codec.** Values are stored as bytes, by default as JSON when `Value` is `Codable`. Pass a codec for any other
 /// format.
 ///
-/// **Ids.** The id recognises an item that has moved or was edited. It defaults to the `id` of an `Identifiable` value.
+/// **Ids.** The id identifies an item that has moved or was edited. It defaults to the `id` of an `Identifiable` value.
 /// `id: nil` means that items have no ids; equal values are then the same item. An id must come from the origin. With
 /// an id that is created while decoding, such as `let id = UUID()`, every refresh finds a different list.
 ///
 /// **Errors.** A closure throws a `FetchFailure` to state the error and whether a retry can help (R27). The status
 /// codes 400, 404 and 416 for an offset mean that the position lies beyond the end, unless the total counts it (R24). A
-/// `DecodingError` is permanent. Any other error counts as a transport failure and is retried, also a
+/// `DecodingError` is permanent. Any other error counts as a transport failure and is retried. This includes a
 /// `CancellationError` that the closure throws without being cancelled.
 ///
 /// **Calls on the list.** A closure must not load the list that called it: such a call fails at once. The check does
@@ -38,12 +38,12 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
         var next: PageCursor?
     }
 
-    /// How long one answer may take. After that the fetch fails with `timeout`, and the closure's task is cancelled.
-    /// A closure that ignores the cancellation keeps running alone, and its late answer is dropped. The same holds when
-    /// the last caller of a load is cancelled. `nil` means no limit. Defaults to 60 seconds.
+    /// How long one answer may take. After that the fetch fails with `timeout`, and the closure's task is cancelled. A
+    /// closure that ignores the cancellation continues in the background, and its late answer is dropped. The same
+    /// holds when the last caller of a load is cancelled. `nil` means no limit. Defaults to 60 seconds.
     public var timeLimit: Duration? = .seconds(60)
 
-    /// The codec of the stored values. Readers of the list use the same codec.
+    /// The codec of the stored values. A repository for the list must use the same codec.
     public let codec: any ItemCodec<Value>
     private let id: (@Sendable (Value) -> String)?
     private let paging: String
@@ -55,7 +55,7 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
     /// A paging style, in two steps.
     /// - Parameters:
     ///   - paging: the style in one word, for people.
-    ///   - access: returns how pages can be requested.
+    ///   - access: returns the way in which pages can be requested.
     ///   - requestedSize: returns the number of items that a request without a size asks for. Defaults to nil.
     ///   - place: translates a request into the origin's parameters, or throws when the style cannot express it.
     ///   - bring: fetches from the origin. One call is one request.
@@ -88,20 +88,20 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
 
     public var access: PagingAccess { currentAccess() }
 
-    /// 0, because planned pages do not overlap (R21). A load that continues a list without an exact total begins with
-    /// the last held item, so that a deletion before it is noticed.
+    /// 0, because planned pages do not overlap (R21). At an origin that accepts offsets, a load that continues a list
+    /// without an exact total still begins with the last held item, so that a deletion before that item is noticed.
     public var largestOverlap: Int? { 0 }
 
     package var repeatsLast: Bool { access == .offsets }
     package var requestedSize: Int? { currentSize() }
 
-    /// Copies of a source share one counter. Bytes are those of the encoded items, because only the closure knows the
-    /// size of the transfer.
+    /// Copies of a source share one counter. `bytesReceived` counts the bytes of the encoded items, because only the
+    /// closure knows the size of the transfer.
     public var usage: SourceUsage { meter.usage }
 
-    /// - Throws: The error of the closure; a `DecodingError` counts as a permanent failure of class `undecodable`.
-    ///   `FetchFailure` with class `rejected` for a cursor of another source, and with class `undecodable` for a value
-    ///   that cannot be encoded.
+    /// - Throws: the error of the closure. A run treats a `DecodingError` as a permanent failure of class
+    ///   `undecodable`. `FetchFailure` with class `rejected` for a cursor of another source, and with class
+    ///   `undecodable` for a value that cannot be encoded.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {
@@ -127,8 +127,8 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
                 detectedPaging: request.target == .first ? detectedPaging : nil))
     }
 
-    /// Returns the result of the closure, and counts a request that ended without one. The closure may ignore that it
-    /// was cancelled.
+    /// Returns the result of the closure, and counts a request that ended without a result. The closure may ignore its
+    /// cancellation.
     private func handover(for request: PageRequest) async throws -> Handover {
         do {
             return try await AbandonableCall.run(within: timeLimit) { [ask] in try await ask(request) }
@@ -183,7 +183,8 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
         return { value in "\((value as! any Identifiable).id)" }
     }
 
-    /// Objects without an id of their own are identified by their address, which does not identify the item.
+    /// Whether values are identified by their address, as objects without an `id` of their own are. An address does not
+    /// identify an item.
     private static func isByReference<Own: Identifiable>(_ type: Own.Type) -> Bool {
         Own.ID.self == ObjectIdentifier.self
     }
@@ -209,7 +210,7 @@ extension FetchFailure {
     }
 }
 
-/// Counts the usage of a source. State, behind a mutex: the sum. All copies of the source add to it.
+/// Counts the usage of a source. State, under a mutex: the sum, which all copies of the source add to.
 private final class UsageMeter: Sendable {
     private let sum = Mutex(SourceUsage())
 

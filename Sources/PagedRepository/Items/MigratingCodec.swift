@@ -3,8 +3,8 @@ import PageModel
 extension ItemCodec {
     /// Returns a codec that also reads items of an earlier format. Items are written in the new format only.
     ///
-    /// Bytes are decoded with this codec first, so it must refuse bytes of the earlier format. Without a migration such
-    /// items do not decode and are fetched again.
+    /// Bytes are decoded with this codec first, so this codec must refuse bytes of the earlier format. Without a
+    /// migration, items in the earlier format do not decode, and are fetched again.
     /// - Parameters:
     ///   - earlier: the codec that wrote the items.
     ///   - convert: converts an earlier value. An error makes only that item a cache miss (R7).

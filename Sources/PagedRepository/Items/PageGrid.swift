@@ -1,14 +1,15 @@
 import PageModel
 import Synchronization
 
-/// The page size of an origin with page numbers: the requested size, until page one shows another.
+/// The page size of an origin with page numbers: the requested size, until page one shows another one.
 ///
-/// State, behind a mutex: the requested and the received size, and whether an answer has proven the received one. Page
-/// one sets them.
+/// State, under a mutex: the requested and the received size, and whether an answer has proven the received one. The
+/// answer for page one sets all three.
 final class PageGrid: Sendable {
     private struct State {
-        /// The size with which page one was requested. All later pages are requested with it: an origin that cuts its
-        /// pages by another size, or hides an item of page one, would begin them elsewhere otherwise.
+        /// The size with which page one was requested. All later pages are requested with the same size. With another
+        /// size, an origin that cuts its pages by a size of its own, or hides an item of page one, would begin the
+        /// pages at other positions.
         var requested: Int
         /// The number of items of page one. Positions are counted with it.
         var size: Int
@@ -26,7 +27,7 @@ final class PageGrid: Sendable {
     var requested: Int { state.withLock { $0.requested } }
 
     /// Returns the page that begins at `offset`, counted from 0, and the size to request.
-    /// - Throws: `FetchFailure` when no page begins there. Its items would be stored at wrong positions.
+    /// - Throws: `FetchFailure` when no page begins there. The items of the answer would be stored at wrong positions.
     func page(at offset: Int) throws(FetchFailure) -> (index: Int, size: Int) {
         let (requested, size) = state.withLock { ($0.requested, $0.size) }
         guard offset % size == 0 else { throw .notAskedThisWay("position \(offset): its pages have \(size) items") }
@@ -34,8 +35,8 @@ final class PageGrid: Sendable {
     }
 
     /// Learns the page size from the answer for the page number `index`, counted from 0.
-    /// - Throws: `FetchFailure` when the answer shows another size before page one has proven one. The positions of its
-    ///   items are unknown then.
+    /// - Throws: `FetchFailure` when page one has not proven a size, and the answer has another size than requested
+    ///   although the list goes on. The positions of the items are then unknown.
     func learn<Value>(_ page: ItemPage<Value>, index: Int, asked: Int) throws(FetchFailure) {
         let count = page.items.count
         let isFit = state.withLock { state in
@@ -59,13 +60,13 @@ final class PageGrid: Sendable {
 }
 
 extension ItemPage {
-    /// Whether the page itself states that the list ends at this position, with its last item.
+    /// Whether the page itself states that the list ends with this page, at `position`.
     func ends(at position: Int) -> Bool {
         if let hasMore { return !hasMore }
         return total.exactCount.map { $0 <= position } ?? false
     }
 
-    /// Whether the page allows that the list ends at this position.
+    /// Whether the list may end at `position`, as far as the page states.
     func mayEnd(at position: Int) -> Bool {
         if let hasMore { return !hasMore }
         return total.exactCount.map { $0 == position } ?? true

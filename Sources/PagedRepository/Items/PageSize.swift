@@ -1,4 +1,5 @@
-/// The number of items of a page, at least 1. A literal is a page size; a number from elsewhere is checked:
+/// The number of items of a page, at least 1. Write a page size as an integer literal, or create it from another
+/// number, which is checked:
 ///
 /// ```swift
 /// let fixed = ItemSource<Event>.offsets(pageSize: 20, fetch: fetch)
@@ -14,7 +15,7 @@ public struct PageSize: Hashable, Sendable, ExpressibleByIntegerLiteral {
         self.count = count
     }
 
-    /// A page size that is written in the program.
+    /// Creates a page size from a literal in the program.
     /// - Precondition: the literal is at least 1.
     public init(integerLiteral literal: Int) {
         precondition(literal > 0, "a page has at least 1 item")

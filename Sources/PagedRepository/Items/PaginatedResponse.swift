@@ -27,8 +27,8 @@ extension Array: ItemPageConvertible {
 /// extension Events: PaginatedResponse {}
 /// ```
 ///
-/// Properties named `total` and `hasMore` are used, optional or not; missing ones are unknown. A response that calls
-/// its items `results` adds `var items: [Event] { results }`.
+/// Properties named `total` and `hasMore` are used, optional or not. Without such a property, the value is unknown. A
+/// response that calls its items `results` adds `var items: [Event] { results }`.
 public protocol PaginatedResponse<Element>: ItemPageConvertible {
     /// The type of the items.
     associatedtype Element

@@ -15,7 +15,7 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
     /// A message of one line.
     public var message: String
 
-    /// An error; `message` is for people.
+    /// Creates an error with a message for people.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -1,7 +1,7 @@
 import PageModel
 import Synchronization
 
-/// The pages that one call has received and that must not be stored (`no-store`).
+/// The pages that one call has received and that must not be stored (`no-store`), in order of arrival.
 ///
 /// State, under a mutex: the pages. The run adds them, and the caller reads them after the run.
 final class ServedPages: Sendable {
@@ -24,10 +24,10 @@ final class ServedPages: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// Returns the stored window with pages that must not be stored laid over it. These pages are newer than the stored
-    /// items at the same positions.
-    /// - Parameter bound: a position that no item of the list is at or behind, as the pages show. It does not count
-    ///   against an exact total or a readable item. `nil` means unknown.
+    /// Returns the stored window, with its items replaced by those of the unstored pages at the same positions. The
+    /// unstored pages are newer.
+    /// - Parameter bound: a position at and after which the list has no item, as the pages show. A bound below an exact
+    ///   total or a readable item is ignored. `nil` means unknown.
     func merged(_ served: [ServedPages.Served], over stored: ItemWindow<Value>, bound: Int?) -> ItemWindow<Value> {
         var window = stored
         window.isStored = false
@@ -45,7 +45,7 @@ extension SnapshotBuilder {
             if offset == 0 { window.freshness = .stale }
         }
         let last = window.segments.last?.range.upperBound ?? 0
-        // Without the item before the bound, the list may end farther ahead. Its end is then not known.
+        // The bound is the end only if the item before it has arrived. Otherwise the list may end earlier.
         if let bound, bound >= window.total.exactCount ?? 0, bound >= last,
             bound == 0 || served.contains(where: { $0.range.contains(bound - 1) })
         {

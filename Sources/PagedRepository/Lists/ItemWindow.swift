@@ -4,20 +4,21 @@ public import PageModel
 public struct ItemWindow<Value: Sendable>: Sendable {
     /// The requested positions.
     public var range: Range<Int>
-    /// The readable items among them, by position, also those after a missing position. Each segment says where it
-    /// begins.
+    /// The readable items at the requested positions, in order, including those after a missing position. Each segment
+    /// has the position of its first item.
     public var segments: [ListSnapshot<Value>.Segment]
-    /// Requested positions without a held item, up to the known end of the list.
+    /// The requested positions without a held item, up to the end of the list if it is known.
     public var missing: [Range<Int>]
-    /// Positions without a value in `segments`, because their bytes are damaged or do not decode.
+    /// The requested positions without a value in `segments`, because their bytes are damaged or do not decode.
     public var unusable: [Range<Int>]
-    /// Positions whose bytes do not decode. With a placeholder, they have a value.
+    /// The requested positions whose bytes do not decode. With `UndecodableItems.placeholder`, `segments` has a value
+    /// for them.
     public var undecodable: [Range<Int>]
     /// The length of the list, as the origin states it.
     public var total: ListTotal
     /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
-    /// The freshness of the list by the policy. `nil` means that page one was never fetched.
+    /// The freshness of the list by `PagedListOptions.freshness`. `nil` means that page one was never fetched.
     public var freshness: Freshness?
     /// When page one was last validated, by the storage's clock (R52). The list's age counts from this time (R12).
     /// `nil` means that page one was never fetched.
@@ -25,8 +26,8 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     /// How long the origin calls the list fresh. `nil` means that the origin does not say. `FreshnessPolicy` decides
     /// how the value counts.
     public var freshFor: Duration?
-    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some items
-    /// then came with this call, and only the origin can return them again.
+    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`), and for an
+    /// ephemeral list. Some items then exist only in this window, and a later call must fetch them again.
     public var isStored = true
     /// The version of the list that was read.
     public var version: ListVersion
@@ -44,8 +45,8 @@ public struct ItemWindow<Value: Sendable>: Sendable {
         version = ListVersion(generation: 0, revision: 0)
     }
 
-    /// The items from the first requested position up to the first one without a value. `segments` has the items after
-    /// it.
+    /// The items of the segment that begins at the first requested position. Empty when that position has no value.
+    /// `segments` has all items.
     public var items: PagedItems<Value> {
         guard let first = segments.first, first.offset == range.lowerBound else { return PagedItems() }
         return first.items

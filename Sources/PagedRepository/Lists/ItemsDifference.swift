@@ -1,8 +1,8 @@
 /// The difference between the items of two snapshots, for table views. Items are recognised by their `id`.
 ///
-/// A table view removes `removals`, from the last one to the first, then inserts `insertions`, from the first one to the
-/// last, and then reloads `updates`. The indices of `removals` count the old items; those of `insertions` and `updates`
-/// count the new ones, after both steps. An item that moved is removed and inserted.
+/// A table view removes `removals`, from the last one to the first, then inserts `insertions`, from the first one to
+/// the last, and then reloads `updates`. The indices of `removals` count the old items; those of `insertions` and
+/// `updates` count the new ones, after both steps. An item that moved is removed and inserted.
 public struct ItemsDifference: Hashable, Sendable {
     /// Indices in the old items, ascending.
     public var removals: [Int] = []
@@ -14,9 +14,9 @@ public struct ItemsDifference: Hashable, Sendable {
     /// Whether both snapshots show the same items.
     public var isEmpty: Bool { removals.isEmpty && insertions.isEmpty && updates.isEmpty }
 
-    /// The difference from `old` to `new`. Pages that two snapshots share cost no comparison of items. Other equal
-    /// beginnings and ends cost one comparison each. Long lists that differ almost everywhere give a difference that
-    /// replaces all items in between.
+    /// Creates the difference from `old` to `new`. Pages that two snapshots share at the beginning are not compared. Of
+    /// the other items, those of an equal beginning and an equal end are compared once. If the numbers of items in
+    /// between have a product above 4,000,000, the difference replaces all of these items.
     public init<Value: Identifiable & Equatable>(from old: PagedItems<Value>, to new: PagedItems<Value>) {
         let both = min(old.count, new.count)
         let shared = old.sharedCount(with: new)
@@ -26,7 +26,7 @@ public struct ItemsDifference: Hashable, Sendable {
         while tail < both - head, old[old.count - 1 - tail].id == new[new.count - 1 - tail].id { tail += 1 }
         updates = (shared..<head).filter { old[$0] != new[$0] }
         let (before, after) = (head..<old.count - tail, head..<new.count - tail)
-        // The search for the shortest difference takes time in proportion to the product.
+        // The search for the shortest difference takes time in proportion to the product of both counts.
         if before.isEmpty || after.isEmpty || before.count * after.count > 4_000_000 {
             (removals, insertions) = (Array(before), Array(after))
         } else {
@@ -61,7 +61,7 @@ public struct ListUpdate<Value: Sendable>: Sendable {
 public struct ListUpdates<Value: Identifiable & Equatable & Sendable>: AsyncSequence, Sendable {
     let snapshots: AsyncStream<ListSnapshot<Value>>
 
-    /// The updates from now on, in order.
+    /// Iterates over the updates, in order.
     public struct Iterator: AsyncIteratorProtocol {
         var snapshots: AsyncStream<ListSnapshot<Value>>.Iterator
         var shown = PagedItems<Value>()
@@ -79,7 +79,7 @@ public struct ListUpdates<Value: Identifiable & Equatable & Sendable>: AsyncSequ
 
 extension PagedList where Value: Identifiable & Equatable {
     /// A stream of snapshots with the differences between them, for table views: for next pages, refreshes and changes
-    /// by other tasks and processes. A slow listener receives the newest snapshot, with the difference from the last one
-    /// that it received. Snapshots without a change of items have an empty difference.
+    /// by other tasks and processes. A slow listener receives the newest snapshot, with the difference from the last
+    /// one that it received. Snapshots without a change of items have an empty difference.
     public var updates: ListUpdates<Value> { ListUpdates(snapshots: snapshots) }
 }

@@ -2,14 +2,15 @@ public import PageModel
 
 /// A change of a list. Snapshots show the state of a list; events show each change.
 public enum ListEvent<Value: Sendable>: Sendable {
-    /// These items were loaded at these positions. A page with items that do not decode is sent in parts, between those
-    /// items.
+    /// These items were loaded at these positions. A page with items that have no value is sent as several events, one
+    /// for each stretch of values between those items.
     case pageLoaded(Range<Int>, [Value])
     /// Items were inserted, removed, moved or rewritten. Items after them shift accordingly.
     case refreshed(ListDifference)
-    /// Items at these positions of the shown list do not decode (R7). Sent once for the same positions.
+    /// Items at these positions of the shown list do not decode (R7). The event has all such positions. Sent when the
+    /// last such event lacked one of them.
     case undecodable([Range<Int>])
-    /// Another process changed the list, or more changes arrived at once than events report one by one.
+    /// Another process changed the list, or too many changes arrived at once for an event each.
     case changedElsewhere
     /// The list was emptied, by `reset` or by a purge.
     case reset

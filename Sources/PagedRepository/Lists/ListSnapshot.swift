@@ -33,17 +33,17 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     }
 
     /// The items from position 0 up to the first gap, in order. Items that do not decode are left out, or replaced by a
-    /// placeholder, as `ItemCodec.undecodable` says. If none of the items before a gap decodes, `items` begins behind the
-    /// gap, and `hasMore` is true. The index of an item is its position unless items were left out; see
+    /// placeholder, as `ItemCodec.undecodable` says. If none of the items before a gap decodes, `items` begins after
+    /// the gap, and `hasMore` is true. The index of an item is its position unless items were left out; see
     /// `position(ofItem:)`.
     public var items: PagedItems<Value>
-    /// The position after the last item of `items`, with the items that were left out because they do not decode.
+    /// The position after the last item of `items`, counting the items that are left out because they do not decode.
     public var itemsEnd: Int
     /// All readable items, by position, also those after gaps.
     public var segments: [Segment]
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
-    /// The length of the list, as the origin states it.
+    /// The length of the list, as the origin states it. If more items are held, an estimate with their number.
     public var total: ListTotal
     /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
@@ -54,18 +54,18 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// When page one was last validated, by the storage's clock (R52). `nil` means that page one was never fetched
     /// (R11).
     public var validatedAt: Timestamp?
-    /// The freshness of the list by the policy. `nil` means that page one was never fetched.
+    /// The freshness of the list by `PagedListOptions.freshness`. `nil` means that page one was never fetched.
     public var freshness: Freshness?
     /// The current activity of the list.
     public var activity: Activity
-    /// The last failure, until its retry starts (R37).
+    /// The last failure, until its retry starts (R37). `nil` means that no failure is shown.
     public var failure: ListFailure?
     /// The number of pages in the whole list whose fetch failed.
     public var failingPages: Int
-    /// The number of neighbouring pairs whose adjacency is inferred and was not shown by one answer (G1).
+    /// The number of neighbouring pairs of items whose adjacency is inferred, because no single answer showed both
+    /// items (G1).
     public var inferredSeams: Int
-    /// Whether `PagedListOptions.itemLimit` cuts the list off. The items after it are stored, and
-    /// `ListRepository.page` returns them.
+    /// Whether `PagedListOptions.itemLimit` cuts the list off. `ListRepository.page` returns the items after the limit.
     public var isAtItemLimit: Bool
     /// Positions without a value in `segments`, because their bytes are damaged or do not decode (R7). They are fetched
     /// again once.
@@ -77,20 +77,20 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     var undecodableItems: [UndecodableItem]
     /// The held positions among `unusable` whose bytes are damaged.
     var damaged: [Range<Int>]
-    /// The position of the first item of `items` behind a gap. 0 if `items` begins with the list.
+    /// The position at which `items` begins. Larger than 0 only if `items` begins after a gap.
     private(set) var itemsBegin: Int
     /// The position after the segment that begins at position 0. The next page is fetched for this position.
     private(set) var headEnd: Int
-    /// Whether ids repeat in this list. Such a list is read again and not compared (R25).
+    /// Whether ids repeat in this list. When page one of such a list has changed, the whole list is read again (R25).
     public var allowsDuplicates: Bool
-    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
-    /// all of the items are then in memory only, while this process uses the list. No other process sees them. When
-    /// page one is among them, the list is `stale` at once.
+    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`), and for an
+    /// ephemeral list. Some or all of the items are then in memory only, while this process uses the list. No other
+    /// process sees these items. When page one is among them, the list is `stale` at once.
     public var isStored: Bool
     /// The version of the list that was read.
     public var version: ListVersion
 
-    /// A snapshot of an unknown list. Set its properties in previews and tests.
+    /// Creates a snapshot of a list that was never loaded. Set its properties in previews and tests.
     public init() {
         items = PagedItems()
         itemsEnd = 0
@@ -131,7 +131,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     var isVoid: Bool { holdsNothing && total.count ?? 0 > 0 && gaps.isEmpty }
     /// Whether the origin has returned no items, and does not count any, and the list has not ended.
     var isEmptyWithMore: Bool { holdsNothing && hasMore && total.count ?? 0 == 0 && gaps.isEmpty }
-    /// Whether the list continues behind held items, none of which decodes.
+    /// Whether the list continues after held items, none of which decodes.
     var isUndecodableWithMore: Bool {
         isLoaded && items.isEmpty && hasMore && !undecodable.isEmpty && damageAtEnd == nil && !isAtItemLimit
     }
@@ -139,11 +139,11 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         isLoaded && unusable.isEmpty && undecodable.isEmpty && !segments.contains { $0.isHeld }
     }
 
-    /// The held positions with damaged bytes at which the head segment ends. `nil` means that it does not end at damaged
-    /// bytes.
+    /// The held positions with damaged bytes at which the head segment ends. `nil` means that the head segment does not
+    /// end at damaged bytes.
     var damageAtEnd: Range<Int>? { damaged.first { $0.contains(headEnd) } }
 
-    /// Returns the position in the list of an item of `items`.
+    /// Returns the position in the list of an item in `items`.
     /// - Parameter index: the index of the item in `items`.
     public func position(ofItem index: Int) -> Int {
         // Only items without a value are left out of `items`.
@@ -196,8 +196,8 @@ public enum DisplayState: Hashable, Sendable {
 }
 
 extension ListSnapshot {
-    /// Sets `items` and its positions from the segments. If no item before the first gap decodes, `items` has those
-    /// behind the gap: a screen without rows would hide them, and could not ask for the next page.
+    /// Sets `items` and its positions from the segments. If no item before the first gap decodes, `items` has the items
+    /// after the gap. Otherwise a screen would show no row, and so no row could appear and request the next page.
     /// - Parameter skipped: held positions that `items` leaves out, ascending.
     mutating func collectItems(skipping skipped: [Range<Int>]) {
         items = PagedItems()

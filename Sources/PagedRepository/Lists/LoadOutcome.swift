@@ -2,21 +2,23 @@ public import PageModel
 
 /// The result of a load (R35). A failed load throws a `ListFailure`.
 public enum LoadOutcome: Hashable, Sendable {
-    /// The number of loaded items that were not held before, at least 1.
+    /// New items were loaded. The value is the number of items that were not held before, at least 1.
     case loaded(Int)
     /// The origin answered, and the list has not changed.
     case upToDate
-    /// A refresh found the list changed, and it holds no more items than before: items were edited, replaced, moved or
-    /// removed. `PagedList.updates` has the difference.
+    /// A refresh found that the list had changed. The list holds no more items than before: items were edited,
+    /// replaced, moved or removed. `PagedList.updates` has the difference.
     case changed
-    /// The cached list is the result, as the policy allows. With `originFirst`, the refresh of page one failed.
+    /// The cached list is the result, because the policy allows that. With `originFirst`, this means that the refresh
+    /// of page one failed.
     case cached
-    /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
+    /// New items were loaded, and none of them decodes. The value is their number; see `ListSnapshot.undecodable`.
     case undecodable(Int)
-    /// The snapshot already holds `PagedListOptions.itemLimit` items, and the origin was not contacted or its new items
-    /// are not shown. `ListRepository.page` returns the items after them.
+    /// The snapshot already holds `PagedListOptions.itemLimit` items. The origin was not contacted, or its new items
+    /// are not shown. `ListRepository.page` returns the items after the limit.
     case itemLimitReached
-    /// The same load was already under way. The number is the number of new items that it loaded.
+    /// The same load was already under way, and the call waited for its end. The value is the number of new items that
+    /// the load added.
     case joined(Int)
     /// The list ends with the held items.
     case endReached
@@ -40,7 +42,7 @@ public enum LoadOutcome: Hashable, Sendable {
 public enum LoadPolicy: Hashable, Sendable, CaseIterable {
     /// Serves the cached items, whatever their age, and never contacts the origin.
     case cacheOnly
-    /// Serves the cached items at once, and refreshes page one in the meantime.
+    /// Serves the cached items at once, and then refreshes page one.
     case cacheThenRefresh
     /// Serves the cached items while they are fresh; otherwise refreshes page one.
     case refreshIfStale
@@ -64,11 +66,12 @@ public struct ListFailure: Error, Hashable, Sendable {
 
     /// The kind of load that failed.
     public var kind: Kind
-    /// The error, as the ledger records it.
+    /// The failure of the request: its class, a message, and whether a retry can help.
     public var failure: FetchFailure
-    /// When an automatic trigger may retry. `nil` means never.
+    /// The time from which an automatic trigger may retry. `nil` means that no retry is scheduled.
     public var nextAttemptAt: Timestamp?
-    /// The error that the source threw, when it was not a `FetchFailure`. It is not stored, and equality ignores it.
+    /// The error that the source threw, unless that was a `FetchFailure`. For the kind `storage`, the `StorageError`.
+    /// The cause is not stored, and equality ignores it.
     public var cause: (any Error)?
 
     /// Creates a failure.
@@ -79,7 +82,7 @@ public struct ListFailure: Error, Hashable, Sendable {
         self.cause = cause
     }
 
-    /// The failure of a list whose storage failed.
+    /// Creates the failure of a list whose storage failed.
     init(_ error: StorageError) {
         self.init(.storage, FetchFailure(.storage, error.message, isRetryable: true), cause: error)
     }

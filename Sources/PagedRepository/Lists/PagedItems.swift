@@ -1,7 +1,7 @@
-/// Items of a list in order, kept page by page. Successive snapshots share their pages.
+/// Items of a list in order, kept page by page. Successive snapshots share the pages that did not change.
 public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
     private var pages: [[Value]] = []
-    /// The position at which each page begins.
+    /// The index of the first item of each page.
     private var starts: [Int] = []
     public private(set) var endIndex = 0
 

@@ -12,7 +12,7 @@ public final class PagedListModel<Value: Sendable> {
     /// The number of calls of `run` under way.
     @ObservationIgnored private var runs = 0
 
-    /// A model of this list. Sends no request (R34).
+    /// Creates a model of this list. Sends no request (R34).
     public init(_ list: PagedList<Value>) {
         self.list = list
         shown = list.current
@@ -37,17 +37,18 @@ public final class PagedListModel<Value: Sendable> {
     /// See `ListSnapshot.displayState`.
     public var displayState: DisplayState { snapshot.displayState }
 
-    /// Loads by the policy, and then follows the list until the task is cancelled. The snapshot then shows no activity.
+    /// Loads the list by the policy, and updates `snapshot` until the task is cancelled. After that, `snapshot` shows
+    /// no activity. The policy defaults to `cacheThenRefresh`.
     public func run(_ policy: LoadPolicy = .cacheThenRefresh) async {
         let snapshots = list.snapshots
         // The snapshot holds any failure.
         let loading = Task { [list] in _ = try? await list.load(policy) }
         runs += 1
-        // A call on this object may have shown a newer snapshot than the one that has just arrived.
+        // Another call of this object may already have shown a newer snapshot than the one that has just arrived.
         for await _ in snapshots { shown = list.current }
         loading.cancel()
         runs -= 1
-        // The end of a load would not be shown.
+        // No later snapshot would show the end of a load.
         if runs == 0 { shown.activity = .idle }
     }
 
@@ -59,7 +60,7 @@ public final class PagedListModel<Value: Sendable> {
     public func retry() async { await call { try await $0.retry() } }
     /// Calls `PagedList.itemAppeared(at:)`.
     public func itemAppeared(at position: Int) { list.itemAppeared(at: position) }
-    /// Calls `PagedList.reset()`. When the storage fails, the list stays as it is.
+    /// Calls `PagedList.reset()`. A failure of the storage is in `failure`.
     public func reset() async {
         try? await list.reset()
         shown = list.current

@@ -4,7 +4,8 @@ public import PageModel
 /// one, except for `sync.pageSize`.
 public struct PagedListOptions: Hashable, Sendable {
     /// How pages are fetched: concurrency, page size, retries, leases. `work` is set by each call. Calls do not wait
-    /// for retries; the ledger keeps them. Defaults to the defaults of `SyncOptions`, with a retry wait budget of 0.
+    /// for retries, which the ledger schedules. Defaults to the defaults of `SyncOptions`, with a retry wait budget of
+    /// 0.
     public var sync: SyncOptions = {
         var options = SyncOptions()
         options.retryWaitBudget = .zero
@@ -15,24 +16,26 @@ public struct PagedListOptions: Hashable, Sendable {
     public var freshness = FreshnessPolicy()
     /// How many pages before the end of the loaded items the next page is prefetched. With 0, the next page is
     /// prefetched when the last item appears. With 1, it is prefetched when an item of the last page appears, or the
-    /// last item of the page before. A page counts as long as the average loaded page. At least 0. Defaults to 1.
+    /// last item of the page before. The length of a page is the average number of items of the loaded pages. At least
+    /// 0. Defaults to 1.
     public var prefetchDistance = 1
-    /// The most pages that are prefetched before another item appears. At least 1. Defaults to 2.
+    /// The maximum number of pages that are prefetched before another item appears. At least 1. Defaults to 2.
     public var prefetchLimit = 2
-    /// Whether scrolling retries after a failed load. An explicit call such as `loadNext()` does not wait until the
-    /// next attempt is due (R33). Defaults to `never`.
+    /// Whether the appearance of items retries a failed load of the next page. An explicit call such as `loadNext()`
+    /// does not wait until the next attempt is due (R33). Defaults to `never`.
     public var automaticRetry = AutomaticRetry.never
     /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
-    /// are in memory while the list is in use. Defaults to false.
+    /// are only in memory, while the list is in use. Defaults to false.
     public var isEphemeral = false
-    /// The most positions in one snapshot, including positions whose items do not decode. Loads stop there. Items after
-    /// them are available from `ListRepository.page`. At least 1. Defaults to 100,000.
+    /// The maximum number of positions in one snapshot, including positions whose items do not decode. Loads stop at
+    /// this limit. `ListRepository.page` returns the items after the limit. At least 1. Defaults to 100,000.
     public var itemLimit = 100_000
 
     /// Options with the default values.
     public init() {}
 
-    /// The options with values in range. For an ephemeral list, the fetch options are those that leave no record.
+    /// The options with values in range. For an ephemeral list, the fetch options are set so that no record remains in
+    /// the storage.
     /// - Precondition: `sync.pageSize` is nil or at least 1.
     var effective: PagedListOptions {
         var options = self
@@ -42,11 +45,11 @@ public struct PagedListOptions: Hashable, Sendable {
         return options
     }
 
-    /// Whether scrolling retries after the next page failed to load.
+    /// Whether the appearance of items retries after the next page failed to load.
     public enum AutomaticRetry: Hashable, Sendable {
         /// Only an explicit call retries.
         case never
-        /// Scrolling retries when the next attempt is due by the ledger.
+        /// An item that appears starts the retry, once the next attempt is due by the ledger.
         case perLedger
     }
 }

@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// A call that its caller can leave. The caller returns when the call ends, when the time limit is reached, or some
-/// time after the caller is cancelled, whichever is first. A call that ignores its cancellation continues without a
-/// caller, and its result is dropped.
+/// A call whose caller need not wait for its end. The caller returns when the call ends, when the time limit is
+/// reached, or a grace period after the caller is cancelled, whichever comes first. A call that ignores its
+/// cancellation continues without a caller, and its result is dropped.
 ///
 /// State, under a mutex: the waiting caller, or the result that arrived before it. The first result wins.
 final class AbandonableCall<Value: Sendable>: Sendable {
@@ -20,10 +20,10 @@ final class AbandonableCall<Value: Sendable>: Sendable {
     /// Returns the result of `work`.
     /// - Parameters:
     ///   - limit: the time that the call may take. `nil` means no limit.
-    ///   - grace: how long the result of a cancelled call is waited for. Defaults to 0 seconds.
+    ///   - grace: how long the caller waits for the result after its cancellation. Defaults to 0 seconds.
     ///   - work: the call, in a task of its own. The task is cancelled when the caller no longer waits.
-    /// - Throws: the error of `work`; `FetchFailure` with class `timeout` after `limit`; `CancellationError` when
-    ///   the caller's task was cancelled and `grace` is over.
+    /// - Throws: the error of `work`; `FetchFailure` with class `timeout` after `limit`; `CancellationError` when the
+    ///   caller's task was cancelled and `grace` has passed.
     static func run(
         within limit: Duration?, grace: Duration = .zero, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

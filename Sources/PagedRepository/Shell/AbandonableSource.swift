@@ -1,5 +1,5 @@
-/// A source that may need no guard. Such a `fetch` returns at its time limit and when its task is cancelled, whatever
-/// the origin does.
+/// A source that needs no guard if `returnsPromptly` is true: `fetch` then returns at its time limit and when its task
+/// is cancelled, whatever the origin does.
 package protocol PromptSource: PageSource {
     /// Whether `fetch` always returns at its time limit and on cancellation. Defaults to true.
     var returnsPromptly: Bool { get }
@@ -18,8 +18,8 @@ extension PageSource {
 package struct AbandonableSource: RelayedSource {
     package let source: any PageSource
 
-    /// How long a cancelled call may still return its answer, because the origin has already received the request.
-    /// Tests set another value.
+    /// How long a cancelled call may still return its answer, because the origin may have received the request. Tests
+    /// set another value.
     @TaskLocal package static var grace = Duration.seconds(1)
 
     private init(guarding source: any PageSource) { self.source = source }

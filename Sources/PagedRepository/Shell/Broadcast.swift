@@ -2,8 +2,8 @@ import Synchronization
 
 /// Sends values to any number of listeners, each at its own pace.
 ///
-/// State: the listeners, and the last value if new listeners receive it first. One mutex guards both, and it is not
-/// held while other code runs. A listener is removed when its stream ends.
+/// State: the listeners, and the last value, if new listeners receive that value first. One mutex guards both, and it
+/// is not held while other code runs. A listener is removed when its stream ends.
 final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var current: Element?
@@ -29,14 +29,14 @@ final class Broadcast<Element: Sendable>: Sendable {
     var current: Element? { state.withLock { $0.current } }
     var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
-    /// - Parameter whenOver: called once this listener has ended. The objects that the closure captures live at least
+    /// - Parameter whenOver: called once this listener has ended. The closure keeps the objects that it captures alive
     ///   as long as the listener.
     func stream(whenOver: @escaping @Sendable () -> Void) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: .bufferingNewest(capacity))
         let number = state.withLock { state in
             state.nextNumber += 1
             state.listeners[state.nextNumber] = continuation
-            // Yielded under the lock, so that no newer value precedes it.
+            // Yielded under the lock, so that the listener does not receive a newer value before this one.
             if let current = state.current { continuation.yield(current) }
             return state.nextNumber
         }

@@ -3,18 +3,20 @@ import Synchronization
 
 /// A list that may have listeners.
 protocol WatchedList: AnyObject, Sendable {
-    /// Handles the notices for the list. `notices` is empty when a listener has come or left. Calls do not overlap.
+    /// Handles the notices for the list. `notices` is empty when a listener was added or has ended. Calls for one list
+    /// do not overlap.
     func handle(_ notices: [StorageNotice]) async
 }
 
 /// Receives the storage's notices, and forwards them to the lists that have listeners.
 ///
 /// All lists share one stream and one task, so a list without changes costs only its entry here. Notices are queued for
-/// each list. At most a few tasks exist, and only while notices are queued. They serve one list after the other, each
-/// with all its notices at once. So ten thousand lists that are opened together are read a few at a time.
+/// each list. At most four tasks deliver them, and only while notices are queued. Each task serves one list after the
+/// other, with all queued notices of the list at once. So ten thousand lists that are opened together are read a few at
+/// a time.
 ///
 /// State: the lists, the observation of each, the order of deliveries, the number of tasks, and the storage's watch.
-/// One mutex guards all of it, and it is not held while other code runs. An entry ends with its list.
+/// One mutex guards all of it, and it is not held while other code runs. An entry is removed with its list.
 final class ChangeDispatcher: Sendable {
     /// The notices for one call of a list's `handle`.
     private struct Delivery {
@@ -35,7 +37,8 @@ final class ChangeDispatcher: Sendable {
         weak var list: (any WatchedList)?
     }
 
-    /// Most storages serve this many concurrent reads. More tasks would only wait for each other.
+    /// The maximum number of tasks. Most storages serve this many concurrent reads, so more tasks would only wait for
+    /// each other.
     private static let mostWorkers = 4
 
     private let state = Mutex(State())
@@ -70,8 +73,8 @@ final class ChangeDispatcher: Sendable {
         begin(missing)
     }
 
-    /// Starts forwarding changes of `query` to the list. `nil` means changes that may begin a list. A list has one
-    /// observation at a time, so this ends the earlier one.
+    /// Starts forwarding changes of `query` to the list. `nil` means changes of all queries, because any of them may
+    /// store the list. A list has one observation at a time, so the call ends an earlier one.
     func observe(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
@@ -101,7 +104,7 @@ final class ChangeDispatcher: Sendable {
 
     // MARK: The storage
 
-    /// Returns the storage's watch. It is created when the first list observes a query, so a repository without
+    /// Returns the storage's watch. The watch is created when the first list observes a query, so a repository without
     /// listeners has no task.
     private func watch() -> StorageWatch {
         if let watch = state.withLock({ $0.watch }) { return watch }
@@ -130,7 +133,7 @@ final class ChangeDispatcher: Sendable {
 
     // MARK: Deliveries
 
-    /// Returns the number of tasks to start.
+    /// Counts tasks for the queued notices as started. Returns the number of tasks to start.
     private static func reserveWorkers(_ state: inout State) -> Int {
         let count = min(mostWorkers - state.workers, state.scheduler.queuedCount)
         state.workers += count

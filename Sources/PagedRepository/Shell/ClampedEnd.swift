@@ -1,7 +1,8 @@
 import PageModel
 
 extension SyncRun {
-    /// Handles an answer that is the last held page again, or the first one, at a position behind it (R24).
+    /// Handles an answer for a position after the held items that contains the last held page again, or the first one
+    /// (R24).
     /// - Returns: whether it was such an answer.
     func isRepeatedPage(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
@@ -10,12 +11,12 @@ extension SyncRun {
         return try await isCutOff(page, places, of: range, query)
     }
 
-    /// Handles an answer behind the end of the list that is the last page again, or the first one, at an origin whose
-    /// total does not count more (R24). The list ends there, or is a loop when the answer reports more items.
+    /// Handles an answer for a position after the end of the list that contains the last page again, or the first one,
+    /// if no total counts more items (R24). The list ends there, or is a loop when the answer reports more items.
     ///
-    /// Inserts behind page one move the last items behind the held end, too. Requested at the positions where they are
-    /// held, such items arrive there only if no insert has moved them. An answer that is page one proves nothing while no other page is held: the origin may ignore
-    /// the position.
+    /// Inserts after page one can also move the last items past the held end. So the positions at which these items are
+    /// held are requested: the items are still there only if no insert has moved them. An answer that is page one
+    /// proves nothing while no other page is held, because the origin may ignore the position.
     /// - Returns: whether it was such an answer.
     private func isClamped(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
@@ -32,8 +33,9 @@ extension SyncRun {
             requestWitness(for: .range(range, overlap: 0), end: end)
             return true
         }
-        // Inserts have possibly moved the last items here. Their own position then has other items. The same answer for
-        // two positions shows that no item was moved, and so does the last page, if a check of the end has read it.
+        // Inserts may have moved the last items to this position. Their old positions then have other items. The same
+        // answer for two positions shows that no item was moved. So does the last page, if a check of the end has read
+        // it.
         var mayBeMoved = page.hasMore == true
         switch source.access {
         case .grid(let size): if count >= size, !pass.check.hasReadLastPage { mayBeMoved = true }
@@ -54,8 +56,9 @@ extension SyncRun {
         return true
     }
 
-    /// Whether inserts have moved the known items of an answer to its position. The request began with a held item. The
-    /// items are fewer than a page and do not begin on a multiple of its size, so they are not the origin's last page.
+    /// Whether inserts have moved the known items of an answer to the requested position. The request began with a held
+    /// item. The items are fewer than a page, and are not held from a multiple of the page size on, so they are not the
+    /// origin's last page.
     private func isPushed(_ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, end: Int) -> Bool {
         let size = max(1, belief.sizes.size)
         guard start < end, page.content.count < size,
@@ -64,8 +67,8 @@ extension SyncRun {
         return !first.isMultiple(of: size)
     }
 
-    /// Handles an answer that is the last held page again, at a position behind it that an exact total counts. Page
-    /// one, fetched once more, shows that the list has not changed. The origin then returns nothing more (R24).
+    /// Handles an answer that contains the last held page again, for a later position that an exact total counts. If
+    /// page one, fetched once more, shows that the list has not changed, the origin returns no further items (R24).
     /// - Returns: whether it was such an answer.
     private func isCutOff(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], of range: Range<Int>, _ query: QueryID
@@ -88,7 +91,7 @@ extension SyncRun {
         return true
     }
 
-    /// The list, if its held items are one segment that ends at this position or before.
+    /// Returns the list if its held items are one segment that ends at this position or before. Otherwise returns nil.
     private func listBefore(_ place: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         guard let list = try await storage.excerpt(of: query, 0..<Int.max), list.coverage.segments.count == 1,
             list.coverage.headEnd <= place, isStillThere(list)
@@ -97,16 +100,16 @@ extension SyncRun {
     }
 
     /// Returns the part of an answer that can be stored, if an origin without a total returned known items for
-    /// positions behind the end of its list (R24). Returns nil for any other answer.
+    /// positions after the end of its list (R24). Returns nil for any other answer.
     ///
-    /// - An answer may hold the last full page instead of the requested position: known items to the last held
-    ///   one, and then new ones. An insert looks the same. The position of the first known item is therefore requested
-    ///   once, and the list continues from that answer.
-    /// - An answer may continue with the first items of the list behind the last one. These are cut off. Items with
-    ///   the ids of the first ones and other content are other items of a list that repeats ids (R25).
+    /// - The answer may be the last full page, instead of the items at the requested position: known items up to the
+    ///   last held one, and then new items. After an insert, an answer looks the same. The position of the first known
+    ///   item is therefore requested once, and the list continues from that answer.
+    /// - The answer may continue with the first items of the list after the last one. The first items are cut off.
+    ///   Items with the ids of the first ones and other content are other items of a list that repeats ids (R25).
     ///
-    /// Both hold also when the answer reports more items: such a report decides only about the end. While pages before
-    /// the answer are in flight, nothing is decided.
+    /// Both rules also apply when the answer reports more items, because such a report concerns only the end. While
+    /// pages before the answer are in flight, the result is `undecided`.
     func behindEnd(
         _ page: FetchedPage, _ places: [UInt64: ItemPlace], at start: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) -> BehindEnd? {
@@ -151,7 +154,7 @@ extension SyncRun {
         }
     }
 
-    /// An answer with known items for positions behind the end of the list.
+    /// An answer with known items for positions after the end of the list.
     enum BehindEnd {
         /// The items before the position are in flight. The answer is dropped, and the position is requested again
         /// later.

@@ -2,7 +2,7 @@ import PageModel
 
 /// The end of a walk, endless walks, and walks that start again (R22, R24).
 extension SyncRun {
-    /// Stores the end of a chain, and removes the held items behind it (R20, R24).
+    /// Stores the end of a chain, and removes the held items after it (R20, R24).
     func endChain(_ end: ChainEnd, _ list: ListOutline) async throws(StorageError) {
         phase.reachedEnd()
         let ending: [ListEdit] = [.truncate(at: end.position), .setEnd(end.position)]
@@ -15,8 +15,9 @@ extension SyncRun {
         announce(end.offset..<end.position, newItems: end.isChanged ? end.position - end.offset : 0)
     }
 
-    /// Handles the end of a walk in disorder. The list is unproven if this walk is the third one of the run, or if the
-    /// list already had no proven end (R24).
+    /// Handles the end of a walk whose items arrived in an order that no insert explains. The list is unproven if this
+    /// walk is the third one of the run, or if the list already had no proven end (R24). Otherwise the list is walked
+    /// again.
     func endInDisorder(_ end: ChainEnd, _ list: ListOutline) async throws(StorageError) {
         guard try await commit(end.edits + [.setEnd(nil)], [answered(end)], list) else { return }
         if end.isWithPage { counts.pagesFetched += 1 }
@@ -30,21 +31,23 @@ extension SyncRun {
         end.isWithPage ? leases.succeeded(end.offset) : leases.deleted(end.offset)
     }
 
-    /// Begins a walk with page one, as it was received in this pass.
+    /// Begins a walk with the page one that was received in this pass.
     func walkBegins(behind page: FetchedPage, isChanged: Bool) {
-        // A page one that arrives unchanged, to confirm an end, does not interrupt the walk.
+        // A page one that was requested to confirm an end, and arrives unchanged, does not interrupt the walk.
         if isChanged || pass.walk.unbrokenTo == nil { pass.walk.begin(behind: page.content.count) }
         belief.order.begins(isChanged: isChanged, end: end(of: page).map { _ in page.content.count }, total: page.total)
     }
 
-    /// Restarts the pass with a walk from page one to the end, through held items.
+    /// Restarts the pass with a walk from page one to the end, also through held items.
     func walkAllAgain() {
         belief.repeats.restart()
         pass.walkAgain()
     }
 
-    /// Handles an origin that repeats itself from a position on, which this run has just stored (R24).
-    /// - Parameter message: the failure. `nil` means that too many pages had no new items. Defaults to nil.
+    /// Handles an origin that repeats itself from a position on, after the pages before that position were stored
+    /// (R24).
+    /// - Parameter message: the message of the failure. `nil` means a message that too many pages had no new items.
+    ///   Defaults to nil.
     func originLoops(_ message: String? = nil, at offset: Int) async throws(StorageError) {
         guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
         try await originLoops(message ?? belief.repeats.message, offset, list)
@@ -65,7 +68,7 @@ extension SyncRun {
     }
 
     /// Handles a cursor that the origin no longer accepts (R22). The list is walked again from page one with new
-    /// cursors. Held items are kept, and verified on the way.
+    /// cursors. Held items are kept, and verified during the walk.
     func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
         guard passes.restarts < options.restarts, phase.recheck?.isRetry != true else { return }
         warn("the origin rejects a stored cursor (\(failure.message)); reading again from page one")
@@ -74,14 +77,14 @@ extension SyncRun {
         pass.walkAgain()
     }
 
-    /// Returns the fetch that walks a list without gaps again from page one. Returns an empty array unless a new walk
-    /// is required, or the end of the list does not match the total.
+    /// Returns the first fetch of a new walk from page one, if such a walk is required, or if a list without gaps does
+    /// not end at its total. Otherwise returns an empty array.
     func traverseAgain(of list: ListOutline) -> [FetchTarget] {
         guard access == .chain, !pass.walk.hasWalkedAgain, let next = belief.pageOne.next,
             let end = list.record.end ?? (pass.walk.mode == .whole ? .max : nil), end > belief.pageOne.count
         else { return [] }
         if pass.walk.mode != .whole {
-            // A walk of this pass is not repeated before page one has been fetched once more.
+            // A walk that this pass has made is not repeated before page one has been fetched once more.
             guard list.coverage.headEnd == end, !list.isExplained, !belief.isWalkedWhole(to: end),
                 pass.walk.unbrokenTo != end, belief.pageOne.total != .exact(end)
             else { return [] }
@@ -99,7 +102,7 @@ extension ListOutline {
             && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
     }
 
-    /// Whether the end and the total differ. A run was then stopped before it found the reason.
+    /// Whether the end and the total differ without a result window. A run was then stopped before it found the reason.
     var contradictsItself: Bool {
         record.endContradictsTotal && !isAtResultWindow
     }

@@ -1,13 +1,14 @@
 import PageModel
 
-/// Chains, where each page contains the cursor of the next one. They are walked until they meet held items (R22), or to
-/// the end (R23).
+/// Chains, where each page contains the cursor of the next page. A walk continues until it meets held items (R22), or
+/// to the end (R23).
 extension SyncRun {
-    /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
-    /// continues behind it.
+    /// Handles a page one of a chain that does not explain the changes (R22). Stores the page, and continues the walk
+    /// after it.
     func walkFromHead(_ head: ObservedPage, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         if list.coverage.headEnd > 0, belief.pageOne.isEmptyAgain(page) {
-            // The walk behind this page has shown which items follow. A gap before them would start it again.
+            // The walk after this page has shown which items follow. A gap before these items would start the walk
+            // again.
             guard try await commitHead([], page, list) else {
                 pass.mustRestart = true
                 return
@@ -29,9 +30,10 @@ extension SyncRun {
             guard belief.drift.contradicted() else { return try await replace(with: page) }
             return askAgain()
         }
-        // If this run has already received page one with the same items in the same places, it shows nothing new.
+        // A page one that this run has already received with the same items in the same places does not start a walk.
         let isMoved = belief.pageOne.isMoved(page)
-        // Without a proven end, no order was found in the list. Known items then do not show which items follow.
+        // If the list has no proven end, its items have no fixed order. Known items then do not show which items
+        // follow.
         if list.hasNoProvenEnd { pass.walk.mode = .whole }
         try await firstPageCommitted(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
@@ -44,8 +46,8 @@ extension SyncRun {
         queue.add([.cursor(next, offset: page.content.count)])
     }
 
-    /// Returns the end of the list after its page one has changed, and names a next page. Returns nil when it is not
-    /// known. A refresh requests no other page. So it cannot show that the list still ends with page one, or before its
+    /// Returns the end of the list after a changed page one that names a next page. Returns nil when the end is not
+    /// known. A refresh requests no other page, so it cannot show that the list still ends with page one, or before its
     /// exact total (R24).
     private func keptEnd(_ walk: CursorMerge, _ page: FetchedPage, _ list: ListOutline) -> Int? {
         guard let end = walk.endOfChain(list) else { return nil }
@@ -76,8 +78,8 @@ extension SyncRun {
         try await perform(try await step(answer, at: place), at: place)
     }
 
-    /// The number of consecutive pages without items after which the walk ends. A load of the next page does not read far
-    /// by positions that the engine has chosen.
+    /// The number of consecutive pages without items after which the walk ends. A load of the next page stops earlier
+    /// when the cursor is a position that the run has computed itself.
     private func emptyPageLimit(of cursor: PageCursor) -> Int {
         options.work == .next && PositionCursor(cursor) != nil
             ? min(options.emptyPageLimit, SyncRun.mostEmptyAnswers) : options.emptyPageLimit
@@ -85,7 +87,7 @@ extension SyncRun {
 
     private static let mostEmptyAnswers = 20
 
-    /// Returns what an answer means. Reads where the list holds its items.
+    /// Returns the meaning of an answer. Looks up the positions at which the list holds the items of the answer.
     private func step(_ answer: PageAnswer, at place: ChainPlace) async throws(StorageError) -> ChainStep {
         let (list, query) = (place.list, place.list.record.id)
         let position = PositionCursor(place.cursor)
@@ -133,7 +135,7 @@ extension SyncRun {
         case .end(let end): try await endChain(end, list)
         case .endBehindKnown:
             phase.reachedEnd()
-            // Held items from this position on arrived again, so they are not behind the end (R14, R25).
+            // Held items from this position on arrived again, so they are not after the end (R14, R25).
             let known = try await storage.outline(of: list.record.id)?.coverage.segments.first { $0.contains(offset) }
             _ = try await commit(
                 [.setEnd(known?.upperBound ?? offset)], [leases.deleted(offset)], list)
@@ -154,14 +156,15 @@ extension SyncRun {
             let ledger = leases.deleted(offset)
             if try await commit([.setAllowsDuplicates(true)], [ledger], list) { walkAllAgain() }
         case .walkAgain:
-            // The stored position of a sweep belongs to an earlier state of the list, if it fails twice (R31).
+            // If a sweep fails twice at its stored position, the position belongs to an earlier state of the list
+            // (R31).
             if phase.isChainSweep, passes.sweep.failed(at: offset) { _ = try await commit([.setSweep(nil)], [], list) }
             walkAllAgain()
         case .restart: pass.mustRestart = true
         }
     }
 
-    /// Stores a page of a chain, and continues behind it.
+    /// Stores a page of a chain, and continues after it.
     private func store(_ page: ChainPage, at place: ChainPlace) async throws(StorageError) {
         let (offset, after) = (place.offset, page.range.upperBound)
         let ledger = leases.succeeded(offset)
@@ -184,7 +187,7 @@ extension SyncRun {
         queue.add([.cursor(page.next, offset: after)])
     }
 
-    /// Stores a page of a list with repeated ids as it arrived (R25).
+    /// Stores a page of a list with repeated ids unchanged (R25).
     private func store(_ page: UnalignedChainPage, at place: ChainPlace) async throws(StorageError) {
         let (offset, after) = (place.offset, page.range.upperBound)
         if !page.isStored, case .insertPage(let write) = page.edits.first {
@@ -203,8 +206,8 @@ extension SyncRun {
         if let next = page.next, !isEnough(after) { queue.add([.cursor(next, offset: after)]) }
     }
 
-    /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them
-    /// (R22). An incomplete list is continued at its first gap.
+    /// Whether the walk continues. The walk ends where it has met held items, unless the total shows a change after
+    /// them (R22). The rest of an incomplete list is then fetched from its first gap on.
     private func walksOn(_ walk: CursorMerge, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
         guard !pass.walk.isThorough else { return true }
         guard walk.hasMet else {
@@ -215,13 +218,14 @@ extension SyncRun {
         }
         guard let list = try await storage.outline(of: query) else { return false }
         guard let end = list.record.end, list.coverage.segments.count <= 1, !list.isExplained else { return false }
-        // Later answers count items that were added since page one. Page one is then requested again, and shows them.
+        // If later answers count items that were added since page one, page one is requested again, and shows these
+        // items.
         if list.coverage.headEnd == end, belief.pageOne.total == .exact(end) { return false }
         pass.walk.mode = .untilExplained
         return true
     }
 
-    /// Reads the pages at `offset` and the segment behind it, which may be far away.
+    /// Reads the pages at `offset`, and the next segment after it, which may be far away.
     private func nearbyOutline(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * belief.sizes.size)
         if let near, near.coverage.segments.contains(where: { $0.upperBound > offset }) { return near }

@@ -1,7 +1,7 @@
 import PageModel
 
-/// Records the number of dead rows of a storage on a server, once a minute. No decision uses the number, so an error is
-/// ignored until the next minute.
+/// Records the number of dead rows of a storage on a server, at most once a minute. No decision uses the number, so an
+/// error is ignored, and the number is read again a minute later.
 struct DeadRows {
     private let storage: (any RowCounting)?
     private let gauge: Meters.Storage?

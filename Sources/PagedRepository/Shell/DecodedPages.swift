@@ -1,6 +1,6 @@
 import PageModel
 
-/// A page in the form in which callers use it. All snapshots that contain the page share its values.
+/// A page with decoded values. All snapshots that contain the page share the values.
 struct DecodedPage<Value: Sendable>: Sendable {
     /// The values of the items that are shown, in order.
     var values: [Value] = []
@@ -48,14 +48,14 @@ struct UndecodableItem: Hashable, Sendable {
 }
 
 extension [UndecodableItem] {
-    /// The positions of the items, which are in order.
+    /// The positions of the items as ranges. The items must be in order of position.
     var ranges: [Range<Int>] { reduce(into: []) { $0.append(position: $1.position) } }
 }
 
-/// Decoded pages, limited by a budget of payload bytes. Decoding a page costs more than reading it.
+/// A cache of decoded pages, limited by a budget of payload bytes. Decoding a page costs more than reading the page.
 ///
 /// A page is identified by its query and the fingerprint of its items. So a cached page equals the stored one, even
-/// after it has moved in the list.
+/// after the stored page has moved in the list.
 typealias DecodedPages<Value: Sendable> = BoundedCache<DecodedPageKey, DecodedPage<Value>>
 
 /// The decoded pages of a published snapshot, which shares their values.

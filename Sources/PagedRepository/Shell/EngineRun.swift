@@ -1,8 +1,9 @@
 import PageModel
 
-/// One run of a `SyncEngine`: finds due work, starts it, and waits for the next reason to look.
+/// One call of `SyncEngine.run()`. In each look, the engine finds due work and starts runs. It then waits for a reason
+/// to look again.
 ///
-/// Owned by one task. Each child task runs one list, and returns its result through the mailbox, in order.
+/// Owned by one task. Each child task runs one list, and returns the result through the mailbox.
 final class EngineRun {
     private let engine: SyncEngine
     private let scheduler: SyncScheduler
@@ -87,8 +88,8 @@ final class EngineRun {
         let retries = due.compactMap { scheduler.job(for: $0, now: now) }
         let jobs = wanted.flatMap { self.jobs(for: $0, now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
-        // A job that is still due since the same moment after two runs is skipped for a while, so that other jobs of
-        // the list get their turn (R33).
+        // A job that two runs have left due since the same moment is skipped for a while, so that other jobs of the
+        // list get their turn (R33).
         let open = jobs.filter { job in
             guard let moment = backoff.suspension(of: job, now: now) else { return true }
             nextLook.noLater(than: moment)
@@ -111,7 +112,7 @@ final class EngineRun {
     }
 
     /// Returns whether the job is still due after its list was read again. Another process may have done the job, and
-    /// its notice may not have arrived yet.
+    /// the notice of that commit may not have arrived yet.
     private func isStillDue(_ job: SyncScheduler.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
         guard let list = try await registry.read(job.query, in: engine.storage),
             let record = registry.records[job.query],
@@ -143,7 +144,7 @@ final class EngineRun {
     private func isGranted(_ answer: OriginAdmission.Decision) -> Bool {
         switch answer {
         case .go: return true
-        // The end of any run is a reason to look again.
+        // The end of any run makes the engine look again.
         case .full: return false
         case .wait(let moment):
             nextLook.noLater(than: moment)
@@ -216,6 +217,6 @@ final class EngineRun {
 }
 
 extension StorageError {
-    /// Whether the error may pass without a repair of the storage.
+    /// Whether the error may pass by itself, without a repair of the storage.
     fileprivate var mayPass: Bool { [.busy, .full, .tookTooLong, .unavailable].contains(code) }
 }

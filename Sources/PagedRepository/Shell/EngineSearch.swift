@@ -1,8 +1,8 @@
 import PageModel
 
 extension PageStorage {
-    /// Returns the fetches that are due within a duration, earliest first. Stops when the result contains work for
-    /// `lists` lists.
+    /// Returns the fetches that are due within a duration, earliest first. Reads more of them until the result has
+    /// ready work for `lists` lists, or all due fetches are read.
     /// - Parameters:
     ///   - within: the duration from now.
     ///   - lists: the number of lists to find work for.

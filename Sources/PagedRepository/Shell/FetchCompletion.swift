@@ -10,7 +10,7 @@ extension SyncRun {
     }
 
     /// Whether all answers are full pages at the requested positions, and none contradicts the known total. The planned
-    /// requests are then still useful. The result affects only when they are sent.
+    /// requests are then still useful. The result decides only when these requests are sent.
     func areAsExpected(_ completions: [FetchCompletion]) -> Bool {
         guard let total = leases.outline?.list.record.total else { return false }
         return completions.allSatisfy { completion in
@@ -34,8 +34,8 @@ extension SyncRun {
         return completion
     }
 
-    /// Stores the exact total of the list as an estimate, once the origin's totals alternate. A position that such a total
-    /// does not count may have an item, so an end at the total is unknown again.
+    /// Stores the exact total of the list as an estimate, once the origin's totals alternate. A position that such a
+    /// total does not count may have an item, so an end at the total is removed.
     private func doubtStoredTotal() async throws(StorageError) {
         guard access.supportsRandomAccess, let query, let list = try await storage.excerpt(of: query, 0..<0),
             case .exact(let total) = list.record.total
@@ -46,8 +46,8 @@ extension SyncRun {
 
     /// - Parameter completions: the results, in order of arrival.
     func handle(_ completions: [FetchCompletion]) async throws(StorageError) {
-        // The order of answers that arrived together is unknown. Sorted by position, each page begins where the one
-        // before it ends.
+        // Answers that arrived together are handled in order of position, so that each page begins where the previous
+        // one ends.
         let wereSteady = !belief.areTotalsUnsteady
         var rest = completions.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
         if wereSteady, belief.areTotalsUnsteady { try await doubtStoredTotal() }
@@ -156,7 +156,7 @@ extension SyncRun {
         let attempt = failures.failed(target.offset, known: try await attemptsSoFar(place))
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, jitter: jitter())
-        // A pause of zero would repeat the request for ever, without using up any wait budget.
+        // With a pause of zero, the request could be repeated for ever without using up the wait budget.
         let due = next.map { max($0, now + .milliseconds(1)) }
         queue.failed(target, failure, nextAttemptAt: due, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { failures.abandoned.insert(target.offset) }
@@ -173,7 +173,7 @@ extension SyncRun {
                 [.failed(offset: place, failure: failure, nextAttemptIn: pause, lease: leases[place])], for: query)
             if checked != nil { leases.drop(place) }
         }
-        // A run can end before a probe or a sweep request is retried: see `abandonProbeOrSweep`.
+        // If a retry is planned, the run can still end before it: see `abandonProbeOrSweep`.
         if !target.isPage, next == nil, try await !goesOn(without: target, failure) {
             try await probeOrSweepFailed(failure, at: target.offset, nextAttemptIn: nil)
         }
@@ -188,10 +188,10 @@ extension SyncRun {
         try await record([.released(offset: target.offset, lease: lease)], for: query)
     }
 
-    /// Returns the number of attempts in the ledger, with the failed one and those of other runs. So the pause grows
-    /// from one run to the next (R28, R31). Returns 0 for a run that waits for its retries: an explicit call counts
-    /// only its own attempts.
-    /// - Parameter place: the position of the ledger entry. `nil` means that the request has none.
+    /// Returns the number of attempts in the ledger, including the failed one and those of other runs, so that the
+    /// pause grows from one run to the next (R28, R31). Returns 0 for a run that waits for its retries. Such a run
+    /// counts only its own attempts.
+    /// - Parameter place: the position of the ledger entry. `nil` means that the request has no ledger entry.
     private func attemptsSoFar(_ place: Int?) async throws(StorageError) -> Int {
         guard options.retryWaitBudget <= .zero, let query, let place,
             let list = try await storage.excerpt(of: query, place..<place + 1)

@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 extension FetchFailure {
-    /// The failure that the ledger records for an error of a source. A `FetchFailure` is recorded as it is. A
+    /// Creates the failure that the ledger records for an error of a source. A `FetchFailure` is recorded as it is. A
     /// `DecodingError` is a permanent failure of class `undecodable`, and names the coding path. Any other error is a
     /// retryable transport failure, and names the type of the error.
     /// - Parameters:
@@ -20,7 +20,8 @@ extension FetchFailure {
             return
         }
         if let error = error as? DecodingError {
-            // A retry would receive the same body (R27). The message names no value, because it is stored in the ledger.
+            // A retry would receive the same body (R27). The message names no value, because it is stored in the
+            // ledger.
             self.init(.undecodable, error.place, isRetryable: false)
             return
         }
@@ -71,8 +72,8 @@ extension FetchFailure {
             isRetryable: true)
     }
 
-    /// The failure of a load behind the only page of an origin, which announces more items.
-    /// - Parameter isWhole: whether the load is one of the whole list. Further such loads would end alike.
+    /// The failure of a load after the only page of an origin, which announces more items.
+    /// - Parameter isWhole: whether the load was a load of the whole list. Another such load would end in the same way.
     static func contradicted(isWhole: Bool) -> FetchFailure {
         let why = "the origin's answers contradict each other"
         if isWhole { return FetchFailure(.loop, why, isRetryable: false) }
@@ -83,7 +84,7 @@ extension FetchFailure {
     static let pageBudgetReached = FetchFailure(
         .limitExceeded, "the load ends with the last page that SyncOptions.maxPages allows", isRetryable: false)
 
-    /// The failure of a load behind items whose bytes are damaged in the store. The items were fetched again before.
+    /// The failure of a load after items whose bytes are damaged in the store, although the items were fetched again.
     static func damaged(at position: Int) -> FetchFailure {
         FetchFailure(
             .storage, "the stored items from position \(position) on are damaged, and the list ends there",

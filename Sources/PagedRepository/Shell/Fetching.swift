@@ -3,13 +3,13 @@ import PageModel
 /// The part of a run that sends requests to the origin, in child tasks.
 extension SyncRun {
     private enum Event: Sendable {
-        /// An answer is in the mailbox, unless it was taken together with an earlier one.
+        /// An answer has arrived in the mailbox. It may have been taken already, together with an earlier one.
         case completed
         /// Half of the duration of a lease has passed.
         case renewalDue
     }
 
-    /// Fetches until the queue has no more work now.
+    /// Fetches until the queue has no more work for now. Returns the reason.
     func drive() async throws(StorageError) -> FetchQueue.Ending {
         let result = await withTaskGroup(of: Event.self) { group -> Result<FetchQueue.Ending, StorageError> in
             // After the last answer, only the alarm is still running.
@@ -19,8 +19,8 @@ extension SyncRun {
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
-                    // Skipped targets may have made room for others, or may have been the last ones. So the loop starts
-                    // over.
+                    // Skipped targets may have made room for other targets, or may have been the last ones, so the loop
+                    // starts over.
                     guard try await startReserved(in: &group, completions) else { continue }
                     let (targets, action) = nextActions()
                     guard try await start(targets, in: &group, completions) else { continue }
@@ -39,8 +39,8 @@ extension SyncRun {
                         case .completed:
                             let come = completions.take()
                             storage.expire()
-                            // The next requests are sent before these answers are stored, so that the origin works
-                            // meanwhile. This requires that all answers are as expected.
+                            // The next requests are sent before these answers are stored, so that the origin works in
+                            // the meantime. This is done only if all answers are as expected.
                             if areAsExpected(come) {
                                 _ = try await startReserved(in: &group, completions, besides: come.count)
                             }
@@ -64,7 +64,8 @@ extension SyncRun {
         // All remaining leases are released, whatever the result. Otherwise other runs, and the next run of this
         // process, would wait for them.
         let left = leases.releaseAll()
-        // A storage that is unavailable would make the run wait once more. The leases of an ended owner become void.
+        // With an unavailable storage, the run would only wait once more. The leases of an ended owner become void in
+        // any case.
         var isUnavailable = false
         if case .failure(let error) = result, error.code == .unavailable { isUnavailable = true }
         if let query, !left.isEmpty, !isUnavailable {
@@ -96,8 +97,8 @@ extension SyncRun {
         }
     }
 
-    /// Takes the leases of the targets, and sends the requests. Returns false when some targets were left to other
-    /// owners.
+    /// Takes the leases of the targets, and sends the requests. Returns false when some targets were skipped, because
+    /// other owners hold their leases or have stored the pages.
     private func start(
         _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ completions: Mailbox<FetchCompletion>
     ) async throws(StorageError) -> Bool {
@@ -107,7 +108,7 @@ extension SyncRun {
         var askedAt = storageTime
         if let query, !pages.isEmpty {
             // Leases are taken before the request, so that a crash leaves a record of the pages in flight (R31). This
-            // run may hold a lease already.
+            // run may already hold the lease of a target.
             granted = pages.filter(leases.isKept)
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
@@ -133,8 +134,9 @@ extension SyncRun {
     }
 
     /// Starts targets whose leases were taken with a commit, as many as may be in flight. Returns false when some of
-    /// them were left to other owners.
-    /// - Parameter come: the number of answers that have arrived and still count as in flight.
+    /// these targets were skipped, because other owners hold their leases or have stored the pages.
+    /// - Parameter come: the number of answers that have arrived, and whose requests still count as in flight. Defaults
+    ///   to 0.
     private func startReserved(
         in group: inout TaskGroup<Event>, _ completions: Mailbox<FetchCompletion>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
@@ -176,7 +178,8 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do {
                     let answer = try await source.fetch(request)
-                    // "Not modified" without a validator says nothing about the list, and would be requested for ever.
+                    // "Not modified" without a validator says nothing about the list, and the request would be repeated
+                    // for ever.
                     if case .notModified = answer, request.validator == nil { throw FetchFailure.notModifiedUnasked }
                     result = .success(answer)
                 } catch {

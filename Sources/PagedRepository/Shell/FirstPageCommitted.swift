@@ -2,7 +2,7 @@ import PageModel
 
 /// The result of page one, once it is committed or confirmed.
 extension SyncRun {
-    /// Completes the handling of page one after its commit.
+    /// Completes the handling of page one after its commit: informs the rest of the run, and reports the result.
     func firstPageCommitted(
         _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isChanged: Bool = true
     ) async throws(StorageError) {

@@ -31,8 +31,8 @@ extension SyncRun {
         }
     }
 
-    /// Handles a 304. It confirms the page. It confirms the total only if the validator covers the total, or if the 304
-    /// contains the total (R16).
+    /// Handles a 304, which confirms the page. The 304 confirms the total only if the validator covers the total, or if
+    /// the 304 contains the total (R16).
     private func headConfirmed(_ total: ListTotal, _ validator: Validator?) async throws(StorageError) {
         if try await isConfirmedWithoutReading(total, validator) { return }
         guard !belief.drift.isSuspicious, let query, let list = try await storage.outline(of: query),
@@ -56,8 +56,8 @@ extension SyncRun {
         reconciled(.unchanged, list)
     }
 
-    /// Whether a list by position ends before its total, which is an estimate. The total is possibly an exact one that
-    /// counts more than the origin returns. Only page one itself shows that (R24).
+    /// Whether a list by position ends before its total, which is stored as an estimate. The origin may state that
+    /// total as exact, and return fewer items. Only an answer with page one shows the stated total (R24).
     func mayBeMiscounted(_ record: QueryRecord) -> Bool {
         guard access.supportsRandomAccess, case .estimate(let total) = record.total, let end = record.end else {
             return false
@@ -65,8 +65,8 @@ extension SyncRun {
         return total > end
     }
 
-    /// Uses page one as it is held. A page with a validator is stored as it was received (R1). A page without one may
-    /// have been joined with others.
+    /// Uses the held page one. A page with a validator is stored as it was received (R1). A page without a validator
+    /// may have been joined with other pages.
     func adopt(_ head: PageSummary, _ list: ListOutline) {
         // Page one from another run may be longer than the page size that this run requests.
         let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
@@ -86,7 +86,8 @@ extension SyncRun {
         var before = belief.pageOne.received
         belief.pageOne.received = page.content.identities.map(\.key)
         if belief.order.isWalkAgainNeeded(after: belief.pageOne.received) { pass.walk.mode = .whole }
-        // An end of a chain is in doubt. A page one without any held item is another list, and shows no removal.
+        // An end of a chain waits for confirmation. A page one without any held item is another list, and does not show
+        // which items were removed.
         if pass.witness.isAwaited, access == .chain, phase.recheck == nil, let query,
             try await !storage.locate(Set(belief.pageOne.received), in: query).isEmpty,
             belief.order.isWalkAgainNeeded(from: before, to: belief.pageOne.received)
@@ -101,7 +102,7 @@ extension SyncRun {
         for _ in 0..<8 {
             // The list was purged, so the answer belongs to no list, and the run begins no other list (R4).
             guard let list = try await storage.outline(of: known) else { return }
-            // Another owner may have begun the list while page one was in flight.
+            // Another owner may have stored the list while page one was in flight.
             guard isOurs(list.record) else { return }
             // Another total shows a change that page one need not show.
             if belief.hidden.isHiding, list.record.validatedAt != nil,
@@ -115,7 +116,8 @@ extension SyncRun {
             belief.drift.isShrinkConfirmed = shrinkConfirmation(page, list) == .isOver
             let cached = try await cached(for: &page, list)
             if before.isEmpty { before = cached.headIdentities.map(\.key) }
-            // The pages of the evidence were cut at other positions, and the order within them shows no move.
+            // The answers that showed drift were cut at other positions, and the order of items within a page shows no
+            // move.
             if belief.pageOrder.observe(belief.pageOne.received, after: before) { belief.drift.forgetEvidence() }
             before = belief.pageOne.received
             switch FirstPageDiff.decide(
@@ -149,7 +151,8 @@ extension SyncRun {
             readableEnd: list.pages.last?.range.upperBound ?? 0, headIdentities: identities)
     }
 
-    /// Returns where the list ends according to page one itself, or nil when it does not say.
+    /// Returns the position at which the list ends according to page one itself. Returns nil when page one does not
+    /// show an end.
     func end(of page: FetchedPage) -> Int? {
         guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: access) else {
             return nil
@@ -216,20 +219,21 @@ extension SyncRun {
             edits.insert(.setAllowsDuplicates(true), at: 0)
         }
         let end = end(of: page)
-        // Two answers have shown that page one is the whole list. With older items behind it, each later answer would
-        // need a confirmation again (R20).
+        // Two answers have shown that page one is the whole list. If older items stayed after page one, each later
+        // answer would need a confirmation again (R20).
         if end != nil, belief.drift.isShrinkConfirmed { edits.append(.dropOlderGenerations) }
         return try await commitHead(
             edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end)], page, list)
     }
 
-    /// Begins a new generation with page one. Its items are not known any more (R19), or cannot be compared (R25). The
-    /// cached items stay readable until the new list has been read.
+    /// Begins a new generation with page one. The reconciliation found no cached item at the origin (R19), cannot
+    /// compare items (R25), or was contradicted too often (R18). The cached items stay readable until the new list has
+    /// been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
         logReplaced()
         pass.hasReplaced = true
         for _ in 0..<8 {
-            // The list was purged, as above.
+            // The list was purged, so the answer belongs to no list (R4).
             guard let query, let list = try await storage.outline(of: query) else { return }
             if try await store([.startGeneration, .insertPage(write(page))], of: page, list) {
                 return try await firstPageCommitted(page, .replaced, list)
@@ -238,7 +242,7 @@ extension SyncRun {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    /// Commits the consequences of page one. Returns false when the list is no longer the one that was read.
+    /// Commits the consequences of page one. Returns false when the list has changed since it was read.
     func commitHead(
         _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn precondition: PagePrecondition? = nil
     ) async throws(StorageError) -> Bool {

@@ -1,10 +1,10 @@
 import PageModel
 
 /// Origins that leave items out of their pages, for example because the caller may not see them (R53). A short page in
-/// the middle of such a list is not an end, and a position behind it is larger than the number of items before it. So
-/// the pages are requested one after the other, and their items are stored without holes: see `PositionWalk`.
+/// the middle of such a list is not an end, and a later position is larger than the number of returned items before it.
+/// So the pages are requested one after the other, and their items are stored without gaps: see `PositionWalk`.
 extension SyncRun {
-    /// How the pages of this list are requested.
+    /// The way in which the pages of this list are requested: as a chain if the origin hides items.
     var access: PagingAccess { belief.access(source.access) }
 
     /// Requests the pages one after the other from now on, beginning with page one.
@@ -54,14 +54,13 @@ extension SyncRun {
             content.count == first.count
         else { return }
         let page = PageWrite(offset: 0, content: content, evidence: .verified, validator: first.validator)
-        // A held page keeps its cursor when the same items are stored again, so its positions are marked as stale
-        // first.
+        // If the same items are stored again, a held page keeps its cursor. So its positions are marked as stale first.
         if try await commit([.markStale(first.range), .insertPage(page)], [], list) { belief.hidden.isHiding = false }
         pass.mustRestart = false
     }
 
-    /// Handles an answer that is short in the middle. The first one may be a fault, so the request is repeated. The
-    /// same answer again shows that the origin hides items.
+    /// Handles a short answer in the middle of the list. The first such answer may be a fault, so the request is
+    /// repeated. The same answer again shows that the origin hides items.
     func lookAgain(at page: FetchedPage, from start: Int, _ target: FetchTarget) {
         if belief.hidden.isRepeated(short: page.content.identities, at: start) {
             walkByPosition()
@@ -70,10 +69,10 @@ extension SyncRun {
         }
     }
 
-    // MARK: Looks behind an end
+    // MARK: Requests after an end
 
-    /// Returns requests behind positions that came back empty although the total counts them. Items behind them show
-    /// that the origin hides items, and that the total is right.
+    /// Returns requests after positions that the total counts, and for which the origin returned no item. If later
+    /// positions have items, the origin hides items, and the total is right.
     func looksBehind(_ list: ListOutline) -> [FetchTarget] {
         guard access.supportsRandomAccess, !pass.fill.hasLookedBehind, pass.fill.refused.isEmpty,
             let from = pass.fill.emptyFrom,
@@ -84,7 +83,7 @@ extension SyncRun {
         pass.fill.hasLookedBehind = true
         var (size, first) = (belief.sizes.size, from + belief.sizes.size - 1)
         if case .grid(let grid) = source.access { (size, first) = (grid, from / grid * grid + grid) }
-        // The total may not count the hidden items, so two pages behind it are requested as well.
+        // The total may not count the hidden items, so two pages after the total are requested as well.
         let behind = first + max(0, (total - first + size - 1) / size) * size
         let few = stride(from: first, to: min(behind, first + SyncRun.mostLooks * size), by: size)
         for position in Array(few) + [max(first, behind - size), behind, behind + size]
@@ -94,15 +93,15 @@ extension SyncRun {
         return pass.fill.looks.keys.sorted().map { .range($0..<$0 + size, overlap: 0) }
     }
 
-    /// The number of pages that are looked at directly behind the end, besides the last ones.
+    /// The maximum number of pages that are requested directly after the end, besides those around the total.
     private static let mostLooks = 3
 
-    /// Handles the answer to a request behind a supposed end.
+    /// Handles the answer to a request after a supposed end.
     func looked(
         _ answer: PageAnswer, at start: Int, _ look: PositionFill.Look, _ query: QueryID
     ) async throws(StorageError) {
         if case .page(let page) = answer {
-            // Known items show only that the origin repeats itself behind the end (R24).
+            // Items that are held show only that the origin repeats itself after the end (R24).
             let keys = Set(page.content.identities.map(\.key))
             if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
         }
@@ -118,12 +117,12 @@ extension SyncRun {
         try await nothingBehind(look, at: start, list)
     }
 
-    /// Sets the end of the list after a request behind it has returned no new item.
+    /// Sets the end of the list, once a request after that end has returned no new item.
     func nothingBehind(_ look: PositionFill.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
         pass.fill.observe(withoutNewItems: start)
         guard let end = look.end, list.record.end != end else { return }
-        // The rest of a last page that arrived shorter is removed: two answers lacked it, and the page behind is empty.
-        // An earlier run may have begun this check, and may have removed the end from the record.
+        // If the last page has arrived with fewer items, the items it lacks are removed: two answers lacked them, and
+        // the next page is empty. An earlier run may have begun this check, and removed the end from the record.
         let rest = list.coverage.headEnd - end
         let isLastPage = list.coverage.headEnd == belief.end.heldEnd && belief.end.furthest <= end
         guard rest == 0 || rest > 0 && rest < belief.sizes.size && isLastPage else { return }

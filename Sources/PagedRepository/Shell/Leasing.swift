@@ -60,9 +60,9 @@ extension SyncRun {
         note(lost: try await storage.record(edits, for: query))
     }
 
-    /// Logs that leases were lost, and other owners have the pages in flight. Answers that were requested under them
-    /// are still stored if the list is unchanged (R4). The run keeps the tokens, so that the storage refuses its later
-    /// edits (R30).
+    /// Logs that leases were lost, and other owners have the pages in flight. Answers that were requested under these
+    /// leases are still stored if the list is unchanged (R4). The run keeps the tokens, so that the storage refuses
+    /// later edits under them (R30).
     private func note(lost: Set<LeaseToken>) {
         guard !lost.isEmpty else { return }
         telemetry.logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
@@ -72,11 +72,11 @@ extension SyncRun {
     var storageTime: Timestamp { clock.now() + leases.skew }
 
     /// Returns those of `targets` that this run must fetch: the lease was granted, and no other writer has stored the
-    /// page since. The others are left to other owners.
+    /// page since it was planned. The run skips all others.
     /// - Parameters:
     ///   - targets: the planned targets.
     ///   - granted: the offsets of the granted leases.
-    ///   - version: set to the version of the list as of the first read of its nearby outline.
+    ///   - version: if nil, set to the version of the list in the first outline that is read for a target.
     ///   - query: the query of the list.
     func stillWanted(
         of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
@@ -109,9 +109,9 @@ extension SyncRun {
     }
 
     /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner
-    /// stores them. Returns nil when held positions are not a reason to skip the target.
+    /// fetches these positions. Returns nil when the target is fetched even if its positions are held.
     private func nearbyOutline(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        // A walk through held pages, and a check of one, request them again on purpose.
+        // A walk through held pages, and the check of a held page, request these pages again on purpose.
         if case .cursor = target, pass.walk.mode != nil || phase.recheck != nil { return nil }
         guard let range = target.outlineRange(pageSize: belief.sizes.size) else { return nil }
         if let told = leases.outline?.list(at: range) { return told }
@@ -132,7 +132,7 @@ extension SyncRun {
         // The last page is requested again on purpose.
         if pass.fill.askedAgain.contains(range.lowerBound) { return false }
         if pass.check.hasReadLastPage, range.upperBound == pass.check.oldEnd { return false }
-        // Positions behind the end of the list do not count as missing.
+        // Positions after the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty
             && list.heldPages.contains { $0.range.overlaps(range) }

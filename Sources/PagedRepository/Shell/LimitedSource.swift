@@ -1,7 +1,7 @@
 import PageModel
 
-/// A source whose requests wait for their turn at a gate. It reports the pauses that the origin requests to the gate.
-/// A call that ignores its cancellation leaves the gate, too.
+/// A source whose requests wait for their turn at a gate. When the origin requests a pause, the source reports the
+/// pause to the gate. A call that ignores its cancellation does not keep its place at the gate.
 struct LimitedSource: RelayedSource {
     let gate: OriginGate
     let source: any PageSource
@@ -17,7 +17,7 @@ struct LimitedSource: RelayedSource {
         do {
             return try await source.fetch(request)
         } catch {
-            // Reported before the place at the gate is free, so that the next request already waits.
+            // Reported before the request leaves the gate, so that the next request already waits for the pause.
             if let pause = (error as? FetchFailure)?.retryAfter { gate.quiet(for: pause) }
             throw error
         }

@@ -1,13 +1,14 @@
 import PageModel
 
-// Pages that the origin forbids storing. They are shown and continued from memory, and never stored.
+// Pages that the origin forbids storing. They are shown from memory, and the pages after them are fetched without a
+// run.
 extension ListController {
     /// Shows an unstorable page that a run of this list has received. Earlier unstorable pages stay only if this page
     /// follows them.
     func showUnstored(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0, unstored?.confirm(page, at: context.clock.now()) == true {
-            // Page one has not changed, so the pages behind it stay.
+            // Page one has not changed, so the pages after it stay.
             try? await rebuild()
             return
         }
@@ -17,7 +18,7 @@ extension ListController {
         if offset == 0 || unstored?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.headEnd
             var pages = emptyPages(behind: start)
-            // A page at another position is fetched again once the list is shown up to it.
+            // A page at another position is dropped, and fetched again once the list is shown up to that position.
             guard pages.isFollowed(by: page, at: offset) else { return }
             if start > 0 {
                 pages = emptyPages(behind: start, stored: await end(of: stored, count: page.content.count))
@@ -33,8 +34,8 @@ extension ListController {
         }
     }
 
-    /// Returns the end of the head segment of a stored list. Returns nil if its items cannot be read.
-    /// - Parameter count: the number of items to read, if there are as many.
+    /// Returns the last items of the head segment of a stored list. Returns nil if these items cannot be read.
+    /// - Parameter count: the number of items to read. A shorter head segment is read as a whole.
     private func end(of stored: ListSnapshot<Value>, count: Int) async -> StoredEnd? {
         let range = max(0, stored.headEnd - max(1, count))..<stored.headEnd
         guard let query, let window = try? await context.storage.window(of: query, range),
@@ -61,7 +62,7 @@ extension ListController {
         if unstored?.pages.start == 0 { unstored = nil }
     }
 
-    /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
+    /// Returns the snapshot to show: the stored list, with the unstored pages as long as they fit to it.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
         guard let known = unstored else { return stored }
         guard let snapshot = known.merged(over: stored, skips: context.builder.skips, limit: context.builder.itemLimit)
@@ -72,8 +73,8 @@ extension ListController {
         return snapshot
     }
 
-    /// Fetches the page behind the unstored ones, or all further pages. Requests are sent here and not by a run,
-    /// because no other process could use the answers (R30).
+    /// Fetches the page after the unstored pages, or all further pages. The requests are sent without a run and without
+    /// leases, because no other process could use the answers (R30).
     /// - Returns: whether unstored pages are shown.
     func fetchUnstoredPages(toTheEnd: Bool, _ ticket: Int) async throws -> Bool {
         guard unstored != nil else { return false }
@@ -118,8 +119,8 @@ extension ListController {
         }
     }
 
-    /// Returns the origin's answer. Returns nil when the work is outdated: no item is appended after the list has
-    /// become another one (R35).
+    /// Returns the origin's answer. Returns nil when the work is outdated, because the unstored pages have changed or
+    /// the work was superseded (R35).
     private func answer(to target: PageRequest.Target, _ ticket: Int) async throws -> PageAnswer? {
         let before = unstored?.pages.next
         do {
@@ -135,7 +136,7 @@ extension ListController {
     }
 
     /// Appends the new items of a page.
-    /// - Returns: their positions, or nil without new items.
+    /// - Returns: the positions of the new items, or nil when the page has none.
     private func append(_ content: PageContent) -> Range<Int>? {
         unstored?.append(context.builder.decode(content))
         guard !content.isEmpty, let end = unstored?.pages.end else { return nil }
@@ -159,16 +160,16 @@ extension ListController {
     }
 
     /// Reads the list again from page one, because an answer did not fit the items before it: the list has changed
-    /// between two requests. The shown items stay until the new pages are complete. An answer that a second walk
-    /// receives again shows no change. The third walk accepts inserts, because the list may grow with every request.
+    /// between two requests. The shown items stay until the new pages are complete. An answer that a second reading
+    /// receives again shows no change. The third reading accepts inserts, because the list may grow with every request.
     /// - Parameters:
     ///   - count: the number of items that the new pages must exceed.
-    ///   - known: the answers that earlier walks have received again.
+    ///   - known: the answers that earlier readings have received again.
     /// - Throws: `ListFailure` when the list keeps changing.
     private func reread(
         past count: Int, after mismatch: EphemeralMismatch, _ known: ToleratedMismatches, _ ticket: Int
     ) async throws {
-        // A list that grows faster than it is read has no end.
+        // The number is limited, because a list that grows faster than it is read has no end.
         timesReadAgain += 1
         guard timesReadAgain <= context.options.sync.restarts else { throw failed(.keptChanging) }
         var tolerated = known
@@ -226,7 +227,7 @@ extension ListController {
     }
 
     /// Returns a failure whose retry requests the same page (R37). The page has no ledger entry, so only this failure
-    /// holds the time of the next attempt.
+    /// has the time of the next attempt.
     private func failed(_ failure: FetchFailure) -> ListFailure {
         let attempt = (unstored?.attempts ?? 0) + 1
         unstored?.attempts = attempt

@@ -4,7 +4,7 @@ import PageModel
 extension ListController: WatchedList {
     nonisolated var hasListeners: Bool { snapshots.hasListeners || events.hasListeners }
 
-    /// Returns a stream of snapshots from now on. They include changes by other writers.
+    /// Returns a stream of snapshots, beginning with the current one. The snapshots include changes by other writers.
     nonisolated func listen() -> AsyncStream<ListSnapshot<Value>> {
         let stream = snapshots.stream { self.listenerRemoved() }
         context.dispatcher.listenerAdded(to: self)
@@ -17,12 +17,12 @@ extension ListController: WatchedList {
         return stream
     }
 
-    /// Ends the observation after the last listener has left. The list may then be evicted (R40).
+    /// Ends the observation after the last listener has ended. The list may then be evicted (R40).
     private nonisolated func listenerRemoved() {
         if !hasListeners { context.dispatcher.listenersRemoved(from: self) }
     }
 
-    /// Observes the query. A list that is not stored yet observes all queries, because another writer may begin it.
+    /// Observes the query. A list that is not stored yet observes all queries, because another writer may store it.
     /// - Returns: whether the observed query has changed, so that earlier reads may be outdated.
     @discardableResult
     func observe() -> Bool {
@@ -64,7 +64,7 @@ extension ListController: WatchedList {
     private func beginObserving() async {
         if query == nil { query = try? await known() }
         guard hasListeners else { return }
-        // The observation begins before the read. A commit during the read is reported afterwards.
+        // The observation begins before the read, so that a commit during the read is reported afterwards.
         observe()
         // The next listener tries again.
         do { try await rebuild() } catch { return stopObserving() }
@@ -87,12 +87,14 @@ extension ListController: WatchedList {
         }
     }
 
-    /// Shows a failure that background work or another process has recorded for this list. The failure of each attempt is
-    /// shown once, and not after this list has begun its retry (R37).
+    /// Shows a failure that background work or another process has recorded for this list. The failure of each attempt
+    /// is shown once, and not after this list has begun the retry (R37).
     /// - Parameters:
-    ///   - isReported: whether a notice has reported it. Otherwise only a failure of page one is shown, because that of
-    ///     the next page may be the silent failure of a prefetch (X13). Defaults to false.
-    ///   - isNew: whether it is an event, because the list was observed when it was recorded. Defaults to true.
+    ///   - isReported: whether a notice has reported the failure. Otherwise only a failure of page one is shown,
+    ///     because a failure of the next page may be that of a prefetch, which is not shown at first. Defaults to
+    ///     false.
+    ///   - isNew: whether an event is sent, because the list was observed when the failure was recorded. Defaults to
+    ///     true.
     func showRecordedFailure(isReported: Bool = false, isNew: Bool = true) {
         guard hasListeners, machine.work == nil, !removals.areUnderWay, let recordedFailure,
             recordedFailure.attempt != knownAttempt, isReported || recordedFailure.attempt.kind != .next
@@ -105,7 +107,7 @@ extension ListController: WatchedList {
         if isNew, let failure = machine.shownFailure { events.send(.failed(failure)) }
     }
 
-    /// Handles a purge by another caller. A removal through this object sends its own event; see `removals`.
+    /// Handles a purge by another caller. A removal through this object sends the event itself; see `removals`.
     private func wasPurged() async {
         guard !removals.areUnderWay else { return }
         showNothing()

@@ -1,6 +1,6 @@
 import PageModel
 
-// What a load has shown, as an outcome or a failure.
+// Derives the outcome or the failure of a load from the report of its run.
 extension ListController {
     /// The positions at which `items` ends, because the codec stops at items that do not decode. `nil` means that
     /// `items` does not end at such an item.
@@ -8,7 +8,7 @@ extension ListController {
         context.builder.stops ? current.undecodable.first { $0.lowerBound == current.itemsEnd } : nil
     }
 
-    /// The failure of a load behind an item that does not decode, when the codec stops there.
+    /// The failure of a load after an item that does not decode, when the codec stops there.
     var stopFailure: ListFailure? {
         stop.map {
             ListFailure(
@@ -53,7 +53,7 @@ extension ListController {
             }
             if isDeadEnd(work, report) {
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
-                // The ledger names the position from which on the origin repeats itself.
+                // The ledger names the position from which the origin repeats itself.
                 let loop = report.failures.compactMap(\.failure).first { $0.failureClass == .loop }
                 let why = report.warnings.last ?? "the origin's answers contradict each other"
                 return .failure(ListFailure(.next, loop ?? FetchFailure(.loop, why, isRetryable: false)))
@@ -65,12 +65,12 @@ extension ListController {
             if isComplete || isServed || isEnough || now.isAtItemLimit {
                 return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }
-            // A cancelled call reports no failure, also none of an earlier run. A call that still waits receives a
+            // A cancelled load reports no failure, not even one of an earlier run. A call that still waits receives a
             // failure instead of an empty result.
             guard !Task.isCancelled else { return .success(.superseded) }
             guard let entry = report.failures.decisive(within: report.duration), let failure = entry.failure else {
                 guard report.state != nil else { return .success(.superseded) }
-                // The program's own limit is no contradiction of the origin.
+                // A limit that the program has set does not mean that the origin contradicts itself.
                 if report.limit == .pages { return .failure(ListFailure(.next, .pageBudgetReached)) }
                 if report.keptChanging { return .failure(ListFailure(.next, .keptChanging)) }
                 let why =
@@ -92,19 +92,19 @@ extension ListController {
         return context.clock.now() + (moment - readAt)
     }
 
-    /// Whether a whole load has ended without the end of the list, because answers contradicted each other. Further loads
-    /// would repeat that for ever (R24).
+    /// Whether a load of the whole list has stopped before the end of the list, because answers contradicted each
+    /// other. Further loads would stop in the same way (R24).
     private func isDeadEnd(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
         work == .all && report.outcome == .unproven && current.hasMore && current.isStored && !current.isAtItemLimit
             && !Task.isCancelled
     }
 
-    /// Whether every item that the origin returns is held, and only its total makes the list unproven.
+    /// Whether every item that the origin returns is held, and only the origin's total makes the list unproven.
     private func isMiscounted(_ report: SyncReport) -> Bool {
         report.outcome == .unproven && !report.keptChanging && report.state?.isComplete == true
     }
 
-    /// Whether a whole load has left items out that it could have shown.
+    /// Whether a load of the whole list has left out items that could have been shown.
     private func isShort(_ work: ListMachine.Work, _ report: SyncReport) -> Bool {
         guard work == .all, current.hasMore, current.isStored, !current.isAtItemLimit, !Task.isCancelled else {
             return false
@@ -128,8 +128,9 @@ extension ListController {
 }
 
 extension [LedgerEntry] {
-    /// Returns the failure that a call reports. The latest attempt decides, because other pages may have failed earlier.
-    /// Pages are requested side by side, so the first position that failed alike during the run stands for the others.
+    /// Returns the failure that a call reports. The latest attempt decides, because other pages may have failed in
+    /// earlier runs. Several pages are in flight at once, so of the failures of the run with the same class and status,
+    /// the one at the first position is reported.
     /// - Parameter duration: the duration of the run.
     func decisive(within duration: Duration) -> LedgerEntry? {
         func attempt(_ entry: LedgerEntry) -> Timestamp { entry.lastAttemptAt ?? Timestamp(milliseconds: 0) }
@@ -153,8 +154,8 @@ extension LoadPolicy {
 }
 
 extension ListSnapshot {
-    /// Returns the outcome if the cached list is an acceptable result (R13). Returns nil when the origin must be
-    /// requested.
+    /// Returns the outcome if the cached list is an acceptable result (R13). Returns nil when a request to the origin
+    /// is needed.
     func outcome(under policy: LoadPolicy) -> LoadOutcome? {
         switch policy {
         case .cacheOnly: isLoaded && !hasMore ? .endReached : .cached

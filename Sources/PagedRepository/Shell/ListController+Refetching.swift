@@ -2,8 +2,9 @@ import PageModel
 
 // Items whose bytes are damaged or do not decode are fetched again (R7).
 extension ListController {
-    /// Returns the held items that do not decode, and that no load has fetched again. Each of them is fetched again
-    /// only once, because an origin may always send such bytes. Pages in memory are fetched again with page one.
+    /// Returns the held items that do not decode, and that no load has fetched again. Each item is fetched again only
+    /// once, because an origin may always send such bytes. Unstored pages are left out, because they are fetched again
+    /// with page one.
     /// - Parameter before: the snapshot before the work. Items that the work has just fetched are left out.
     func openItems(since before: ListSnapshot<Value>) -> [UndecodableItem] {
         let open = Set(before.undecodableItems.map(\.identity)).subtracting(refetched)
@@ -12,7 +13,7 @@ extension ListController {
         return current.undecodableItems.filter { $0.position < end && open.contains($0.identity) }
     }
 
-    /// Marks pages with damaged bytes as missing, so that they are fetched again. Each is fetched again only once.
+    /// Marks pages with damaged bytes as stale, so that they are fetched again. Each page is fetched again only once.
     /// - Parameter known: the damaged positions before the work.
     /// - Returns: the positions of the marked pages.
     func markDamaged(_ known: [Range<Int>]) async throws -> [Range<Int>] {
@@ -26,19 +27,20 @@ extension ListController {
         return ranges
     }
 
-    /// Fetches unusable items again, after the origin has answered for page one. Items that do not decode are sound,
-    /// and stay held meanwhile (R14). Positions between them that are missing are not fetched.
+    /// Fetches unusable items again, after the origin has answered for page one. The bytes of items that do not decode
+    /// are not damaged, so these items stay held meanwhile (R14). Positions between them that are missing are not
+    /// fetched.
     /// - Parameters:
     ///   - before: the snapshot before the work.
     ///   - work: the report of the work, which has fetched page one.
-    /// - Throws: `ListFailure` when a damaged page cannot be fetched. The list then ends before it, until the next page
-    ///   is loaded.
+    /// - Throws: `ListFailure` when a damaged page cannot be fetched. The list then ends before this page, until the
+    ///   next page is loaded.
     func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>, _ work: SyncReport) async throws {
         guard machine.isRunning(ticket) else { return }
         let damaged = try await markDamaged(before.damaged)
         let open = openItems(since: before)
         refetched.formUnion(open.filter { $0.position < work.pageOneCount }.map(\.identity))
-        // In a chain, no page behind a hole can be requested.
+        // In a chain, no page after a hole can be requested.
         let end = source.access == .chain ? current.headEnd : Int.max
         let items = open.filter { $0.position >= work.pageOneCount && $0.position < end }
         for part in current.joined(damaged + items.ranges) {
@@ -50,7 +52,7 @@ extension ListController {
                 jitter: context.jitter, logger: context.logger
             ).run()
             try await updateSnapshot()
-            // Failures of earlier runs are not a failure of a cancelled load.
+            // A cancelled load must not report failures of earlier runs.
             try Task.checkCancellation()
             guard let failure = report.headFailure ?? report.failures.first?.failure else {
                 refetched.formUnion(again.map(\.identity))

@@ -9,7 +9,8 @@ extension ListController {
         let removal = removals.begin(forGood: forGood)
         if let ticket = machine.reset() {
             drop(ticket)
-            // The items are shown until the removal has succeeded, and the superseded work is not.
+            // The items are shown until the removal has succeeded. The activity and the failure of the superseded work
+            // are no longer shown.
             var snapshot = current
             (snapshot.activity, snapshot.failure) = (.idle, nil)
             snapshots.send(snapshot)
@@ -35,7 +36,7 @@ extension ListController {
         removals.failed(removal)
         observe()
         publish(current)
-        // Visible items may not appear again.
+        // Items that are visible already may not appear again.
         if prefetch.furthest != nil { beginPrefetching(from: nil) }
         resumeSettledCallers()
     }
@@ -43,7 +44,8 @@ extension ListController {
     /// Removes the list from this object and from the storage.
     func reset() async throws {
         let removal = supersede()
-        // A removal for good waits for this reset. Otherwise the reset could pin the list again after that removal.
+        // A call of `forget` waits for this reset. Otherwise the reset could pin the list again after `forget` has
+        // returned.
         let entry = context.runs.enter(key)
         defer { context.runs.leave(entry) }
         var isRemoved = false
@@ -56,7 +58,7 @@ extension ListController {
                 if known.isPinned, !isForgotten { try await context.storage.pin(key) }
             }
         } catch {
-            // A list that has lost its pin is empty all the same.
+            // If only the pin could not be stored again, the list is empty all the same.
             if isRemoved {
                 wasRemoved()
                 observe()

@@ -1,7 +1,7 @@
 import PageModel
 import Synchronization
 
-/// The record that a published snapshot was read from, for a storage that reports every change. Immutable.
+/// The record and the read that a published snapshot is based on, for a storage that reports every change. Immutable.
 final class SnapshotBasis: Sendable {
     /// The record without the parts that only sources read.
     let record: QueryRecord
@@ -21,7 +21,7 @@ extension ListController {
     var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
 
     /// Returns the id of the stored query. Returns nil when the list is not stored, or belongs to another credential
-    /// (R45). A request to the origin then reports the reason.
+    /// (R45). In the latter case, a later load fails with the reason.
     func known() async throws(StorageError) -> QueryID? {
         guard let record = try await context.storage.query(key), isOurs(record) else { return nil }
         context.queries.keep(record.id, key, cost: 1)
@@ -29,7 +29,7 @@ extension ListController {
     }
 
     /// Whether the record is this list, and the source accepts it (`PageSource.authorize`, R45). Checked for every
-    /// record that a snapshot is made from: an empty list may have been bound to a credential since.
+    /// record that a snapshot is made from, because an empty list may have been bound to a credential since.
     func isOurs(_ record: QueryRecord) -> Bool {
         guard record.key == key else { return false }
         // The source has already accepted this record.
@@ -59,7 +59,7 @@ extension ListController {
         return snapshot
     }
 
-    /// Makes the published snapshot match the storage (R39). Without a reported change since the last read, no read is
+    /// Makes the published snapshot match the storage (R39). If no change was reported since the last read, no read is
     /// needed, and only the freshness may differ.
     func updateSnapshot() async throws(StorageError) {
         guard let freshness = publishedFreshness() else { return try await rebuild() }
@@ -70,16 +70,16 @@ extension ListController {
     }
 
     /// Reads the list and publishes its snapshot.
-    /// - Parameter range: the positions of stored pages. Their event is sent after the snapshot, and before the event
-    ///   of the end. Defaults to nil.
+    /// - Parameter range: the positions of pages that were just stored. `ListEvent.pageLoaded` is sent for them after
+    ///   the snapshot, and before `ListEvent.endReached`. Defaults to nil.
     func rebuild(announcing range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
         let wasObserving = observation != .inactive
         var seen = try await read(query ?? context.queries.element(key))
         if seen == nil {
-            // The list is not known yet. Or another repository or process has purged it, and it may have been stored
-            // again.
+            // The list is not known yet, or another repository or process has purged it. The list may have been stored
+            // again since.
             query = try await known()
             if observe(), query == nil {
                 // The list may have been stored before the observation began.
@@ -95,12 +95,12 @@ extension ListController {
         recordedFailure = seen?.failure
         if recordedFailure == nil { machine.failedElsewhere(nil) }
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
-        // The basis is removed during publication, because it describes the snapshot before.
+        // The basis is removed during publication, because it describes the previous snapshot.
         setBasis(nil)
         publish(snapshot, announcing: range)
         // Unstored pages are shown over the stored ones. Such a snapshot has no basis, because it also changes without
-        // a change to the storage.
-        // The snapshot of a forgotten list has none, because the next `load` shows whether the list has more.
+        // a change to the storage. The snapshot of a forgotten list has no basis either, because the next `load` shows
+        // whether the list has more.
         if unstored == nil, !isForgotten { setBasis(seen?.basis) }
         let beginsObserving = observe()
         if !wasObserving { showRecordedFailure(isNew: false) }
@@ -138,7 +138,8 @@ extension ListController {
     private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> RecordedFailure? {
         let snapshot = built.snapshot
         var next = snapshot.headEnd
-        // An insert has moved items behind the last page that begins at a multiple of the page size.
+        // A page by number begins at a multiple of the page size. After an insert, that can be before the end of the
+        // held items.
         if snapshot.hasMore, case .grid(let size) = source.access, size > 0 { next = next / size * size }
         guard let entry = built.failures.first(where: { [0, snapshot.headEnd, next].contains($0.offset) }),
             let failure = entry.failure
@@ -174,7 +175,7 @@ extension ListController {
                 isLoaded: content.isLoaded,
                 isAtEnd: content.isAtEnd && !isForgotten && (content.unusable.isEmpty || !content.items.isEmpty)))
         snapshot.failure = machine.shownFailure
-        // A removal under way can fail and leave the list as it is. So `hasMore` changes only after the removal.
+        // A removal under way can fail and leave the list as it is, so `hasMore` changes only after the removal.
         if isForgotten, !removals.areUnderWay { snapshot.hasMore = false }
         snapshot.activity =
             switch machine.work {
@@ -185,7 +186,7 @@ extension ListController {
             }
         snapshots.send(snapshot)
         if let range { sendPageLoaded(range) }
-        // Positions that were reported are not reported again, also when their page is fetched again.
+        // The event is not sent again for reported positions alone, even when their page is fetched again.
         if snapshot.undecodable.contains(where: { !reportedUndecodable.contains($0) }) {
             reportedUndecodable = snapshot.undecodable
             events.send(.undecodable(reportedUndecodable))

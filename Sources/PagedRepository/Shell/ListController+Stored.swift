@@ -1,6 +1,6 @@
 import PageModel
 
-// The mark and the journal of the stored list.
+// Marks the stored list as stale, and reads its journal.
 extension ListController {
     /// Marks the stored list as stale for all processes, until page one is fetched. A list that is not stored, or that
     /// belongs to another credential (R45), needs no mark.
@@ -14,8 +14,8 @@ extension ListController {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
-    /// that belongs to another credential (R45).
+    /// Returns the changes since a version. For nil, returns no changes and the present version. Returns nil for a list
+    /// that is not stored, or that belongs to another credential (R45).
     func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
         guard let record = try await context.storage.query(key), source.mayServe(record) else { return nil }
         guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }

@@ -1,6 +1,6 @@
 import PageModel
 
-// Starts the work that the machine decides, follows its progress, and ends it.
+// Starts the work that the machine decides on, follows its progress, and ends it.
 extension ListMachine.Work {
     fileprivate var syncWork: SyncOptions.Work {
         switch self {
@@ -12,7 +12,8 @@ extension ListMachine.Work {
 }
 
 extension ListController {
-    /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it again.
+    /// Performs the decision of the machine, and returns the outcome. A call that joined a cancelled load begins it
+    /// again.
     func perform(_ decide: (inout ListMachine) -> ListMachine.Decision) async throws -> LoadOutcome {
         while true {
             let answer = decide(&machine)
@@ -30,7 +31,7 @@ extension ListController {
         case .join(let ticket):
             return try await outcome(of: ticket).joined
         case .wait(let ticket):
-            // The failure of the refresh is that of its own callers.
+            // A failure of the refresh is reported to the callers of the refresh only.
             do { _ = try await outcome(of: ticket) } catch {
                 guard error is ListFailure || error is StorageError else { throw error }
             }
@@ -53,7 +54,7 @@ extension ListController {
         if work == .next, let failure = stopFailure { return finish(ticket, .failure(failure)) }
         if work == .next, await runUnstored(ticket) { return }
         do {
-            // Without these items the list would end before them, whatever is loaded behind them.
+            // Without these items the list would end before them, whatever is loaded after them.
             if work == .next, let damaged = before.damageAtEnd { _ = try await markDamaged([damaged]) }
             let undecodable = work == .next ? [] : openItems(since: before)
             var report = try await sync(work.syncWork, ticket, again: undecodable.ranges)
@@ -70,7 +71,7 @@ extension ListController {
             finish(ticket, .failure(error))
         }
         if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
-        // The notice of a failure that another writer has recorded meanwhile has passed.
+        // A failure of another writer that was reported during the work was not shown then.
         showRecordedFailure()
     }
 
@@ -80,9 +81,9 @@ extension ListController {
     ) async throws -> SyncReport {
         var options = context.options.sync
         (options.work, options.again) = (work, again)
-        // Items behind the limit could not be shown.
+        // Items after the limit could not be shown.
         if work == .everything { options.mostItems = context.builder.itemLimit }
-        // A load of the next page receives one page, and the limit of repetitions is a number of pages.
+        // A load of the next page receives one page. The limit of repetitions counts the pages of several such loads.
         if work == .next { options.repetitionsBefore = repetitions }
         let sync = ListSync(
             storage: context.storage, source: source, key: key, options: options, clock: context.clock,
@@ -103,14 +104,14 @@ extension ListController {
         return report
     }
 
-    /// Whether the list shows no row after a refresh, although it continues. Page one then has no items, or it was loaded
-    /// for the first time and none of its items decodes.
+    /// Whether the list shows no row after a refresh, although it continues. Page one then has no items, or it was
+    /// loaded for the first time and none of its items decodes.
     private func lacksRows(since before: ListSnapshot<Value>) -> Bool {
         current.isEmptyWithMore || !before.isLoaded && current.isUndecodableWithMore && stop == nil
     }
 
-    /// Loads further pages until one adds a row, five at most. In a screen without rows, no item appears that requests
-    /// the next page.
+    /// Loads further pages until one of them adds a row, five pages at most. In a screen without rows, no item can
+    /// appear and request the next page.
     /// - Returns: the report of the last load. Returns nil if all these pages are in memory only.
     /// - Throws: `ListFailure` when a page cannot be fetched.
     private func loadRows(_ ticket: Int, since before: ListSnapshot<Value>) async throws -> SyncReport? {
@@ -127,13 +128,13 @@ extension ListController {
         return report
     }
 
-    /// Reads the whole list after a refresh whose total shows a change behind page one, and after a load of the next page
-    /// that has reached another end than the total (R22). A total that the walk does not
-    /// explain is an estimate from then on, so that no later refresh walks the chain for it.
+    /// Reads the whole list after a refresh whose total shows a change after page one, and after a load of the next
+    /// page that has reached another end than the total (R22). A total that the walk does not explain becomes an
+    /// estimate, so that no later refresh walks the chain because of it.
     /// - Throws: `ListFailure` when a page cannot be fetched.
     private func walk(after refresh: SyncReport, _ ticket: Int) async throws -> SyncReport {
         var report = try await sync(.everything, ticket)
-        // Failures of earlier runs are not a failure of a cancelled load.
+        // A cancelled load must not report failures of earlier runs.
         try Task.checkCancellation()
         if report.outcome != .complete, report.headFailure == nil,
             let entry = report.failures.decisive(within: report.duration), let failure = entry.failure
@@ -142,7 +143,7 @@ extension ListController {
                 .refresh, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause)
         }
         if report.outcome == .unproven, let record = report.state?.record, let total = record.total.exactCount {
-            // The answers of the walk contradict each other, and so would those of the next one.
+            // The answers of the walk contradict each other, and so would those of another walk.
             _ = try await context.storage.commit(
                 CommitPlan(query: record.id, version: record.version, edits: [.setTotal(.estimate(total))]))
             try await updateSnapshot()
@@ -151,8 +152,8 @@ extension ListController {
         return report
     }
 
-    /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
-    /// work needs a run.
+    /// Fetches the page after the unstored pages, if the list shows any. Returns false when no unstored page is shown,
+    /// so that the work needs a run.
     private func runUnstored(_ ticket: Int) async -> Bool {
         hasChangedMeanwhile = false
         let before = current
@@ -168,7 +169,7 @@ extension ListController {
             finish(ticket, .failure(error))
         }
         if hasChangedMeanwhile, machine.work == nil { try? await updateSnapshot() }
-        // The notice of a failure that another writer has recorded meanwhile has passed.
+        // A failure of another writer that was reported during the work was not shown then.
         showRecordedFailure()
         return true
     }
@@ -210,15 +211,15 @@ extension ListController {
             return waiters.answer(ticket, .success(.superseded))
         }
         publish(current)
-        // A failed prefetch is not reported before another item close to the end appears.
+        // A failed prefetch is not reported until another item close to the end appears.
         if let failure, machine.failure == failure { events.send(.failed(failure)) }
         waiters.answer(ticket, wasLeft ? .failure(CancelledWork()) : result)
         if mayPrefetch { prefetchAfterLoad() }
         resumeSettledCallers()
     }
 
-    /// Whether cancelled work has no result for callers that have joined it since. A part of the list is not a result
-    /// of a load of the whole list.
+    /// Whether cancelled work has no result for callers that have joined the work since. A part of the list is not a
+    /// result of a load of the whole list.
     private func isWithoutResult(_ result: Result<LoadOutcome, any Error>, of work: ListMachine.Work?) -> Bool {
         switch result {
         case .success(.superseded): true

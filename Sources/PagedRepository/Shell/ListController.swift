@@ -24,11 +24,11 @@ actor ListController<Value: Sendable> {
     var waiters = OutcomeWaiters()
     /// The observation of the list, as the dispatcher knows it.
     var observation = ChangeScheduler.Observation.inactive
-    /// Of several snapshots that are built concurrently, the one that was begun last is published.
+    /// Numbers the builds of snapshots. Of several that run concurrently, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
     /// The decoded pages of the published snapshot, for the next one.
     var shownPages: ShownPages<Value> = [:]
-    /// The basis of the published snapshot. `nil` means that the list must be read again.
+    /// The record and the read that the published snapshot is based on. `nil` means that the list must be read again.
     nonisolated let publishedBasis = Mutex<SnapshotBasis?>(nil)
     var prefetch: Prefetch
     /// The number of prefetches that no caller waits for.
@@ -42,7 +42,8 @@ actor ListController<Value: Sendable> {
     var unstored: NoStoreList<Value>? { didSet { publishedBasis.withLock { $0 = nil } } }
     /// The unstorable answer of the run under way that does not fit the stored items before it.
     var movedBehindStored: EphemeralMismatch?
-    /// The number of consecutive pages, up to the last one, that only repeat items, over several loads of the next page.
+    /// The number of consecutive pages, up to the last one loaded, that only repeat items. Several loads of the next
+    /// page add up.
     var repetitions = 0
     /// How often the load under way has read the unstored pages again from page one.
     var timesReadAgain = 0
@@ -52,12 +53,13 @@ actor ListController<Value: Sendable> {
     var recordedFailure: RecordedFailure?
     /// The recorded failure that was shown last, or whose retry this list has begun.
     var knownAttempt: RecordedFailure.Attempt?
-    /// The undecodable positions that an event has reported last.
+    /// The undecodable positions that the last event reported.
     var reportedUndecodable: [Range<Int>] = []
-    /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
-    /// commit.
+    /// Whether a commit was reported during this list's own work. The last snapshot that the work published may be
+    /// older than the commit.
     var hasChangedMeanwhile = false
-    /// The items that were fetched again because they do not decode. A shift of the list does not change an identity.
+    /// The identities of the items that were fetched again because they do not decode. A shift of the list does not
+    /// change an identity.
     var refetched: Set<ItemIdentity> = []
     /// The positions that were fetched again because their bytes are damaged.
     var refetchedDamage: Set<Range<Int>> = []
@@ -79,8 +81,8 @@ actor ListController<Value: Sendable> {
 
     // MARK: Calls
 
-    /// Returns the outcome of `load` if it requires no read and no request. Is nonisolated, because a call to this
-    /// actor takes as long as a read of a page. Returns nil when `load` must be called.
+    /// Returns the outcome of `load` if it requires no read and no request. Nonisolated, because a switch to this actor
+    /// takes as long as reading a page. Returns nil when `load` must be called.
     nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
         guard policy.takesCached, let snapshot = publishedSnapshot(), let outcome = snapshot.outcome(under: policy)
         else {
@@ -96,7 +98,7 @@ actor ListController<Value: Sendable> {
         do { try await updateSnapshot() } catch { throw storageFailed(error) }
         storageWasRead()
         context.reads.countRead(Metric.Cached(current.freshness))
-        // The snapshot of a forgotten list has no further items, which is not an end of the list.
+        // The snapshot of a forgotten list has no further items, but that does not mean that the list ends.
         if let outcome = current.outcome(under: policy) { return isForgotten ? .cached : outcome }
         do {
             return try await refreshKnown()
@@ -118,7 +120,7 @@ actor ListController<Value: Sendable> {
     private func refreshKnown() async throws -> LoadOutcome {
         // The list may have been removed for good during the read.
         if isForgotten { return .superseded }
-        // Items that appear during a refresh count also if a second call joins it.
+        // Items that appear during a refresh count even if a second call joins the refresh.
         if machine.work == nil || machine.work == .next { prefetch.willRefresh(current.extent) }
         return try await perform { $0.refresh() }
     }
@@ -150,7 +152,7 @@ actor ListController<Value: Sendable> {
         return try await refresh()
     }
 
-    /// Shows a failure of the storage outside of a work.
+    /// Shows a failure of the storage that occurred outside of a load.
     /// - Returns: the error, for the caller.
     func storageFailed(_ error: StorageError) -> StorageError {
         let failure = ListFailure(error)
@@ -160,7 +162,7 @@ actor ListController<Value: Sendable> {
         return error
     }
 
-    /// Records that the item at `position` is visible. Fetches pages ahead of the furthest visible item, as far as the
+    /// Records that the item at `position` is visible. Fetches pages after the furthest visible item, as far as the
     /// options allow.
     /// - Parameter position: the index of the item. `nil` means that no further item has appeared.
     func appeared(_ position: Int?) async {
@@ -171,7 +173,8 @@ actor ListController<Value: Sendable> {
             let shown = machine.failure
             let answer = machine.nextAutomatically(now: context.clock.now())
             if case .join = answer {
-                // The visible item waits for this load, which its other callers may leave.
+                // The visible item waits for this load. If all callers of the load are cancelled, the loop begins
+                // again.
                 do { _ = try await perform(answer) } catch is CancelledWork { continue } catch { return }
                 return
             }
@@ -191,8 +194,8 @@ actor ListController<Value: Sendable> {
     /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once.
     var isLastItemVisible: Bool { prefetch.isAtTheEnd(of: current.extent) }
 
-    /// Prefetches, and returns when the prefetches have ended. The list's own source would wait for itself, so it does not
-    /// wait.
+    /// Prefetches, and returns when the prefetches have ended. Returns at once for a caller within the list's own
+    /// source, which would wait for itself.
     func prefetchAndWait(from position: Int) async {
         if call.isUnderWay { beginPrefetching(from: position) } else { await appeared(position) }
     }
@@ -205,7 +208,7 @@ actor ListController<Value: Sendable> {
         }
     }
 
-    /// Prefetches behind the visible items whose next page another load has delayed. They may not appear again.
+    /// Prefetches after another load has delayed the prefetch for the visible items. These items may not appear again.
     func prefetchAfterLoad() {
         prefetch.refreshed(current.extent)
         if prefetch.furthest != nil { beginPrefetching(from: nil) }
@@ -226,7 +229,7 @@ actor ListController<Value: Sendable> {
         }
     }
 
-    /// Wakes the callers of `settled`, which look again.
+    /// Wakes the callers of `settled`, which check again.
     func resumeSettledCallers() {
         for caller in settling { caller.resume() }
         settling = []

@@ -1,12 +1,13 @@
 import PageModel
 
-/// An engine's view of the lists. Lists are read once, and again only after a reported change.
+/// An engine's view of the lists. Lists are read once, and again only after a reported change, or when the last reading
+/// of all lists is 60 seconds old.
 ///
 /// Owned by the engine's task.
 struct ListRegistry {
     /// The record of every query.
     private(set) var records: [QueryID: QueryRecord] = [:]
-    /// The facts about wanted lists that decide their work.
+    /// The facts about lists that decide whether work is due, as they were read last.
     private var lists: [QueryID: SyncScheduler.List] = [:]
     /// The lists with a reported change that have not been read since.
     private var unread: Set<QueryID> = []
@@ -16,7 +17,7 @@ struct ListRegistry {
     /// The time after which all lists are read again. A lost notice thus has no lasting effect (R41).
     private static let trust = Duration.seconds(60)
 
-    /// Returns the wanted lists by id, as they are after the reported changes. Lists that are being worked on are
+    /// Returns the wanted lists, ordered by id, as they are after the reported changes. Lists with a run under way are
     /// skipped, and read later.
     mutating func wanted(
         _ changes: PendingChanges.Changes, observed: Set<QueryID>, isRunning: (QueryID) -> Bool,
@@ -30,7 +31,7 @@ struct ListRegistry {
                 try await readRecords(in: storage)
                 if isOld || changes.isEverything { readAt = now }
             }
-            // A changed list may have become a wanted one.
+            // A list that has changed may be wanted now.
             for query in unread.sorted(by: { $0.rawValue < $1.rawValue }) where !isRunning(query) {
                 _ = try await read(query, in: storage)
             }
@@ -54,8 +55,8 @@ struct ListRegistry {
         record.isPinned || observed.contains(record.id) || record.sweep != nil
     }
 
-    /// Reads the list. Returns nil when it no longer exists. Only a list that is pinned or being swept is read as a
-    /// whole; page one suffices for the others.
+    /// Reads the list. Returns nil when the list no longer exists. The whole outline is read only if the list is
+    /// pinned, or has an unfinished sweep. For other lists page one suffices.
     mutating func read(_ query: QueryID, in storage: any PageStorage) async throws(StorageError) -> SyncScheduler.List?
     {
         unread.remove(query)
@@ -77,7 +78,7 @@ struct ListRegistry {
         record.map { $0.isPinned || $0.sweep != nil } ?? false
     }
 
-    /// Reads all records. Notices do not name the lists that other processes have purged.
+    /// Reads all records, because notices do not name the lists that other processes have purged.
     private mutating func readRecords(in storage: any PageStorage) async throws(StorageError) {
         let before = records
         records = Dictionary(try await storage.records().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Elements that have arrived and were not handled yet.
+/// Holds elements that have arrived and were not handled yet.
 ///
 /// State, under a mutex: other tasks add elements, and one task takes them in order of arrival.
 final class Mailbox<Element: Sendable>: Sendable {

@@ -3,13 +3,13 @@ import PageModel
 
 /// Counts and times the events that `Metric` lists. Each repository, run and engine has its own group of handlers.
 ///
-/// To look up a handler, the back end needs a lock and a search by name. To count with a handler costs an atomic
-/// addition, and next to no time without a back end. So a repository, a run or an engine looks up its group when it
-/// begins, and an event only counts. A cached read looks up no handler.
+/// The lookup of a handler costs a lock and a search by name in the back end. Counting with a handler costs an atomic
+/// addition, or next to nothing without a back end. So a repository, a run or an engine looks up its handlers once,
+/// when it begins. An event then only counts.
 ///
-/// Groups are not shared by the whole process. The metrics factory that is set when an object begins counts the events
-/// of this object, even if the factory is set late or for one task only. Tests that run concurrently use
-/// `withMetricsFactory` in this way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
+/// The process has no global group. The metrics factory that is set when an object begins counts the events of this
+/// object, even if the factory was set late or for one task only. Tests that run concurrently use `withMetricsFactory`
+/// in this way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
 ///
 /// Every counter exists from the beginning with the value 0, so that an alert sees the first failure as an increase.
 enum Meters {
@@ -35,8 +35,8 @@ enum Meters {
         /// Counts a request that repeats a failed one.
         func retried() { retries.increment() }
 
-        /// Counts and times a request, in the task that sent it. The duration of a cancelled request says nothing about
-        /// the origin, so it is not recorded.
+        /// Counts and times a request, in the task that sent the request. The duration of a cancelled request is not
+        /// recorded, because it says nothing about the origin.
         func fetched(_ result: Result<PageAnswer, any Error>, took duration: Duration) {
             switch result {
             case .success(let answer):
@@ -46,7 +46,7 @@ enum Meters {
             case .failure(let error) where error is CancellationError || Task.isCancelled:
                 requests.increment(.cancelled)
             case .failure(let error):
-                // An error of another type than `FetchFailure` counts as a transport failure, see `PageSource`.
+                // Any other error than a `FetchFailure` is counted as `transport`.
                 requests.increment(Metric.Request((error as? FetchFailure)?.failureClass ?? .transport))
                 fetches.record(.failed, duration)
             }
@@ -54,7 +54,7 @@ enum Meters {
 
         func leasedElsewhere() { others.increment() }
 
-        /// Counts a page that could not be fetched. `nil` means that no automatic trigger retries it.
+        /// Counts a page that could not be fetched. `nil` means that no retry is scheduled.
         func failed(nextAttemptAt: Timestamp?) { failures.increment(nextAttemptAt == nil ? .none : .scheduled) }
 
         func committed(_ plan: CommitPlan, _ outcome: CommitOutcome, took duration: Duration) {

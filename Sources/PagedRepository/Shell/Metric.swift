@@ -1,10 +1,9 @@
 import PageModel
 
-/// The metrics of the package, each with its name, its unit and its dimension.
+/// The metrics of the package, each with a name, a unit and at most one dimension.
 ///
 /// Names, units and dimensions are stable. Documentation/Observability.md contains the same list, and a test compares
-/// the two. No dimension names a list, an origin or a credential (R45). Each dimension has a few values that are known
-/// here.
+/// the two. No dimension names a list, an origin or a credential (R45). Each dimension has a few fixed values.
 enum Metric: String, CaseIterable, Sendable {
     /// Calls of `PagedList.load` and `ListRepository.page`, by how much of the requested items was cached.
     case reads = "pagecache_reads_total"
@@ -16,11 +15,11 @@ enum Metric: String, CaseIterable, Sendable {
     case payload = "pagecache_payload_received_bytes_total"
     /// The time from a request to its result.
     case fetches = "pagecache_fetch_duration_seconds"
-    /// Pages that a run left to other owners, which have them in flight or have stored them (R30).
+    /// Pages that a run did not fetch, because other owners have them in flight or have stored them (R30).
     case leasedElsewhere = "pagecache_pages_leased_elsewhere_total"
     /// The time that the storage needs for a commit of a run.
     case commits = "pagecache_commit_duration_seconds"
-    /// Pages in applied commits.
+    /// Pages that applied commits have written.
     case pages = "pagecache_pages_committed_total"
     /// Failures of pages, by whether the ledger schedules a retry (R28).
     case failures = "pagecache_ledger_failures_total"
@@ -29,7 +28,7 @@ enum Metric: String, CaseIterable, Sendable {
     /// Circuits of a `SyncEngine` that opened or closed (R32).
     case circuits = "pagecache_circuit_changes_total"
 
-    /// The dead rows of a storage on a server, as of the last minute. Exists for such a storage only.
+    /// The dead rows of a storage on a server, read once a minute by an engine. Exists for such a storage only.
     case deadRows = "pagecache_store_dead_rows"
 
     enum Kind: String { case counter, timer, gauge }
@@ -77,7 +76,7 @@ enum Metric: String, CaseIterable, Sendable {
     enum Cached: String, CaseIterable {
         /// All requested items were cached. The value is the freshness of the list (R15).
         case fresh, stale, expired
-        /// Some of the positions of the requested window were cached.
+        /// Some items of the requested window were cached.
         case partial
         /// A miss: no requested item was cached.
         case none

@@ -5,8 +5,9 @@ import PageModel
 extension SyncRun {
     func mayStore(_ page: FetchedPage) -> Bool { page.mayBeStored || options.storesDespiteNoStore }
 
-    /// Reports the page, and ends the run. Pages behind it could not be stored in the list. The run waits for answers
-    /// in flight, and stores those that may be stored.
+    /// Reports a page of the list, and ends the run, because the pages after this one could not be stored in the list.
+    /// The run waits for answers in flight, and stores those that may be stored. An answer to a probe or a sweep is not
+    /// reported.
     func reportUnstored(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         counts.pagesNotStored += 1
         for warning in page.detectedPaging?.warnings ?? [] { warn(warning) }
@@ -32,8 +33,8 @@ extension SyncRun {
         }
     }
 
-    /// Ends the lease. The ledger records a success if the list was ever loaded. Otherwise only the query stays in the
-    /// storage; see `SyncOptions.registersFirst`.
+    /// Ends the lease. The ledger records a success if the list was ever loaded. Otherwise only the query remains in
+    /// the storage; see `SyncOptions.registersFirst`.
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil

@@ -1,16 +1,17 @@
 import PageModel
 
-/// The unstored pages that a list shows. Their items exist in this process only, as long as the list is in use.
+/// The unstored pages that a list shows. Their items exist only in this process, while the list is in use.
 struct NoStoreList<Value: Sendable>: Sendable {
     var pages: EphemeralPages
-    /// The time at which page one arrived last, if it is one of these pages.
+    /// The time at which page one arrived last, if page one is among these pages.
     private(set) var servedAt: Timestamp
     /// The number of consecutive failed attempts to fetch the next page.
     var attempts = 0
-    /// The version of the stored list when the first of these pages arrived. They belong to no other list.
+    /// The version of the stored list when the first of these pages arrived. The pages do not fit a list of another
+    /// version.
     private let version: ListVersion
     private let validatedAt: Timestamp?
-    /// The first of these pages.
+    /// The fingerprint and the total of the first of these pages.
     private let first: (fingerprint: UInt64, total: ListTotal)
     private var decoded: [DecodedPage<Value>] = []
 
@@ -24,8 +25,8 @@ struct NoStoreList<Value: Sendable>: Sendable {
         validatedAt = stored.validatedAt
     }
 
-    /// Confirms the list by a page one that equals the known one. Returns false when it differs, or when page one is
-    /// none of these pages.
+    /// Confirms the list by a page one that equals the known one. Returns false when the pages differ, or when page one
+    /// is not among these pages.
     mutating func confirm(_ page: FetchedPage, at now: Timestamp) -> Bool {
         guard pages.start == 0, first == (page.content.fingerprint, page.total) else { return false }
         servedAt = now
@@ -34,12 +35,12 @@ struct NoStoreList<Value: Sendable>: Sendable {
 
     mutating func append(_ page: DecodedPage<Value>) { decoded.append(page) }
 
-    /// Returns the list to show: the stored items with these pages behind them or in their place. Returns nil when the
-    /// stored list has become another one, or has a newer page one.
+    /// Returns the list to show: the stored items, with these pages after them or in their place. Returns nil when the
+    /// stored list has changed since the first of these pages arrived, or has a newer page one.
     /// - Parameters:
     ///   - stored: the snapshot of the stored list.
     ///   - skips: whether `ListSnapshot.items` leaves out items that do not decode.
-    ///   - limit: the position behind the last item to show.
+    ///   - limit: the position after the last item to show.
     func merged(over stored: ListSnapshot<Value>, skips: Bool, limit: Int) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
@@ -83,7 +84,7 @@ struct NoStoreList<Value: Sendable>: Sendable {
         snapshot.end = pages.isAtEnd ? pages.end : snapshot.total.exactCount
         snapshot.hasMore = !pages.isAtEnd || snapshot.isAtItemLimit || pages.end == 0 && snapshot.total.count ?? 0 > 0
         if snapshot.hasMore, snapshot.end == pages.end { snapshot.end = nil }
-        // The items may end before one that does not decode.
+        // `items` may end before an item that does not decode.
         if snapshot.itemsEnd < pages.end { snapshot.hasMore = true }
         return snapshot
     }

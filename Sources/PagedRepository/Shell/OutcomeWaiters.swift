@@ -1,8 +1,9 @@
-/// The result of a load that ended without one, because all of its callers were cancelled. A call that joined it later
-/// begins the load again.
+/// The error of a load that ended without a result, because all of its callers were cancelled. A call that joined the
+/// load later begins the load again.
 struct CancelledWork: Error {}
 
-/// The callers that wait for the end of some work. Each caller has a number, so that one can give up alone.
+/// The callers that wait for the end of work, by the ticket of the work. Each caller has a number, so that a single
+/// caller can stop waiting.
 struct OutcomeWaiters {
     private var waiting: [Int: [Int: CheckedContinuation<LoadOutcome, any Error>]] = [:]
     private var last = 0

@@ -11,7 +11,7 @@ extension SyncRun {
     ///   - overlap: the number of known items that were requested again.
     ///   - isCut: whether items that belong to other positions were cut off the end of the answer. Such a page is not
     ///     short. Defaults to false.
-    ///   - looks: how often other writers stored parts of the page between a read and its commit. Defaults to 0.
+    ///   - looks: how often the list around the page has been read again for this answer. Defaults to 0.
     func spanArrived(
         _ answer: PageAnswer, _ range: Range<Int>, overlap: Int, isCut: Bool = false, looks: Int = 0
     ) async throws(StorageError) {
@@ -78,11 +78,12 @@ extension SyncRun {
         }
     }
 
-    /// Returns an answer as the origin would have given it before the inserts since page one, and the position of its
-    /// first item then. So a list that gains items while it is loaded needs no restart for each of them.
+    /// Returns an answer as the origin would have given it before the inserts since page one, with the position that
+    /// its first item had then. So a list that gains items while it is loaded needs no restart for each new item.
     ///
-    /// Its first item is held, and has moved exactly as far as the total has grown: all inserts are before it (R17).
-    /// Page one shows them at the end of the pass, or after half a page of inserts. Returns nil for any other answer.
+    /// The first item of such an answer is held, and has moved exactly as far as the total has grown, so all inserts
+    /// are before that item (R17). Page one shows the inserts at the end of the pass, or after half a page of inserts.
+    /// Returns nil for any other answer.
     private func beforeInserts(
         _ page: FetchedPage, at start: Int, of range: Range<Int>, _ list: ListOutline
     ) async throws(StorageError) -> (page: FetchedPage, start: Int)? {
@@ -154,7 +155,7 @@ extension SyncRun {
         }
     }
 
-    /// Whether the overlap before `position` arrived as it is held, in an answer without further items.
+    /// Whether an answer without further items returned the overlap before `position` as it is held.
     private func hasKnown(
         _ answer: PageAnswer, before position: Int, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) -> Bool {
@@ -194,7 +195,7 @@ extension SyncRun {
         listMoved(page, at: offset)
     }
 
-    /// Whether a list with repeated ids has received many pages in a row that repeat at least nine in ten items, behind
+    /// Whether a list with repeated ids has received many pages in a row that repeat at least nine in ten items, after
     /// the positions that an exact total counts (R24). Such a list has no end that this run could reach.
     private func isEndlessRepetition(
         _ content: PageContent, _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
@@ -209,23 +210,23 @@ extension SyncRun {
         return belief.repeats.repetitions >= options.loopGuard
     }
 
-    /// Handles an origin that returns the same items for every position (R24). No held item is removed.
+    /// Handles an origin that returns the same items for every position (R24). Removes no held item.
     func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
         guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
         queue.clear()
         try await originLoops("the origin returns the same items for different positions", offset, list)
-        // Positions behind it would return the same items.
+        // Requests for later positions would return the same items.
         pass.fill.observe(emptyFrom: offset)
     }
 
-    /// Restarts the pass, because the total or an item shows that the list changed during the run. Held items are kept,
-    /// page one is requested again, and the `Reconciler` finds the change (R21).
+    /// Restarts the pass, because the total or an item shows that the list changed during the run. Held items are kept.
+    /// The next pass requests page one again, and the `Reconciler` finds the change (R21).
     /// - Parameters:
-    ///   - page: the answer that showed the change.
-    ///   - offset: the position of its first item.
-    ///   - isEnd: whether it is certain that no item follows the answer. Defaults to false.
-    ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
-    ///     not in doubt. Defaults to false.
+    ///   - page: the answer that shows the change.
+    ///   - offset: the position of the answer's first item.
+    ///   - isEnd: whether the list certainly ends with the answer. Defaults to false.
+    ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list need
+    ///     not be checked. Defaults to false.
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
         belief.drift.moved(page, at: offset, isEnd: isEnd, isCounted: isCounted)
         pass.mustRestart = true
@@ -234,21 +235,23 @@ extension SyncRun {
         telemetry.logger.debug("the list moved while it was read")
     }
 
-    /// Handles an empty answer, or a refusal behind the end. Without other evidence, it is the end of the list (R24).
+    /// Handles an empty answer, or a refusal after the end. Without other evidence, the list ends there (R24).
     private func nothingThere(
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
         let isRefused = overlap > 0 ? answer.refusesPosition : answer == .pastEnd
         if let aligned = realigned(isRefused: isRefused, range, overlap, list) { return queue.addFirst(aligned) }
-        // The request was planned before the source learned that its origin accepts only multiples of the page size. Its
-        // positions are planned again. Where another answer has brought them meanwhile, the refusal says nothing.
+        // The request was planned before the source learned that its origin accepts only multiples of the page size.
+        // The positions are planned again. If another answer has returned these items in the meantime, the refusal says
+        // nothing.
         if answer.refusesPosition, isBetweenPages(.range(range, overlap: overlap)),
             source.access != .offsets || list.coverage.gaps(in: range.lowerBound..<range.lowerBound + 1).isEmpty
         {
             return
         }
-        // The known items before the position are missing too (R21). Behind a result window they are always missing.
+        // The answer must contain the known items before the position (R21). After a result window, these items are
+        // always missing.
         var isExpected = range.lowerBound - overlap >= list.record.resultWindow ?? .max
         if !isExpected { isExpected = try await hasKnown(answer, before: range.lowerBound, overlap, query) }
         guard isExpected else {
@@ -264,7 +267,7 @@ extension SyncRun {
         case .moved(let page, let isEnd): listMoved(page, at: range.lowerBound, isEnd: isEnd)
         case .lookBehind: break
         case .store(let edits), .forget(let edits):
-            // Positions behind an empty one that the total counts are not requested.
+            // Positions after an empty one that the total counts are not requested.
             if range.lowerBound < list.record.total.exactCount ?? 0 { queue.clear(from: range.lowerBound) }
             try await apply(edits, [leases.deleted(range.lowerBound)], to: list)
         }

@@ -7,14 +7,15 @@ extension SyncRun {
         case stored
         /// The answer is not stored, because it shows that the list has moved or ended.
         case notStored
-        /// Another process has stored some of the answer since, at the very same positions: less of it is missing.
+        /// Another process has stored some items of the answer since, at the same positions. The answer must be
+        /// compared again.
         case changed
     }
 
     /// Stores the items of an answer. If other pages hold some of them, the list may have moved between the two
     /// answers.
     ///
-    /// A new collision restarts the pass. One that persists shows that the list repeats ids (R25).
+    /// The first collision restarts the pass. A collision that persists shows that the list repeats ids (R25).
     func store(
         _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
         _ list: ListOutline, mayLookAgain: Bool
@@ -74,8 +75,8 @@ extension SyncRun {
         }
     }
 
-    /// Stores an answer in its own order, where the list holds some of its items at these positions and lacks the others
-    /// (R5). Returns false when items have moved, or when another process has changed the list.
+    /// Stores an answer in the answer's order, if the list holds some of the items at these positions and lacks the
+    /// others (R5). Returns false when items have moved, or when another process has changed the list.
     /// - Parameters:
     ///   - page: the answer.
     ///   - start: the position of its first item.
@@ -99,10 +100,10 @@ extension SyncRun {
 }
 
 extension PageContent {
-    /// How far behind its place each held item of an answer is, in order.
+    /// The difference between each held item's position in the answer and its position in the list, in order.
     /// - Parameters:
     ///   - start: the position of the answer's first item.
-    ///   - places: the places of the held items, by key.
+    ///   - places: the positions of the held items in the list, by key.
     func shifts(at start: Int, _ places: [UInt64: ItemPlace]) -> [Int] {
         identities.enumerated().compactMap { index, identity in
             places[identity.key].map { start + index - $0.position }

@@ -2,16 +2,17 @@ import PageModel
 
 /// The state of a run that fetches a part of a list.
 struct PartialWork: Equatable {
-    /// The position behind which the next page begins (`Work.next`).
+    /// The end of the head segment when the work began. A run with `Work.next` is done once the head segment ends
+    /// later.
     var goal = 0
     /// Whether the requested part of the list is held.
     var isDone = false
 }
 
-/// Runs that fetch a part of a list without a refresh of page one: the next page, or some positions.
+/// Runs that fetch a part of a list without refreshing page one: the next page, or some positions.
 extension SyncRun {
-    /// Uses page one as it is held, for work that does not refresh it. Returns false when page one must be requested,
-    /// because no page one is held or the list has moved.
+    /// Uses the held page one, for work that does not refresh page one. Returns false when page one must be requested,
+    /// because it is not held or the list has moved.
     func adoptHeldPageOne() async throws(StorageError) -> Bool {
         guard !options.work.refreshesHead, passes.count == 0, let query,
             let list = try await storage.outline(of: query),
@@ -38,7 +39,7 @@ extension SyncRun {
     }
 
     /// Whether the next page is stored and the list continues, as the list's state alone shows. The run then ends
-    /// without another read of the pages. A list that has become complete is read, so that the run removes its remains.
+    /// without another read of the pages. A list that has become complete is read, so that the run can clean up.
     func hasLoadedNextPage() async throws(StorageError) -> Bool {
         guard options.work == .next, !options.checksStoredBytes, !options.reportsOutline, start.isSound,
             start.earlier != nil, passes.count == 0, !pass.mustRestart, pass.newItems > 0, !pass.check.isDue,
@@ -81,7 +82,7 @@ extension SyncRun {
         }
     }
 
-    /// Ends such a run. Cleans up a list that has become complete.
+    /// Ends a run that fetches a part of the list. Cleans up a list that has become complete.
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         part.isDone = isDone(list) || list.isComplete
         if case .positions(let range) = options.work {
@@ -94,9 +95,9 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// Deletes ledger entries that no longer matter: failures at positions that do not exist, failures of held pages
-    /// that were validated since, and due retries at missing positions that this run has not requested, because no page
-    /// begins there any more. The entry of page one is kept, and so are failures of this run.
+    /// Deletes ledger entries that no longer matter. These are failures at positions after the end of the list,
+    /// failures of held pages that were validated since, and due retries at missing positions where no page begins any
+    /// more. The entry of page one is kept, and so are failures of this run.
     func deleteObsoleteEntries(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
@@ -118,8 +119,8 @@ extension SyncRun {
 }
 
 extension ListOutline {
-    /// Whether the held page of a failure was validated after the failure. Otherwise the page may have changed, because
-    /// the request that would have shown the change has failed.
+    /// Whether the held page at the position of a failure was validated after the failure. Otherwise the page may have
+    /// changed, because the request that would have shown the change has failed.
     func isChecked(since failure: LedgerEntry) -> Bool {
         guard let page = heldPages.first(where: { $0.range.contains(failure.offset) }) else { return false }
         return failure.lastAttemptAt.map { page.validatedAt > $0 } ?? true
@@ -130,7 +131,7 @@ extension ListOutline {
         !record.allowsDuplicates && uncheckedFailures.contains { range.contains($0.offset) }
     }
 
-    /// The failures of held pages behind page one that were not validated since.
+    /// The failures of held pages after page one that were not validated since.
     var uncheckedFailures: [LedgerEntry] {
         ledger.filter { entry in
             entry.awaitsRetry && entry.offset > 0 && !isChecked(since: entry)

@@ -7,7 +7,8 @@ import Synchronization
 final class PendingChanges: Sendable {
     struct Changes: Sendable {
         var queries: Set<QueryID> = []
-        /// Whether other processes made changes. They may have purged lists, and a notice does not name purged lists.
+        /// Whether other processes made changes. These processes may have purged lists, and a notice does not name
+        /// purged lists.
         var isByOthers = false
         /// Whether a notice named no query, so that any list may have changed.
         var isEverything = false
@@ -39,7 +40,7 @@ final class PendingChanges: Sendable {
 }
 
 extension StorageNotice {
-    /// Whether the change may be work for an engine: a new list, a pinned list, or a failing page.
+    /// Whether the change may create work for an engine: a new list, a pinned list, or a failing page, for example.
     var mayBeWork: Bool {
         guard case .changed(let set) = self else { return true }
         return set.changes.contains { change in

@@ -9,8 +9,8 @@ struct ReadMark: Sendable {
     /// The storage's time of the read.
     var storedAt: Timestamp
 
-    /// How long a read counts as current without a reported change. So a lost notice has no lasting effect (R41). A
-    /// list that is always shown is also read often enough not to be evicted (R40).
+    /// How long a read counts as current without a reported change. The limit keeps a lost notice from having a lasting
+    /// effect (R41). It also makes sure that a list in use is read often enough not to be evicted (R40).
     static let trust = Duration.seconds(5)
 
     /// Converts a later time of the reader into the storage's time.

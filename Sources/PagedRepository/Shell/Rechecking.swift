@@ -1,10 +1,11 @@
 import PageModel
 
-/// Requests held pages again, some of them in each run. So changes are found that leave page one and the total as they
-/// were (R54).
+/// Requests held pages again, some of them in each run, to find changes that leave page one and the total as they were
+/// (R54).
 extension SyncRun {
-    /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items than
-    /// stored restarts the pass, and the run then verifies every page. A page with changed contents is stored.
+    /// Checks the held pages whose last request failed, and those that are due in this run. A page with other items
+    /// than stored restarts the pass, and the run then verifies every page. A page with the same items and other
+    /// content is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
         guard options.work == .everything, !passes.hasRechecked, !belief.isUnproven, failures.abandoned.isEmpty,
             options.maxPages == nil,
@@ -34,8 +35,8 @@ extension SyncRun {
         return failed.isEmpty ? nil : try await recheck(failed, query)
     }
 
-    /// Requests the held positions again whose items the caller cannot use. If they have other items than stored, page
-    /// one is requested again, and no other page is verified.
+    /// Requests the held positions again whose items the caller cannot use. If the origin returns other items than
+    /// stored, page one is requested again, and no other page is verified.
     private func recheckUnusable(_ query: QueryID) async throws(StorageError) -> FetchQueue.Ending {
         guard access != .single, let list = try await storage.outline(of: query), !list.record.allowsDuplicates else {
             return .drained
@@ -43,7 +44,7 @@ extension SyncRun {
         var checked = 0
         while let wanted = options.again.first(where: { $0.upperBound > checked }) {
             let start = max(checked, wanted.lowerBound)
-            // The check of an earlier page may have cut or joined the pages.
+            // The check of an earlier page may have cut or joined pages, so the page is looked up again.
             guard
                 let page = try await storage.excerpt(of: query, start..<start + 1)?.heldPages.first(where: {
                     $0.range.contains(start)
@@ -72,10 +73,11 @@ extension SyncRun {
         return .drained
     }
 
-    /// Opens a list that ends at a result window again, once in each period. The positions behind the window are
-    /// requested, and a refusal stores the window again (R24). A window of one page has no page that is due.
-    /// - Parameter checked: the end of the last page that this run has checked for its age. `nil` means that it checked
-    ///   none.
+    /// Removes the result window at which a list ends, once in each period. The positions after the window are then
+    /// requested, and a refusal stores the window again (R24). A window of one page has no page that becomes due, so
+    /// the time alone decides.
+    /// - Parameter checked: the end of the last page that this run has checked because of its age. `nil` means that no
+    ///   page was checked.
     private func reopenWindow(_ query: QueryID, _ checked: Int?) async throws(StorageError) {
         guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
@@ -89,8 +91,8 @@ extension SyncRun {
         pass.mustRestart = true
     }
 
-    /// Records the end of a round, once every page was checked since its beginning (R54). A run reads the whole outline
-    /// only if the pages that the pointer passes next were checked in this round.
+    /// Records the end of a round of the recheck, once every page was checked since the round began (R54). The run
+    /// reads the whole outline only if the pages that become due next were checked in this round.
     private func endRound(_ query: QueryID) async throws(StorageError) {
         guard let period = options.recheckEvery, let earlier = start.earlier,
             let began = RecheckPlan.round(
@@ -109,8 +111,8 @@ extension SyncRun {
     }
 
     /// Returns the held pages whose last request failed, and that were not validated since, with the position of the
-    /// failure. A walk or a sweep requested them because the list had changed.
-    /// - Parameter range: the positions of the pages. `nil` means all pages of a complete list. Defaults to nil.
+    /// failure. The failed request was part of a walk, a sweep or a recheck.
+    /// - Parameter range: the positions of the failures. `nil` means all positions of a complete list. Defaults to nil.
     private func failedPages(
         _ query: QueryID, in range: Range<Int>? = nil
     ) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
@@ -129,14 +131,14 @@ extension SyncRun {
 
     /// Returns the pages that are due by their age, in order.
     private func duePages(_ query: QueryID) async throws(StorageError) -> [(page: PageSummary, failure: Int?)] {
-        // No page of a younger list can be due. Such a list costs no read.
+        // No page of a younger list can be due, so such a list costs no read.
         guard let period = options.recheckEvery, let earlier = start.earlier,
             (storageTime - earlier.registered) * 4 >= period,
             let record = try await storage.excerpt(of: query, 0..<0)?.record, let end = record.end,
             !record.allowsDuplicates
         else { return [] }
         let now = storageTime
-        // The runs that refreshed page one since may have checked no page.
+        // Earlier runs may have confirmed page one and checked no page, so the run reads at least some pages.
         let passed = RecheckPlan.passed(end: end, from: earlier.confirmed, to: now, period: period)
         let first = max(passed.reduce(0) { $0 + $1.count }, SyncRun.pagesToLookBack * belief.sizes.size)
         var pages: [PageSummary] = []
@@ -169,7 +171,7 @@ extension SyncRun {
             guard let cursor = list.heldPages.first(where: { $0.range.upperBound == page.offset })?.cursorOut else {
                 return .drained
             }
-            // The failed request was a step of a walk, which continues here.
+            // The failed request was part of a walk, which continues here.
             if failure != nil { pass.walk.mode = .whole }
             defer { pass.walk.mode = nil }
             queue.add([.cursor(cursor, offset: page.offset)])
@@ -196,7 +198,7 @@ extension SyncRun {
         return try await takesLease(of: place, query) ? place : nil
     }
 
-    /// Returns the edits that remove the failures at positions that an answer has verified. The record of page one is
+    /// Returns the edits that remove the failures at positions that an answer has verified. The failure of page one is
     /// kept.
     func failuresAnswered(in range: Range<Int>, of list: ListOutline) -> [LedgerEdit] {
         list.ledger.filter { $0.awaitsRetry && $0.offset > 0 && range.contains($0.offset) }
@@ -217,7 +219,7 @@ extension SyncRun {
         _ swept: SweptPage, _ page: FetchedPage, of recheck: RunPhase.Recheck, _ list: ListOutline
     ) async throws(StorageError) {
         let (range, after) = (recheck.range, swept.range.upperBound)
-        // An answer with items behind the held ones says nothing about the end of those.
+        // An answer with more items than the page does not show whether the list ends after the page.
         let isCut = nextSweepRequest.lowerBound + page.content.count > after
         guard swept.isInPlace, isCut || page.hasMore != false || list.record.end == after else {
             return try await listMovedInSweep(list)

@@ -17,7 +17,7 @@ extension SyncRun {
         let head = try await observed(page, at: 0, list.record.id, isEnd: end(of: page) != nil, asked: nil)
         var page = page
         page.content = head.content
-        // Items cannot be located if ids repeat, or if the origin has only one page (R25).
+        // Items cannot be located if ids repeat (R25). If the origin has only one page, no probe can be sent.
         guard !list.record.allowsDuplicates, !head.repeatsItems, source.access != .single else {
             return try await replace(with: page)
         }
@@ -81,7 +81,7 @@ extension SyncRun {
             reconciliation = work
             queue.add(probes.map { .probe($0) })
         case .startOver:
-            // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
+            // The reconciliation starts over at most twice (R18). After that the list is read again, and stays readable
             // meanwhile.
             guard belief.drift.contradicted() else {
                 if belief.hidden.isIrregular(belief.sizes, source.access), belief.hidden.misplaced > 0,
@@ -101,8 +101,8 @@ extension SyncRun {
 
     private func commit(_ repair: RepairPlan, _ work: Reconciliation) async throws(StorageError) {
         let page = work.page
-        // Pages that other writers stored during the probes are not part of the decision. Page one is fetched again
-        // (R4), at most twice.
+        // The decision does not consider pages that other writers stored during the probes. Page one is then fetched
+        // again (R4), at most twice.
         if repair.isChange || !repair.markedStale.isEmpty, belief.drift.mayLookAgain,
             let now = try await storage.outline(of: work.list.record.id),
             now.coverage.segments != work.list.coverage.segments
@@ -126,7 +126,8 @@ extension SyncRun {
             }
             return try await firstPageCommitted(page, repair.finding, work.list, isChanged: repair.isChange)
         }
-        // Another writer has changed the list, or an item is at an impossible position. Page one is fetched again (R4).
+        // The storage rejected the commit, because another writer has changed the list, or an item would be held twice.
+        // Page one is fetched again (R4).
         guard belief.drift.contradicted() else { return try await replace(with: page) }
         askAgain()
     }
@@ -144,7 +145,7 @@ extension SyncRun {
         work.open -= 1
         switch answer {
         case .page(let page):
-            // A short answer is not proof of the end here, because the items behind it would be dropped (R20).
+            // A short answer does not prove the end here, because the held items after it would be removed (R20).
             let isEnd =
                 EndOfList.decide(
                     page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
@@ -161,18 +162,19 @@ extension SyncRun {
         if work.open == 0 { try await performNextAction() }
     }
 
-    /// Handles a probe or a sweep request that has no answer. The refresh fails, and the cached list stays unchanged
-    /// (R14). If an answer has shown a change that is not found yet, the ledger records a failure of page one (R26).
+    /// Handles a probe or a sweep request without an answer. The refresh fails, and the cached list stays unchanged
+    /// (R14). If an answer has shown a change that is not located yet, the ledger records a failure of page one (R26).
     /// - Parameters:
-    ///   - failure: why there is no answer.
+    ///   - failure: the reason why no answer arrived.
     ///   - offset: the position of the request.
-    ///   - pause: how long until the next attempt. `nil` means that the request itself is not repeated. Page one is
+    ///   - pause: the time until the next attempt. `nil` means that the request itself is not repeated. Page one is
     ///     then requested again after the longest back-off.
     func probeOrSweepFailed(
         _ failure: FetchFailure, at offset: Int, nextAttemptIn pause: Duration?
     ) async throws(StorageError) {
         var recorded = failure
-        // Page one itself can be fetched. A failed probe must not require an explicit call (R33).
+        // Recorded as retryable, because page one itself can be fetched: a failed probe must not require an explicit
+        // call (R33).
         recorded.isRetryable = true
         recorded.message = "check at position \(offset)\(newTotal): \(failure.message)"
         reconciliation = nil
@@ -181,8 +183,8 @@ extension SyncRun {
         if hasUnsettledChange { try await recordUnsettled(recorded, nextAttemptIn: pause ?? options.retry.cap) }
     }
 
-    /// Whether an answer of this run has shown a change, and the run has not found it yet: page one has changed, other
-    /// items were displaced, or a checked page had other items.
+    /// Whether an answer of this run has shown a change that the run has not located yet: page one has changed, other
+    /// items have moved, or a checked page had other items.
     private var hasUnsettledChange: Bool {
         leases.keepsHead || pass.mustRestart || belief.drift.isSuspicious
             || passes.hasRechecked && options.work == .sweep
@@ -195,7 +197,7 @@ extension SyncRun {
         leases.drop(0)
     }
 
-    /// The total of the page one whose changes are not found yet, for the message of a failure. Only this message keeps
+    /// The total of a page one whose changes are not located yet, for the message of a failure. Only this message keeps
     /// the total.
     private var newTotal: String {
         guard let work = reconciliation, let total = work.page.total.count, total != work.list.record.total.count else {
@@ -206,8 +208,8 @@ extension SyncRun {
 
     /// Handles a failed probe or sweep request whose retry the run does not wait for: the next attempt does not fit
     /// into the wait budget, the origin is unavailable, or the run was stopped. A request for page one that a change
-    /// requires is handled alike, if a pause that the origin requested delays it.
-    /// - Returns: whether the run continues: the reconciliation then leaves out the failed probes.
+    /// requires is handled in the same way, if the origin has requested a pause that delays it.
+    /// - Returns: whether the run continues. The reconciliation then leaves out the failed probes.
     func abandonProbeOrSweep(_ ending: FetchQueue.Ending) async throws(StorageError) -> Bool {
         guard let open = queue.failedProbeOrSweep else {
             guard hasUnsettledChange, let head = queue.postponedPageOne, head.due > clock.now() else { return false }
@@ -230,8 +232,8 @@ extension SyncRun {
         return false
     }
 
-    /// Continues the reconciliation without the answer to a probe. The list then shows page one. Held items that are
-    /// not explained are marked as stale, and are fetched again when they are needed (R18).
+    /// Continues the reconciliation without the answer to a probe. Page one is then stored. Held items that remain
+    /// unexplained are marked as stale, and are fetched again when they are needed (R18).
     /// - Returns: whether the reconciliation continues. False means that the refresh has to fail.
     func goesOn(without target: FetchTarget, _ failure: FetchFailure) async throws(StorageError) -> Bool {
         guard case .probe(let range) = target, var work = reconciliation, isDispensable(target, failure, work.list)
@@ -246,9 +248,9 @@ extension SyncRun {
     }
 
     /// Whether a failure may concern the position of a probe alone, so that a later refresh would fail for it again.
-    /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause. It has
-    /// never returned an item at this position: the failure of a held position is one of its page (R14). The exception is
-    /// the last held item, if the status is 422: an insert may have moved it behind a result window (R24).
+    /// The failure is permanent, or repeated. The origin answers other requests, and has asked for no pause. No item at
+    /// this position is held: a failure at a held position is a failure of its page (R14). The exception is the last
+    /// held item, if the status is 422: an insert may have moved that item past a result window (R24).
     private func isDispensable(_ target: FetchTarget, _ failure: FetchFailure, _ list: ListOutline) -> Bool {
         var isBehindHeld = target.offset >= list.heldEnd
         if case .probe(let range) = target, failure.httpStatus == 422, range.contains(list.heldEnd - 1) {

@@ -1,6 +1,6 @@
 package import PageModel
 
-/// A source in front of another one. The properties that it does not define itself are those of the other source.
+/// A source that wraps another one. The members that the wrapper does not define are those of the wrapped source.
 package protocol RelayedSource: PromptSource, RepeatingSource, SizedSource {
     var source: any PageSource { get }
 }
@@ -33,7 +33,7 @@ extension PageSource {
     }
 }
 
-/// A source that states how many items its requests ask for. Page one can have more.
+/// A source that states how many items its requests ask for. Page one can have more items than that.
 package protocol SizedSource: PageSource {
     /// The number of items that a request without a size asks for. `nil` means that the source does not know it.
     var requestedSize: Int? { get }
@@ -41,11 +41,11 @@ package protocol SizedSource: PageSource {
 
 extension PageSource {
     /// The number of items that a request asks for. Returns nil if it is not known.
-    /// - Parameter size: the size in the request. `nil` leaves it to the source.
+    /// - Parameter size: the size in the request. `nil` leaves the size to the source.
     func sizeOfRequest(_ size: Int?) -> Int? { size ?? (self as? any SizedSource)?.requestedSize }
 
-    /// The number of items of a full page of an origin with page numbers. Page one, by which positions are counted, can
-    /// have more. Returns nil for any other origin.
+    /// The number of items of a full page of an origin with page numbers. Page one, by whose size positions are
+    /// counted, can have more items. Returns nil for any other origin.
     var fullPageOfGrid: Int? {
         guard case .grid(let size) = access else { return nil }
         return min(size, sizeOfRequest(nil) ?? size)

@@ -1,10 +1,10 @@
 import PageModel
 import Synchronization
 
-/// A source that keeps the last error it threw. Callers thus receive the original error, in addition to the failure in
-/// the ledger.
+/// A source that remembers the last error it threw, so that callers receive the original error in addition to the
+/// failure in the ledger.
 ///
-/// State: that error, under a mutex.
+/// State, under a mutex: that error.
 final class RememberingSource: RelayedSource {
     let source: any PageSource
     private let call: SourceCall

@@ -9,10 +9,10 @@ final class RepositoryContext<Value: Sendable>: Sendable {
     let clock: any SyncClock
     let jitter: @Sendable () -> Double
     let logger: Logger
-    /// The query ids that were found for keys. The storage never uses an id for another query, so a read by a cached id
-    /// returns this list or nil.
+    /// The query ids that were found for keys. A storage does not use an id again for another query, so a read by a
+    /// cached id returns this list or nil.
     let queries: BoundedCache<QueryKey, QueryID>
-    /// Runs tasks that no caller waits for. `nil` means the default executor. A simulation uses its own.
+    /// Runs the tasks of the lists. `nil` means the default executor. A simulation uses its own.
     let executor: (any TaskExecutor)?
     let reads = Meters.Reads()
     /// The runs under way for all lists, and for windows.
@@ -37,7 +37,7 @@ final class RepositoryContext<Value: Sendable>: Sendable {
         dispatcher = ChangeDispatcher(builder.storage, on: executor)
     }
 
-    /// The same repository with other options, for one list.
+    /// Creates the context of one list with options of its own in the same repository.
     init(_ other: RepositoryContext, options: PagedListOptions) {
         self.options = options.effective
         builder = SnapshotBuilder(

@@ -2,14 +2,14 @@ import PageModel
 
 /// Origins with a total larger than the number of items that they return: a result window (R24).
 extension SyncRun {
-    /// Whether the origin permanently refuses two positions, or the last one, with no held item behind them. Such
-    /// refusals are not failures of single pages. Page one and the first refused position, fetched once more, show
-    /// whether a result window ends there.
+    /// Whether the failure is handled as a refusal of positions after the end or after a result window, and not as a
+    /// failure of a single page. The origin must refuse two positions, or the last one, with no held item after them.
+    /// Page one and the first refused position, fetched once more, then show whether a result window ends there.
     func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
         if case .sweep(let range) = target, failure.refusesPlace, let record = try await storage.query(key),
             record.resultWindow ?? .max <= range.upperBound || record.knownLength ?? .max <= range.lowerBound
         {
-            // Behind the end of the list, a refusal confirms the end, as it does in a load.
+            // After the end or the result window of the list, a refusal confirms that end.
             queue.completed(target)
             try await sweepArrived(.pastEnd, range)
             return true
@@ -26,7 +26,7 @@ extension SyncRun {
             return true
         }
         if let look = pass.fill.looks[range.lowerBound] {
-            // Behind a supposed end, a refusal is not a failure. It shows that nothing can be fetched there.
+            // After a supposed end, a refusal is not a failure. The refusal shows that no item can be fetched there.
             queue.completed(target)
             belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
             if failure.httpStatus == 422, let end = look.end, list.coverage.headEnd == end {
@@ -42,7 +42,7 @@ extension SyncRun {
             return false
         }
         pass.fill.observe(refusalOf: range.lowerBound)
-        // A single refused page is a failure of its own, and the pages behind it are fetched.
+        // A single refused page is a failure of that page, and the pages after it are fetched.
         let lastHeld = list.heldPages.last?.offset ?? 0
         let refused = pass.fill.refused.filter { $0 > lastHeld }
         let isLast =
@@ -50,7 +50,8 @@ extension SyncRun {
             && (range.upperBound >= total || isBehindStoredWindow(range, list)
                 || reachesBehindStoredWindow(range, overlap, list))
         guard refused.count > 1 || isLast || range.lowerBound == belief.end.suspected, let first = refused.min() else {
-            // Without a total, no plan contains the page behind this one. It is refused, too, if a window ends here.
+            // Without a total, no plan contains the page after this one. If a window ends here, the origin refuses that
+            // page, too.
             if failure.httpStatus == 422, list.record.total.exactCount == nil, options.work.refreshesHead {
                 queue.add([pageBehind(range)])
             }
@@ -65,21 +66,21 @@ extension SyncRun {
         return true
     }
 
-    /// Whether a list without a total has a stored result window that ends before this page. The run that stored it has
-    /// requested the page behind it.
+    /// Whether a list without a total has a stored result window that ends before this page. The run that stored the
+    /// window has requested the page after it.
     private func isBehindStoredWindow(_ range: Range<Int>, _ list: ListOutline) -> Bool {
         list.record.total.exactCount == nil && options.work.refreshesHead
             && list.record.resultWindow ?? .max <= range.lowerBound
     }
 
-    /// Whether a request for a whole page that ends with or behind these positions includes positions behind the stored
-    /// result window. Its refusal says that the window still ends there.
+    /// Whether the request for these positions, which asks for a whole page, includes positions after the stored result
+    /// window. A refusal then says that the window still ends there.
     private func reachesBehindStoredWindow(_ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> Bool {
         guard let window = list.record.resultWindow else { return false }
         return window < range.lowerBound - overlap + belief.sizes.size
     }
 
-    /// Returns the request for the first whole page behind these positions. It begins at a multiple of the page size,
+    /// Returns the request for the first whole page after these positions. It begins at a multiple of the page size,
     /// because some origins refuse all other positions.
     private func pageBehind(_ range: Range<Int>) -> FetchTarget {
         var size = belief.sizes.size
@@ -88,15 +89,15 @@ extension SyncRun {
         return .range(start..<start + size, overlap: 0)
     }
 
-    /// Stores the window. The list is `limited` from now on, and positions behind the window are not requested.
+    /// Stores the window. The list is `limited` from now on, and positions after the window are not requested.
     func end(atWindow end: Int, _ total: Int?, _ list: ListOutline) async throws(StorageError) -> Bool {
         warnOfWindow(end, total)
         return try await finish([.setResultWindow(end)], list)
     }
 
-    /// Drops a stored window that held items disprove: the origin has returned items behind it in this run, or the
-    /// items reach the exact total. Items that an insert has moved behind the window do not disprove it. A chain is
-    /// walked to its end in any case.
+    /// Drops a stored window that held items disprove: the origin has returned items after it in this run, or the items
+    /// reach the exact total. Items that an insert has moved past the window do not disprove it. A chain is walked to
+    /// its end in any case.
     /// - Returns: whether the window was dropped.
     func dropsDisprovedWindow(_ list: ListOutline) async throws(StorageError) -> Bool {
         guard list.holdsItemsBehindResultWindow, let window = list.record.resultWindow,
@@ -106,17 +107,18 @@ extension SyncRun {
         return try await commit([.setResultWindow(nil)], [], list)
     }
 
-    /// Warns in each run that the list is a part. The total is `nil` when the origin only refuses later positions.
+    /// Warns that the origin returns only a part of the list. Each run warns. The total is `nil` when the origin only
+    /// refuses later positions.
     func warnOfWindow(_ end: Int, _ total: Int?) {
         warn(FetchFailure.cutOff(at: end, total).message)
     }
 }
 
 extension FetchFailure {
-    /// The failure of a load behind a result window.
+    /// The failure of a load after a result window.
     /// - Parameters:
     ///   - end: the number of items before the window ends.
-    ///   - total: the exact total. `nil` when the origin only refuses later positions.
+    ///   - total: the exact total. `nil` means that the origin only refuses later positions.
     static func cutOff(at end: Int, _ total: Int?) -> FetchFailure {
         let count = total.map { "counts \($0) items" } ?? "refuses later positions"
         return FetchFailure(
@@ -125,8 +127,8 @@ extension FetchFailure {
 }
 
 extension ListOutline {
-    /// The list for a plan: without a result window that items are held behind. The positions behind these items are
-    /// then requested once more.
+    /// The list for a plan of fetches. A result window is left out if items after it are held. The positions after
+    /// these items are then requested once more.
     var withoutPassedWindow: ListOutline {
         guard holdsItemsBehindResultWindow else { return self }
         var list = self
@@ -136,16 +138,19 @@ extension ListOutline {
 }
 
 extension QueryRecord {
-    /// The number of items that the end or the exact total counts. `nil` when neither is known.
+    /// The larger of the end and the exact total. `nil` when neither is known.
     fileprivate var knownLength: Int? { [end, total.exactCount].compactMap(\.self).max() }
 }
 
-/// Refusals of positions that the list counts. They are failures before they show a result window (R24).
+/// Refusals of positions that the total counts. Such a refusal is a failure, until repeated refusals show a result
+/// window (R24).
 extension SyncRun {
-    /// Returns the failure that a refusal stands for. Returns nil if the refusal says something about the list.
+    /// Returns the failure that a refused position stands for. Returns nil if the answer is not a refusal, or if the
+    /// refusal says where the list ends.
     ///
-    /// A held position that an exact total counts was returned before, so the origin is failing. It is also failing
-    /// when it does not find (404) a counted position that is not held, until it has answered so for an hour.
+    /// The origin has returned the item at a held position before, so a refusal of such a position, which an exact
+    /// total counts, is a failure. A 404 for a counted position that is not held is also a failure, until the origin
+    /// has answered so for an hour.
     func failure(in answer: PageAnswer, to target: FetchTarget) async throws(StorageError) -> FetchFailure? {
         let place = target.offset
         guard answer.refusesPosition, source.access.supportsRandomAccess, place > 0, let query,
@@ -153,11 +158,11 @@ extension SyncRun {
             case .exact(let stored) = list.record.total,
             place < reconciliation?.page.total.exactCount ?? belief.pageOne.total.exactCount ?? stored
         else { return nil }
-        // A request that reaches behind the result window is refused as a whole.
+        // An origin refuses a request that reaches past its result window as a whole.
         if case .sweep(let range) = target, let window = list.record.resultWindow, window <= range.upperBound {
             return nil
         }
-        // The page that begins at a multiple of the page size decides.
+        // The answer for the page that begins at a multiple of the page size decides.
         if answer == .pastEnd, isBetweenPages(target) { return nil }
         let isHeld = list.heldPages.contains { $0.range.contains(place) }
         if !isHeld {
@@ -173,9 +178,10 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// Returns the request that replaces a refused one, once. Its page begins at a multiple of the page size. Some
-    /// origins accept no other offset. Others refuse a page that reaches behind their result window, although its first
-    /// positions are before it. So a refusal of another offset says nothing about the end of a window.
+    /// Returns the request that replaces a refused one, at most once for each position. The new request begins at a
+    /// multiple of the page size. Some origins accept no other offset. Others refuse a page that reaches past their
+    /// result window, although its first positions are inside. So the refusal of another offset does not show where a
+    /// window ends.
     /// - Parameter isRefused: whether the origin refused the positions.
     func realigned(isRefused: Bool, _ range: Range<Int>, _ overlap: Int, _ list: ListOutline) -> FetchTarget? {
         guard isRefused, source.access == .offsets, belief.sizes.size > 1,
@@ -184,7 +190,7 @@ extension SyncRun {
         belief.end.observe(refusalOf: range.lowerBound, total: list.record.total)
         let start = range.lowerBound / belief.sizes.size * belief.sizes.size
         guard start != range.lowerBound - overlap, pass.fill.realigns(range.lowerBound) else { return nil }
-        // A refusal of the other page, too, is the second one of this position (R20).
+        // If the origin refuses the new request, too, that is the second refusal of this position (R20).
         _ = pass.fill.confirms(range.lowerBound)
         return .range(range, overlap: range.lowerBound - start)
     }

@@ -43,7 +43,7 @@ extension SyncRun {
         telemetry.logger.trace("page is being fetched elsewhere", metadata: ["offset": "\(target.offset)"])
     }
 
-    /// Logs that the cached list could not be repaired, and is read again (R18, R19, R25).
+    /// Logs that the cached list could not be repaired, and will be read again (R18, R19, R25).
     func logReplaced() {
         telemetry.logger.debug("reading the list again", metadata: ["contradictions": "\(belief.drift.contradictions)"])
     }
@@ -55,7 +55,7 @@ extension SyncEngine {
     }
 
     func logCircuit(_ state: Metric.CircuitState, _ origin: String) {
-        // The name of an origin may be its address.
+        // The name of an origin may be its address, so only a short id is logged.
         switch state {
         case .open: logger.debug("the circuit opens", metadata: ["origin": "\(QueryKey(origin).shortID)"])
         case .closed: logger.debug("the circuit closes", metadata: ["origin": "\(QueryKey(origin).shortID)"])

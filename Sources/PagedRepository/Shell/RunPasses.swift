@@ -3,7 +3,8 @@ import PageModel
 /// The passes of a run: page one, then all missing positions, until a pass finds no further change.
 extension SyncRun {
     /// Fetches page one, then the missing positions. Starts again with page one when the list moved meanwhile. A pass
-    /// that stores new items is progress. At most `options.restarts` consecutive passes may have none.
+    /// that stores new items is progress. After more than `options.restarts` consecutive passes without progress the
+    /// run ends.
     func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass.begin()
@@ -36,7 +37,7 @@ extension SyncRun {
                     guard !pass.mustRestart, let now = try await storage.outline(of: query) else { break }
                     return try await partlyDone(now, ending)
                 }
-                // The position of an end in doubt is not requested again before page one is answered.
+                // The position of an unconfirmed end is not requested again before page one is answered.
                 var targets: [FetchTarget] = pass.witness.isAwaited ? [.firstPage] : []
                 if targets.isEmpty, options.work.refreshesHead || pass.walk.mode == .whole {
                     targets = traverseAgain(of: list)
@@ -83,7 +84,7 @@ extension SyncRun {
             passes.count += 1
             belief.order.ended(pass.walk)
             belief.end.suspected = pass.fill.emptyFrom
-            // New items are progress. So a list that changes faster than one pass is still fetched.
+            // New items are progress, so a list that changes during each pass is still fetched.
             passes.ended(isProgress: try await hasProgressed(query), isRewrite: isRewrite)
             guard !passes.isOver(restarts: options.restarts) else {
                 belief.isUnproven = true
@@ -98,8 +99,9 @@ extension SyncRun {
         }
     }
 
-    /// Compares page one with a smaller total that an answer behind it has stated. If page one states another one, the
-    /// totals of this origin show no delete: they are estimates, and the list is not walked for them.
+    /// Compares page one with a smaller total that a later page has stated. If page one states another total, the
+    /// totals of this origin do not show deletions. The total then becomes an estimate, and the list is not walked
+    /// because of it.
     private func compareShrunkTotal(_ query: QueryID) async throws(StorageError) {
         guard let shrunk = belief.end.shrunkTo else { return }
         belief.end.shrunkTo = nil
@@ -110,9 +112,9 @@ extension SyncRun {
         _ = try await commit([.setTotal(.estimate(total))], [], list)
     }
 
-    /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows whether
-    /// the list ends there, and the pages behind show whether items are hidden (R20, R53). A walk by position from page
-    /// one to the end has requested these pages already.
+    /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows
+    /// whether the list ends there, and the pages after the position show whether items are hidden (R20, R53). A walk
+    /// by position from page one to the end has requested these pages already.
     private func isStuck(_ list: ListOutline) -> Bool {
         guard options.work == .next, source.access.supportsRandomAccess, let total = list.record.total.exactCount else {
             return false
@@ -123,7 +125,7 @@ extension SyncRun {
         return pass.fill.emptyFrom ?? .max <= end && failures.abandoned.isEmpty && pass.fill.refused.isEmpty
     }
 
-    /// Whether the walk of this pass through a held chain has received none of its items.
+    /// Whether the walk of this pass through a held chain has received no held item.
     private var isRewrite: Bool { pass.isHeadNew && !pass.hasKnownItems && !pass.hasReplaced }
 
     /// Whether the pass has stored more items than any pass before.
@@ -135,8 +137,9 @@ extension SyncRun {
         return passes.isProgress(held: list.coverage.count, isWhole: isWhole)
     }
 
-    /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
-    /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
+    /// Returns the fetch that continues a chain whose end is unknown and whose last page has no cursor. The walk
+    /// continues from the last page with a cursor. Held items after that page stay held, even if the walk has no result
+    /// (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
         guard access == .chain, !list.isComplete, failures.abandoned.isEmpty,
             let target = LoadPlan.tailWithoutCursor(of: list), pass.walk.reopens()
@@ -149,8 +152,9 @@ extension SyncRun {
         return [target]
     }
 
-    /// Returns the fetch for the last page of a list that ended there before, if the page is full and the next one does
-    /// not overlap with it, or if it has a cursor. The next page is empty, and shows no deletion before it (R24).
+    /// Returns the fetch for the last page of a list whose end is checked. The last page is fetched if it is full and
+    /// the next page does not overlap with it, or if it has a cursor. The next page is then empty, and does not show a
+    /// deletion before the end (R24).
     private func lastPageAgain(of list: ListOutline) -> [FetchTarget] {
         let page =
             switch access {
@@ -176,8 +180,8 @@ extension SyncRun {
     /// The number of known items to request again with a page.
     private var overlap: Int { min(options.overlap, source.largestOverlap ?? .max) }
 
-    /// Returns the fetches for missing positions, without those that the ledger suppresses (R33), and without those
-    /// that earlier answers have shown to be useless.
+    /// Returns the fetches for missing positions. Positions that the ledger suppresses are left out (R33), and so are
+    /// positions whose requests can return no further item, as earlier answers have shown.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let suppressed = suppressedPlaces(of: list)
         return LoadPlan.targets(
@@ -189,7 +193,8 @@ extension SyncRun {
     }
 
     /// Returns the number of held items to request again with the first page that continues a list without an exact
-    /// total, or with the check of its end. Nothing else shows a deletion before them since the last run (R21).
+    /// total, or with the check of its end. No other answer shows a deletion before these items since the last run
+    /// (R21).
     private func itemsAgain(of list: ListOutline) -> Int {
         guard list.record.total.exactCount == nil, source.mayRepeatLast, pass.newItems == 0, start.earlier != nil,
             passes.count == 0 && counts.reconciliation != .replaced || pass.check.oldEnd != nil
@@ -197,7 +202,7 @@ extension SyncRun {
         return min(options.overlap, 1)
     }
 
-    /// Returns the positions that this run must not request now (R33). Empty for an explicit call.
+    /// Returns the positions that this run must not request now (R33). Empty unless `SyncOptions.honorsLedger` is true.
     func suppressedPlaces(of list: ListOutline) -> Set<Int> {
         guard options.honorsLedger else { return [] }
         let longest = max(options.retry.cap, options.retry.longestRetryAfter)
@@ -215,8 +220,8 @@ extension SyncRun {
             guard let query, let list = try await storage.outline(of: query) else { return ending }
             // The other owner may have been the first to learn how the origin's pages are requested.
             guard isOurs(list.record) else { return ending }
-            // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
-            // run must know its length. An answer from before an invalidation does not suffice.
+            // The other owner's answer suffices if a total or a cursor shows the end. If only a short page shows the
+            // end, this run must fetch that page itself. An answer from before an invalidation does not suffice.
             if let validatedAt = list.record.validatedAt, validatedAt >= start.storedSince ?? validatedAt,
                 !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || access == .chain, access != .single || list.isComplete

@@ -1,8 +1,8 @@
 import PageModel
 
 extension SyncRun {
-    /// Decides whether the list is complete once no more pages can be fetched, and cleans up behind it. Returns false
-    /// when the list must be read again from page one.
+    /// Decides whether the list is complete, once no more pages can be fetched, and cleans up a complete list. Returns
+    /// false when the list must be read again from page one.
     func concludePass() async throws(StorageError) -> Bool {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let end = ListBelief.PassEnd(
@@ -27,17 +27,18 @@ extension SyncRun {
         warn("the origin counts \(total) items but returned \(end)")
     }
 
-    /// Cleans up a complete list. Pages of older generations and items behind its end are removed (R19, R20).
+    /// Cleans up a complete list. Pages of older generations and items after its end are removed (R19, R20).
     func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
         let end = list.record.end ?? list.coverage.headEnd
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
         var edits = edits
         if case .estimate(end) = list.record.total, belief.pageOne.total == .exact(end), edits.isEmpty {
-            // The origin's total was wrong once, and is right again. It serves as a check as before (R17).
+            // The origin's total was wrong once, and is right again. It is stored as exact again, and serves as a check
+            // as before (R17).
             edits.append(.setTotal(.exact(end)))
         }
-        // A list that ends before its result window is not cut off by it any more.
+        // A list that ends before its result window is no longer cut off.
         if !edits.contains(where: \.isResultWindow), let window = list.record.resultWindow,
             list.coverage.headEnd < window
         {
@@ -56,12 +57,12 @@ extension SyncRun {
 
     func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
         let report = try await reportOfStored(ending)
-        // The record has changed, and the report holds it.
+        // The commit has changed the record, so the report is made again with the new record.
         return try await storesVerdict(of: report) ? try await reportOfStored(ending) : report
     }
 
-    /// Stores whether the list is unproven, for readers that start no run (R24). Returns false when the record says so
-    /// already, and when the run did not determine it.
+    /// Stores whether the list is unproven, for readers that start no run (R24). Returns false when the record needs no
+    /// change, and when the run did not decide the question.
     private func storesVerdict(of report: SyncReport) async throws(StorageError) -> Bool {
         guard options.work.refreshesHead, let record = report.state?.record, report.state?.isComplete == true else {
             return false
@@ -80,12 +81,12 @@ extension SyncRun {
         if let state = try await stateToReport() { return report(ending, state) }
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
-        // Pages that did not exist when the run began were stored since.
+        // If no list was stored when the run began, no page was kept.
         let kept = start.storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
         if query != nil || start.lacksList, list == nil { found = .purged }
-        // A load of the next page has added one page to those that it checked when it began.
+        // A load of the next page has checked the other pages when it began, so they are not checked again.
         let isChecked = options.work == .next && start.isSound && !options.checksStoredBytes
         if let query, list != nil, found != .failed, !isChecked {
             let damage = try await storage.damage(of: query, thoroughly: options.checksStoredBytes)
@@ -155,6 +156,6 @@ extension SyncRun {
 }
 
 extension ListEdit {
-    /// Whether the edit sets the end of the result window.
+    /// Whether the edit sets or removes the result window.
     fileprivate var isResultWindow: Bool { if case .setResultWindow = self { true } else { false } }
 }

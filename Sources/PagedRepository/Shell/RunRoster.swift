@@ -1,8 +1,8 @@
 import PageModel
 import Synchronization
 
-/// The runs of one repository that are under way, so that a caller can end those of some lists and wait until none is
-/// left.
+/// The runs of one repository that are under way. A caller can end the runs of some lists, and wait until all of these
+/// have ended.
 ///
 /// State, under a mutex: the runs, and the callers that wait for the end of any run.
 final class RunRoster: Sendable {
@@ -16,9 +16,9 @@ final class RunRoster: Sendable {
     enum Ending: Sendable {
         /// The run has ended by itself.
         case own
-        /// A reset of its list, after which the list may begin again.
+        /// The list was reset during the run, and may be loaded again.
         case restarted
-        /// `revoke`, after which nothing of the list may be stored.
+        /// `revoke` was called, and no page of the list may be stored any more.
         case revoked
     }
 
@@ -35,7 +35,8 @@ final class RunRoster: Sendable {
     /// Adds a run.
     /// - Parameters:
     ///   - key: the list of the run.
-    ///   - cancel: ends the run soon. `nil` means that the owner of the run cancels it.
+    ///   - cancel: ends the run soon. `nil` means that the caller of `revoke` cancels the run in another way. Defaults
+    ///     to nil.
     /// - Returns: the number of the run.
     func enter(_ key: QueryKey, cancel: (@Sendable () -> Void)? = nil) -> Int {
         state.withLock { state in
@@ -58,8 +59,8 @@ final class RunRoster: Sendable {
         return run?.ending ?? .own
     }
 
-    /// Calls `body`, which resets the list. Runs of the list that are under way meanwhile end as `restarted`, unless they
-    /// are revoked.
+    /// Calls `body`, which resets the list. Runs of the list that are under way during the call end as `restarted`,
+    /// unless they are revoked.
     func duringReset<Value>(of key: QueryKey, _ body: () async throws -> Value) async rethrows -> Value {
         state.withLock { state in
             state.resets[key, default: 0] += 1
@@ -76,7 +77,7 @@ final class RunRoster: Sendable {
         return try await body()
     }
 
-    /// Ends the runs of these lists, and returns when none is under way.
+    /// Ends the runs of these lists, and returns when none of the runs is under way any more.
     func revoke(where isMeant: @Sendable (QueryKey) -> Bool) async {
         let cancellations = state.withLock { state in
             for number in state.runs.keys where isMeant(state.runs[number]?.key ?? "") {

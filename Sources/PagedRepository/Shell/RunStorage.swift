@@ -2,11 +2,11 @@ import PageModel
 
 /// The part of a storage that a run uses. With `SyncOptions.reportsActions`, each call is reported with its result.
 ///
-/// Owned by the task of the run. State: the last outline. It is served again until the run writes, pauses or receives an
-/// answer. Another process may have changed the list meanwhile; the commit then refuses the plan (R4).
+/// Owned by the task of the run. State: the last outline, which is returned again until the run writes, pauses or
+/// receives an answer. Another process may have changed the list meanwhile. The storage then rejects the commit (R4).
 final class RunStorage {
     private let base: any PageStorage
-    /// Reports an action and its result in a few words. `nil` without such reports.
+    /// Reports an action and its result in a few words. `nil` unless the options request reports of actions.
     private let report: RunTelemetry.Report?
     private var known: (query: QueryID, list: ListOutline?)?
 
@@ -14,7 +14,7 @@ final class RunStorage {
         (self.base, self.report) = (base, report)
     }
 
-    /// Discards the last outline. The next use reads it again.
+    /// Discards the last outline. The next call of `outline(of:)` reads the list again.
     func expire() { known = nil }
 
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await base.query(key) }

@@ -8,7 +8,7 @@ struct RunTelemetry {
     let logger: Logger
     let meters = Meters.Run()
     let progress: @Sendable (SyncEvent) -> Void
-    /// `nil` unless the options request reports of actions.
+    /// Reports each action. `nil` unless the options request reports of actions.
     let report: Report?
 
     init(logger: Logger, progress: @escaping @Sendable (SyncEvent) -> Void, reportsActions: Bool) {

@@ -2,11 +2,11 @@ import PageModel
 
 /// Items that an origin sends with different bytes than before, although their JSON is equal (R6).
 extension SyncRun {
-    /// Returns the items of an answer, with the stored bytes for each held item that is equal as JSON. Reads no page
-    /// when all held items have the hashes of the answer. Otherwise reads each stored page at most once.
+    /// Returns the items of an answer, with the stored bytes for each held item that is equal as JSON. Reads the stored
+    /// items only if the hashes of some item differ, and then reads each of them at most once.
     /// - Parameters:
     ///   - content: the items of the answer.
-    ///   - places: where the list holds the items, by key.
+    ///   - places: the positions at which the list holds the items, by key.
     ///   - query: the query of the list.
     func keepingBytes(
         of content: PageContent, at places: [UInt64: ItemPlace], in query: QueryID

@@ -7,7 +7,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     let codec: any ItemCodec<Value>
     let cache: DecodedPages<Value>
     let policy: FreshnessPolicy
-    /// The maximum number of items in a snapshot.
+    /// The maximum number of positions in a snapshot, including items that do not decode.
     let itemLimit: Int
 
     /// A snapshot, and the record that it was built from.
@@ -25,8 +25,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     /// Builds a snapshot. Returns nil when no such query exists. The caller sets activity and failure.
     /// - Parameters:
     ///   - query: the query of the list.
-    ///   - shown: the decoded pages of the snapshot before. The snapshot has their values in memory, so they are not
-    ///     decoded again when the cache has evicted them.
+    ///   - shown: the decoded pages of the previous snapshot. That snapshot keeps their values in memory, so they are
+    ///     not decoded again even if the cache has evicted them.
     func build(_ query: QueryID, reusing shown: ShownPages<Value>) async throws(StorageError) -> Built? {
         let chosen = Chosen()
         // The outline and the items come from one transaction (R2, R39). The choice of pages to read is part of it.
@@ -54,7 +54,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var key: DecodedPageKey
         /// The decoded page. `nil` means that the page must be read.
         var page: DecodedPage<Value>?
-        /// The number of items to show, from the first one of the page on.
+        /// The number of items to show, counted from the first item of the page.
         var length: Int
     }
 
@@ -67,7 +67,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
         var pages: [Decoded] { state.withLock { $0 } }
 
-        /// Chooses the pages. Returns the positions of those that are not in memory.
+        /// Chooses the pages. Returns the positions of the pages that are not in memory.
         func choose(
             of list: ListOutline, _ builder: SnapshotBuilder, _ shown: ShownPages<Value>
         ) -> [Range<Int>] {
@@ -85,7 +85,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns as many pages as fit into a snapshot, with the values of those that are in memory.
+    /// Returns as many pages as fit into a snapshot. Pages in memory have their values.
     private func known(_ list: ListOutline, _ shown: ShownPages<Value>) -> [Decoded] {
         var wanted: [PageSummary] = []
         var items = 0
@@ -113,7 +113,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         return chosen.map { entry in
             guard entry.page == nil else { return entry }
             let page = entry.summary
-            // A page that the storage does not return is damaged. All its items count as a miss (R7).
+            // A page that the storage does not return is damaged. All items of such a page count as misses (R7).
             guard let content = parts[page.offset], content.count == page.count else {
                 let damaged = DecodedPage<Value>(unusable: Array(0..<page.count), isDamaged: true)
                 return Decoded(summary: page, key: entry.key, page: damaged, length: entry.length)
@@ -182,12 +182,12 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         }
         snapshot.gaps = list.gaps
         snapshot.validatedAt = record.validatedAt
-        // A total below the number of held items is wrong, whatever the origin says.
+        // A total below the number of held items is wrong, so an estimate replaces it.
         snapshot.total = record.total.believed(reached: max(list.heldEnd, snapshot.itemsEnd)).raised(to: list.heldEnd)
         snapshot.end = record.shownEnd ?? snapshot.total.exactCount
         snapshot.hasMore =
             record.validatedAt == nil || snapshot.itemsBegin > 0 || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
-        // A next page that was not requested yet may follow a reached total (R24).
+        // If the total is reached, a next page that was not requested yet may still have items (R24).
         if snapshot.isVoid || list.isOpenChain && snapshot.itemsEnd >= (snapshot.end ?? .max) {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         } else if snapshot.end == 0 {
@@ -204,17 +204,16 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 }
 
 extension QueryRecord {
-    /// The end of the list. A result window cuts a list off, and is not its end (R24). Returns nil when the end is not
-    /// known.
+    /// The end of the list. `nil` when the end is not known, and when only a result window cuts the list off (R24).
     var shownEnd: Int? { end.flatMap { isCutOff && $0 >= resultWindow ?? .max ? nil : $0 } }
 }
 
 extension Array {
-    /// Adds values behind the last segment. They extend it if no position is between them, and both or neither are
-    /// held.
+    /// Adds values after the last segment. The values extend that segment if they follow it directly, and if both or
+    /// neither are held.
     mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool)
     where Element == ListSnapshot<Value>.Segment {
-        // A copy of the last segment would make each page copy all pages before it.
+        // Changed in place: a copy of the last segment would copy all earlier pages for each page.
         if !isEmpty, self[count - 1].range.upperBound == position, self[count - 1].isHeld == isHeld {
             self[count - 1].items.append(values)
         } else {

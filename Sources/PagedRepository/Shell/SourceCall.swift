@@ -14,15 +14,15 @@ struct SourceCall: Hashable, Sendable {
 
     @TaskLocal private static var current: Set<SourceCall> = []
 
-    /// Calls `body` as a part of this list's source.
+    /// Calls `body` as a call of this list's source.
     func during<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         try await SourceCall.$current.withValue(SourceCall.current.union([self]), operation: body)
     }
 
-    /// Whether the caller is a part of this list's source.
+    /// Whether the caller runs within a call of this list's source.
     var isUnderWay: Bool { SourceCall.current.contains(self) }
 
-    /// - Throws: `ListFailure` when the caller is a part of this list's source.
+    /// - Throws: `ListFailure` when the caller runs within a call of this list's source.
     func refuseWithin(_ kind: ListFailure.Kind) throws(ListFailure) {
         guard isUnderWay else { return }
         throw ListFailure(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ends a run of the engine without cancelling its task, for the graceful shutdown of a service group.
+/// Requests the end of an engine's run without cancelling the task, for the graceful shutdown of a service group.
 ///
 /// State: a flag that is set once, and the signal that wakes the engine's task.
 final class StopRequest: Sendable {

@@ -6,10 +6,11 @@ extension SyncRun {
     /// Whether a sweep was requested, and has not ended in this run.
     var sweepOutstanding: Bool { counts.reconciliation != .swept }
 
-    /// Sweeps from where the last sweep stopped. Page one has just been confirmed.
+    /// Continues the sweep at the position where the last one stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        // Background work starts no sweep. Otherwise two processes that continue each other's sweep would never stop.
+        // Background work starts no sweep. Otherwise two processes could each start a sweep that the other has
+        // finished, and never stop.
         guard list.record.sweep != nil || passes.sweep.isBegun || !options.onlyFinishesSweeps else { return .drained }
         passes.sweep.isBegun = true
         passes.sweep.isRecorded = list.record.sweep != nil
@@ -25,7 +26,7 @@ extension SyncRun {
             break
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
-        // Where the order within a page says nothing, a page that was verified in part is verified again.
+        // If the order of items within a page proves nothing, a page that was verified in part is verified again.
         let position = belief.pageOrder.isArbitrary ? grid.aligned(begun.position) : begun.position
         // This run has verified page one.
         let pageOne = grid.aligned(belief.pageOne.count)
@@ -36,7 +37,7 @@ extension SyncRun {
         defer { phase = .loading }
         let suppressed = suppressedPlaces(of: list)
         while !phase.sweep.isDone, !pass.mustRestart {
-            // The position of an end in doubt is not requested again before page one is answered.
+            // The position of an unconfirmed end is not requested again before page one is answered.
             let requestRanges = grid.requestRanges(
                 from: phase.sweep.position, most: options.concurrency, total: list.record.total.exactCount
             ).prefix { !suppressed.contains(placeInSweep(of: $0)) }
@@ -62,8 +63,8 @@ extension SyncRun {
     /// The request that verifies the next positions.
     var nextSweepRequest: Range<Int> { grid.requestRange(phase.sweep.position) }
 
-    /// Returns the position of the ledger entry for a request that verifies held items: the first position that is not
-    /// verified yet.
+    /// Returns the position of the ledger entry for a request that verifies held items: the first requested position
+    /// that is not verified yet.
     func placeInSweep(of requestRange: Range<Int>) -> Int { max(grid.position(of: requestRange), phase.sweep.position) }
 
     /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
@@ -106,11 +107,11 @@ extension SyncRun {
         try await perform(place.step(observed, page), page, at: place)
     }
 
-    /// Whether an answer is shorter than requested although the list continues behind it (R53).
+    /// Whether an answer is shorter than requested although the list continues after it (R53).
     private func isShort(_ page: FetchedPage, at place: SweepPlace) async throws(StorageError) -> Bool {
         if let isShort = place.isShort(page) { return isShort }
         let start = place.requestRange.lowerBound
-        // Earlier items that come again show only that the origin repeats itself behind the end (R24).
+        // Items that are held at earlier positions show only that the origin repeats itself after the end (R24).
         let behind = phase.sweep.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
         guard !behind.isEmpty else { return false }
         let places = try await storage.locate(Set(behind), in: place.list.record.id)
@@ -140,7 +141,7 @@ extension SyncRun {
         }
     }
 
-    /// Stores a verified page, and continues behind it.
+    /// Stores a verified page, and continues after it.
     private func store(_ swept: SweptPage, _ page: FetchedPage, at place: SweepPlace) async throws(StorageError) {
         let (list, after) = (place.list, swept.range.upperBound)
         let isAligned = !list.record.allowsDuplicates
@@ -150,11 +151,12 @@ extension SyncRun {
         passes.sweep.isRecorded = true
         if isAligned { announce(swept.range, newItems: 0) }
         phase.sweep.position = after
-        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
+        // After a short page, the planned positions do not fit any more. The rest of the page is requested again with
+        // its whole page of the grid.
         if after != grid.aligned(after) || isAligned && swept.range.count < grid.step { queue.clear() }
     }
 
-    /// Whether another process has finished the sweep that this run only continues (R31).
+    /// Whether another process has finished the sweep, and this run may only continue sweeps (R31).
     func isSweptByOthers(_ list: ListOutline) -> Bool {
         options.onlyFinishesSweeps && passes.sweep.isRecorded && list.record.sweep == nil
     }
@@ -165,9 +167,9 @@ extension SyncRun {
         try await apply([.setAllowsDuplicates(false)], to: list)
     }
 
-    /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
-    /// continues at the position that the storage has set it back to. After two failures at one position, it starts
-    /// again (R31).
+    /// Handles a list that moved during the sweep, or has other items than an answer. Page one is fetched again. The
+    /// sweep then continues at its stored position, which a change before it sets back. After two failures at one
+    /// position, the sweep starts again (R23, R31).
     func listMovedInSweep(_ list: ListOutline, _ observed: ObservedPage? = nil) async throws(StorageError) {
         if passes.sweep.failed(at: phase.sweep.position) {
             _ = try await commit([.setSweep(nil)], [], list)
@@ -201,7 +203,7 @@ extension SyncRun {
         }
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
         guard phase == .sweepingChain(isAtEnd: true), list.isComplete || list.isAtResultWindow else {
-            // A chain is swept only once the walk has reached its end (R23).
+            // The sweep of a chain ends only when the walk has reached the end of the chain (R23).
             return .drained
         }
         if try await commit([.setSweep(nil), .audited], [], list) {

@@ -8,7 +8,7 @@ extension SyncRun {
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 
-    /// Records that page one is not believed yet, and schedules its next fetch (R20). A second answer from the same
+    /// Records that page one is not believed yet, and schedules its next fetch (R20). A second answer at the same
     /// moment would prove nothing.
     func deferPageOne(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         guard case .until(let moment) = shrinkConfirmation(page, list) else { return }
@@ -22,23 +22,22 @@ extension SyncRun {
             for: list.record.id
         )
         leases.end()
-        // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
-        // recorded.
+        // The pause starts after the record is written, so that the fetch is not earlier than the recorded time.
         queue.add(.firstPage, at: clock.now() + pause)
     }
 
-    /// Handles an answer that says that the list ends before held or expected positions (R20). A failing origin that
-    /// claims a wrong end also fails for page one. So page one is requested first, and then the same position once
-    /// more.
+    /// Handles an answer that says that the list ends before held or expected positions (R20). An origin that claims a
+    /// wrong end because it is failing usually fails for page one, too. So page one is requested first, and then the
+    /// same position once more.
     func requestWitness(for target: FetchTarget, end: Int) {
-        // If page one is already in flight, a second request for it would be refused because of this run's own lease.
-        // This position is then requested later.
+        // If page one is already in flight, this run's own lease prevents a second request for it. The position is then
+        // requested later.
         guard pass.witness.ask(for: target, end: end) else { return }
         queue.clear()
         askAgain()
     }
 
-    /// Requests the position of an end in doubt again after page one has arrived unchanged. If page one has changed,
+    /// Requests the position of an unconfirmed end again after page one has arrived unchanged. If page one has changed,
     /// the pass restarts.
     func witnessArrived(isSame: Bool) {
         guard let target = pass.witness.take() else { return }
@@ -56,15 +55,15 @@ extension FetchedPage {
         return page
     }
 
-    /// Returns the page with its total as an estimate, if the known total was wrong and the new one is below the held
-    /// end (R20). `hasMore` takes precedence over a total (R24).
+    /// Returns the page with its total as an estimate, if the known total is an estimate and the new total is below the
+    /// held end (R20). `hasMore` takes precedence over a total (R24).
     func trusted(against list: ListOutline) -> FetchedPage {
         trusted(against: list.record.total, heldEnd: list.heldEnd)
     }
 
     /// - Parameters:
     ///   - known: the total that the list currently has.
-    ///   - heldEnd: the position behind the last held item.
+    ///   - heldEnd: the position after the last held item.
     func trusted(against known: ListTotal, heldEnd: Int) -> FetchedPage {
         // The origin says that the list continues, which takes precedence over a contradicting total (R24).
         if hasMore ?? (next != nil), let claimed = total.exactCount, claimed <= content.count {

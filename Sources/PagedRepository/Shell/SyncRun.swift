@@ -25,7 +25,7 @@ final class SyncRun {
     var failures = RunFailures()
     /// The conclusions from the answers of this run about the list at the origin.
     var belief = ListBelief()
-    /// How much of the cached list the run has read.
+    /// How much of the cached list the run has read so far.
     var readExtent = ReadExtent.whole
     /// The kind of work that the run does.
     var phase = RunPhase.loading
@@ -53,7 +53,7 @@ final class SyncRun {
         start = RunStart(at: clock.now())
         leases = RunLeases(
             owner: LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue)), now: start.at)
-        // A sweep verifies page one, too, so the request has no validator.
+        // A sweep also verifies page one, and unusable items must be sent again, so the request has no validator.
         belief.drift.asksUnconditionally =
             options.work == .sweep || !options.again.isEmpty && options.work.refreshesHead
         queue = FetchQueue(
@@ -89,7 +89,7 @@ final class SyncRun {
                 belief.end.restore(list.failures)
             }
         }
-        // The list was removed since the run was planned, or the run was cancelled meanwhile.
+        // The list may have been removed since the run was planned, or the run may have been cancelled.
         start.lacksList = query == nil && options.updatesOnly
         if query == nil, options.updatesOnly || Task.isCancelled { return try await ended(.stopped) }
         if query == nil, options.registersFirst { query = try await storage.register(key).id }
@@ -103,7 +103,8 @@ final class SyncRun {
         guard !damage.pages.isEmpty else { return }
         let count = damage.pages.reduce(0) { $0 + $1.count }
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
-        // The commit is refused if another process has changed the list. The next run finds the remaining damage.
+        // The storage rejects the commit if another process has changed the list. The next run then finds the damage
+        // again.
         _ = try await storage.commit(
             CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .markStale($0) }))
     }
@@ -115,8 +116,8 @@ final class SyncRun {
         return report
     }
 
-    /// Whether the source accepts the record (`PageSource.authorize`, R45). If so, the source restores the stored
-    /// paging from the record. If not, the error of the source becomes the failure of page one.
+    /// Whether the source accepts the record (`PageSource.authorize`, R45). If true, the source has restored the stored
+    /// paging from the record. If false, the error of the source is the failure of page one.
     func isOurs(_ record: QueryRecord) -> Bool {
         do {
             try source.authorize(record)
@@ -128,13 +129,14 @@ final class SyncRun {
         }
     }
 
-    /// Waits before the next look. Leases end with their owner or after their duration, so no run waits forever.
+    /// Waits before the run checks again whether other owners have stored the wanted pages. Leases end with their owner
+    /// or after their duration, so no run waits forever.
     func waitForOthers() async {
         let pause = leases.pauseForOthers()
         await wait(until: clock.now() + pause)
     }
 
-    /// Pauses the run. A cancelled run continues at once.
+    /// Pauses the run until `moment`. A cancelled run continues at once.
     func wait(until moment: Timestamp) async {
         telemetry.report?(.wait(until: moment), "\((moment - clock.now()) / .seconds(1)) s")
         try? await clock.sleep(until: moment)
@@ -147,7 +149,7 @@ final class SyncRun {
         if counts.warn(text) { telemetry.progress(.warning(text)) }
     }
 
-    /// Reports a stored page with `newItems` new items.
+    /// Reports a page that was stored or verified, with `newItems` new items.
     func announce(_ range: Range<Int>, newItems: Int) {
         counts.heldItems += newItems
         pass.newItems += newItems

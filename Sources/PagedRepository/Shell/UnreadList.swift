@@ -1,17 +1,18 @@
 import PageModel
 
-/// A refresh that finds no change uses the list's state and page one, and reads no other page. Its cost does not depend
+/// A refresh that finds no change uses the list's state and page one, and reads no other page. The cost does not depend
 /// on the length of the list. If page one shows any change, the whole list is read.
 extension SyncRun {
     /// How much of the list a run has read.
     enum ReadExtent {
-        /// The run has read the list, or has to.
+        /// The run has read the whole list, or has to read it.
         case whole
         /// The run knows the list's state, and page one is not answered yet.
         case before(UnreadList)
         /// The last commit of the run confirmed page one from the list's state alone.
         case confirmed
-        /// No position is missing, or the next page is stored. The report needs no read of the pages.
+        /// The work is done, as the list's state shows: no position is missing, or the next page is stored. The report
+        /// needs no read of the pages.
         case settled(ListState)
 
         /// The facts about the list without its pages, until page one is answered.
@@ -37,7 +38,7 @@ extension SyncRun {
         }
     }
 
-    /// The known facts about a list whose pages have not been read.
+    /// The facts that a run knows about a list whose pages it has not read.
     struct UnreadList {
         var state: ListState
         /// Page one and its ledger entry, as of the lease of page one. `nil` before the lease.
@@ -59,7 +60,7 @@ extension SyncRun {
     /// Whether the run can request page one without reading any pages.
     func canBeginWithoutPages(_ state: ListState) -> Bool {
         guard !options.checksStoredBytes, state.holdings != nil, state.failures != nil else { return false }
-        // Damage that has not been found yet is found by a later read, or by a run that checks the stored bytes.
+        // A later read, or a run that checks the stored bytes, finds damage that is not known yet.
         switch options.work {
         case .refresh: return state.pageOne?.identities != nil
         case .everything: return state.pageOne?.identities != nil && state.isComplete == true
@@ -93,8 +94,8 @@ extension SyncRun {
         readExtent = isSame ? .before(unread) : .whole
     }
 
-    /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
-    /// that the list must be read.
+    /// Returns the known facts about the list, after page one was answered. Only the first call returns them. Returns
+    /// nil when the facts do not suffice, so that the list must be read.
     private func takeUnread() -> (
         state: ListState, list: ListOutline, holdings: ListHoldings, precondition: PagePrecondition
     )? {
@@ -158,8 +159,8 @@ extension SyncRun {
         return true
     }
 
-    /// Plans the check of the end after a 304. Without an exact total, an unchanged page one says nothing about the end of
-    /// the list (R24).
+    /// Plans the check of the end after a 304. Without an exact total, an unchanged page one says nothing about the end
+    /// of the list (R24).
     func lookAtEnd(after known: ListTotal) { if known.exactCount == nil { pass.check.isDue = true } }
 
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {

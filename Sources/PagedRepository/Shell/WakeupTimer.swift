@@ -1,6 +1,6 @@
 import PageModel
 
-/// The time of the engine's next look.
+/// The time at which the engine looks for work again.
 ///
 /// Owned by the engine's task.
 struct WakeupTimer {
@@ -12,8 +12,7 @@ struct WakeupTimer {
 
     mutating func noLater(than moment: Timestamp) { self.moment = min(self.moment ?? moment, moment) }
 
-    /// Waits until there is a reason to look again. The reasons are `wake`, which commits and ended runs raise, and the
-    /// time of the next work.
+    /// Waits until there is a reason to look again: `wake` is raised, or work becomes due.
     /// - Parameters:
     ///   - wake: the signal that commits and ended runs raise.
     ///   - clock: the engine's clock.

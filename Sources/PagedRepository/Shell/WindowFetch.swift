@@ -4,7 +4,7 @@ import PageModel
 struct WindowFetch<Value: Sendable>: Sendable {
     /// The result of a fetch.
     enum Ending: Sendable {
-        /// The run has ended, and the window was read afterwards. `window` is nil when no item of the list is known.
+        /// The run has ended, and the window was read afterwards. `window` is nil when the list is not stored.
         case ended(SyncReport, window: ItemWindow<Value>?)
         /// A reset of the list has superseded the fetch.
         case restarted
@@ -31,9 +31,9 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - refreshesPageOne: whether page one is fetched first.
     ///   - read: returns the stored window.
-    /// - Throws: `ListFailure` when the caller is a part of the list's own source. `ListFailure` also when a page that
-    ///   must not be stored cannot be fetched, and no page of the window was received. `StorageError` when the storage
-    ///   fails. `CancellationError` when the caller's task is cancelled while such a page is fetched.
+    /// - Throws: `ListFailure` when the caller runs within a call of the list's own source. `ListFailure` also when a
+    ///   page that must not be stored cannot be fetched, and no page of the window was received. `StorageError` when
+    ///   the storage fails. `CancellationError` when the caller's task is cancelled while such a page is fetched.
     func run(
         refreshesPageOne: Bool, _ read: @escaping @Sendable () async throws -> ItemWindow<Value>?
     ) async throws -> Ending {
@@ -41,7 +41,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         let task = Task(executorPreference: context.executor) { () async -> Result<Ending, any Error> in
             do { return .success(try await fetch(refreshesPageOne, read)) } catch { return .failure(error) }
         }
-        // The list may be removed until the window is read.
+        // The list may be removed at any time before the window is read.
         let entry = context.runs.enter(key) { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.value
@@ -60,7 +60,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         let served = ServedPages()
         var report: SyncReport?
         if refreshesPageOne { report = try await sync(.refresh, served) }
-        // When page one must not be stored, pages behind it cannot be stored either.
+        // When page one must not be stored, pages after it cannot be stored either.
         if report.map({ $0.pagesNotStored == 0 && $0.outcome != .purged }) ?? true {
             report = try await sync(.positions(range), served)
         }
@@ -87,10 +87,10 @@ struct WindowFetch<Value: Sendable>: Sendable {
 
     // MARK: Pages that must not be stored
 
-    /// Fetches the positions of the window that the answers have not covered. The requests are sent here and not by a
-    /// run, because no other process could use the answers (R30). Pages by position are requested from the first missing
-    /// position on. A chain is followed from page one.
-    /// - Returns: a position that no item of the list is at or behind, if the answers show one.
+    /// Fetches the positions of the window that the answers have not covered. The requests are sent without a run and
+    /// without leases, because no other process could use the answers (R30). Pages by position are requested from the
+    /// first missing position on. A chain is followed from page one.
+    /// - Returns: a position at and after which the list has no item, if the answers show one.
     private func fetchUnstored(_ served: ServedPages) async throws -> Int? {
         guard source.access.supportsRandomAccess else { return try await followChain(served) }
         var requests = 0
@@ -102,7 +102,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
             switch try await answer(to: .offset(offset), served) {
             case .page(let page):
                 served.note(.notStored(offset: offset, page))
-                // The same position would have the same answer.
+                // Another request for this position would return the same answer.
                 if page.content.isEmpty, source.access == .offsets { return self.end(of: served.all) }
             case .pastEnd, .notFound: return offset > 0 ? offset : nil
             case .notModified, nil: return nil
@@ -131,7 +131,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         return chain.isAtEnd ? chain.end : nil
     }
 
-    /// Returns the origin's answer. Returns nil when the request fails and a part of the window was received.
+    /// Returns the origin's answer. Returns nil when the request fails after a part of the window was received.
     private func answer(to target: PageRequest.Target, _ served: ServedPages) async throws -> PageAnswer? {
         try Task.checkCancellation()
         do {
@@ -152,7 +152,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
 
     private func total(of served: [ServedPages.Served]) -> Int? { served.compactMap(\.page.total.exactCount).last }
 
-    /// Returns the end of the list as the last of these pages shows it (R24). Returns nil when it shows none.
+    /// Returns the end of the list as the last of these pages shows it (R24). Returns nil when that page shows no end.
     private func end(of served: [ServedPages.Served]) -> Int? {
         guard let last = served.max(by: { $0.offset < $1.offset }) else { return nil }
         let full = last.offset > 0 ? source.fullPageOfGrid : nil
@@ -161,7 +161,7 @@ struct WindowFetch<Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Returns the position at which the origin's page with this position begins.
+    /// Returns the first position of the origin's page that contains this position.
     private func start(of place: Int) -> Int {
         if case .grid(let size) = source.access { place / max(size, 1) * max(size, 1) } else { place }
     }

@@ -62,8 +62,8 @@ struct WindowReader<Value: Sendable>: Sendable {
         case another
     }
 
-    /// Reads the window. The record that was read with the items decides whether the source may serve them. An earlier
-    /// record does not (R45).
+    /// Reads the window. Whether the source may serve the items is decided by the record that was read with them, and
+    /// not by an earlier one (R45).
     private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError)
         -> Reading
     {
@@ -88,8 +88,8 @@ private struct WindowKey: Hashable {
     var range: Range<Int>
 }
 
-/// A window that was read recently. It is an object without a type parameter. A lookup then needs no type metadata,
-/// which generic code would look up each time.
+/// A window that was read recently. The class has no type parameter, so that a lookup in the cache needs no type
+/// metadata. Generic code would fetch the metadata each time.
 private final class KeptWindow: Sendable {
     let record: QueryRecord
     let mark: ReadMark
