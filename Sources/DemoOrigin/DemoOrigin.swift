@@ -22,7 +22,7 @@ public final class DemoOrigin: Sendable {
     // Guarded by the mutex. No code awaits while it is held.
     private struct State {
         var catalogue: DemoCatalogue
-        /// Path and query of every request, in order of arrival.
+        /// Path and query of every recorded request, in order of arrival.
         var requests: [String] = []
         var answered = 0
         var held: [CheckedContinuation<Void, Never>] = []
@@ -38,9 +38,10 @@ public final class DemoOrigin: Sendable {
     /// An origin that is not serving yet.
     /// - Parameters:
     ///   - count: the number of items in the list.
-    ///   - pageSize: the number of items in a page when the request names none. Defaults to 100.
+    ///   - pageSize: the number of items in a page when the request names none, from 1 to 1,000. Defaults to 100.
     ///   - latency: the delay of each answer. Defaults to zero.
-    ///   - fault: returns the fault of a request, by its number (from 1) and its path and query. Defaults to none.
+    ///   - fault: returns the fault of the request with this number (from 1) and this target (path and query), or
+    ///     `nil`. Defaults to no faults.
     public init(
         count: Int, pageSize: Int = 100, latency: Duration = .zero,
         fault: @escaping @Sendable (_ request: Int, _ target: String) -> Fault? = { _, _ in nil }
@@ -58,7 +59,7 @@ public final class DemoOrigin: Sendable {
         return "http://127.0.0.1:\(server.port)"
     }
 
-    /// Stops the server. Returns when the port is closed.
+    /// Answers all held requests and stops the server. Returns when the port is closed.
     public func stop() async {
         release()
         await state.withLock { $0.server }?.close()
@@ -79,7 +80,7 @@ public final class DemoOrigin: Sendable {
     /// Path and query of every request so far, in order of arrival. Requests for other paths and with other methods
     /// than GET and HEAD are left out.
     public var requests: [String] { state.withLock { $0.requests } }
-    /// The number of answered requests, of those in `requests`.
+    /// The number of requests in `requests` that have been answered.
     public var answered: Int { state.withLock { $0.answered } }
     /// The number of requests that wait for `release`.
     public var held: Int { state.withLock { $0.held.count } }
@@ -174,8 +175,9 @@ public final class DemoOrigin: Sendable {
         return LoopbackServer.Answer(headers: headers, content: body)
     }
 
-    /// Returns the range after an id, for keyset paging. Ids descend, so that smaller ids follow, even if the id is
-    /// gone.
+    /// Returns the positions of the page after the item with an id, for keyset paging. A `nil` id returns page one. Ids
+    /// descend while items are inserted only at the head, so the page begins at the first smaller id, even if the item
+    /// is gone.
     private func after(_ id: Substring?, _ catalogue: DemoCatalogue, _ size: Int) -> Range<Int> {
         let last = id.flatMap { Int($0) } ?? Int.max
         let start = catalogue.ids.firstIndex { $0 < last } ?? catalogue.ids.count

@@ -4,8 +4,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An HTTP/1.1 server on a free port of the loopback interface, over swift-nio. Requests have no content, and answers
-/// have text as content.
+/// An HTTP/1.1 server on a free port of the loopback interface, over swift-nio. The content of requests is ignored, and
+/// the content of answers is text.
 struct LoopbackServer: Sendable {
     struct Request: Sendable {
         let method: HTTPMethod
@@ -50,15 +50,15 @@ struct LoopbackServer: Sendable {
 
     var port: Int { listener.localAddress?.port ?? 0 }
 
-    /// Closes all connections. When it returns, the port is closed. Answers in progress are discarded.
+    /// Closes the port and all connections. Discards answers in progress.
     func close() async {
         try? await listener.close()
         for channel in connections.close() { try? await channel.close() }
     }
 }
 
-/// The open connections. swift-nio's asynchronous channels would track them as well, but crash the process when a
-/// connection arrives while they are being cancelled.
+/// The open connections. The asynchronous channels of swift-nio would track them as well, but crash the process when a
+/// connection arrives while these channels are being cancelled.
 ///
 /// State: the channels, and whether the server is closed, guarded by a mutex.
 private final class Connections: Sendable {
@@ -94,7 +94,7 @@ private final class Exchange: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private let answer: @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer
-    // Only the connection's event loop accesses it.
+    // Only the connection's event loop accesses this property.
     private var head: HTTPRequestHead?
 
     init(_ answer: @escaping @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer) { self.answer = answer }
@@ -120,8 +120,8 @@ private final class Exchange: ChannelInboundHandler {
         async throws
     {
         var headers = answer.headers
-        // RFC 9110, 8.6: a 304 would need the length of the 200, and gets none; HEAD gets the length that GET would
-        // have.
+        // RFC 9110, 8.6: a `Content-Length` in a 304 would have to be that of the 200, so it is left out. The answer to
+        // HEAD has the length that GET would have.
         if answer.status != .notModified {
             headers.replaceOrAdd(name: "Content-Length", value: String(answer.content.utf8.count))
         }

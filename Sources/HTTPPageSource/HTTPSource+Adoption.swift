@@ -2,10 +2,10 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// Changes of a stored paging profile that a later page one shows.
+// Updates of a stored paging profile from a later page one.
 extension HTTPSource {
-    /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
-    /// positions.
+    /// Updates the page size in the profile when page one shows another grid now: the old size would put items at wrong
+    /// positions. Passes a changed profile to the storage in `page.detectedPaging`, with the warning `nonsense`.
     func adopt(
         _ page: inout FetchedPage, _ latest: PagingProfile, known: PagingProfile, _ nonsense: String?
     ) {
@@ -23,8 +23,8 @@ extension HTTPSource {
     }
 
     /// Corrects a profile that counts positions from 0, when position 1 returns page one. A change of the list during
-    /// detection can cause such a profile, and no run then reads the list to its end. A list is examined once for each
-    /// time that it is restored, and only before its end is known.
+    /// detection can cause such a profile, and no run then reads the list to its end. The check runs once after each
+    /// `restore(from:)`, and only while the end of the list is not known.
     func confirmFirstOffset(_ description: inout PagingProfile, _ page: FetchedPage, _ url: OriginURL) async throws {
         let isOpen = state.withLock { state in
             defer { state.isFirstOffsetOpen = false }

@@ -4,9 +4,9 @@ import Synchronization
 
 // Totals that end with a full page, at origins that number their pages (R24).
 extension HTTPSource {
-    /// Requests the page behind the last one that the total counts, if that one is full and only the total says that it
-    /// is the last. Pages by number have no overlap, which would show items behind it. If the page has other items than
-    /// the last one and page one, the total becomes an estimate.
+    /// Requests the page after the last one that the total counts, if that last page is full and only the total shows
+    /// that it is the last. Page numbers allow no overlap, which would show further items. If the requested page has
+    /// other items than page one and than the last page, the total becomes an estimate.
     func confirmTotal(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         let (evidence, description) = (draft.evidence, draft.description)
         let first = contact.content.identities.map(\.key)
@@ -27,8 +27,8 @@ extension HTTPSource {
         draft.explain("total", "an estimate", .proved, "page \(last + 1) has items")
     }
 
-    /// The keys of the items of a page. The answer is kept for the run that follows. Empty when no request is left, and
-    /// when the answer has no readable items.
+    /// Fetches a page and returns the keys of its items. Keeps the answer for the run that follows (`ReadyAnswers`).
+    /// Returns an empty array when no request is left, or when the answer has no readable items.
     private func keys(
         ofPage number: Int, _ name: String, _ description: PagingProfile, _ contact: FirstContact
     ) async throws -> [UInt64] {

@@ -2,19 +2,20 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// Numbered next links that never end: each answer behind the last item has one, with the next number.
+// Numbered next links that never end: each answer after the last item has one, with the next number.
 extension HTTPSource {
-    /// A position or a page number that is behind the end of the list.
+    /// A position or a page number that is assumed to be after the end of any list.
     private static let farNumber = 1_000_000
-    /// The number of successive pages without items from which on a link may be endless.
+    /// The number of successive pages without items after which a next link may be endless.
     private static let mostEmptyPages = 6
 
     /// Removes the next link of a page without items, if the origin has a next link everywhere. The link differs from
     /// the URL of the page only in a larger position or page number, and no total counts the list (R24).
     ///
-    /// A page in the middle can lack all of its items (R53), so that several pages without items have to follow each other.
-    /// Then one request with the number 1,000,000 decides, once for each source. An origin that names a next page even
-    /// there names one in every answer, so the link is removed. Otherwise the origin knows its end, and the link stays.
+    /// All items of a page in the middle can be hidden (R53), so several pages without items have to follow each other.
+    /// One request with the number 1,000,000 then decides, and the source keeps the decision. An origin that names a
+    /// next page even there names one in every answer, so the link is removed. Otherwise the origin knows its end, and
+    /// the link stays.
     func removeEndlessLink(_ page: inout FetchedPage, _ answer: Answer, isFirst: Bool) async throws {
         let emptyPages = state.withLock { state in
             if page.content.isEmpty { state.emptyPages.insert(answer.url.text) } else { state.emptyPages = [] }
@@ -39,12 +40,12 @@ extension HTTPSource {
         if isEndless { page.next = nil }
     }
 
-    /// Whether the answer to a request has no items and names a next page. Returns nil when the origin does not answer,
-    /// or the answer cannot be read.
+    /// Requests a URL, and returns whether the answer has no items and names a next page. Returns false when the origin
+    /// refuses the position. Returns nil when the request fails otherwise, or the answer cannot be read.
     private func namesNextPage(_ url: OriginURL, _ description: PagingProfile) async throws -> Bool? {
         do {
             let response = try await send(url, [])
-            // 400, 404, 416 and 422 refuse a position behind the end.
+            // 400, 404, 416 and 422 refuse a position after the end.
             guard response.status == 200 else { return [400, 404, 416, 422].contains(response.status) ? false : nil }
             let answer = try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
             let reader = PageReader(
@@ -61,8 +62,9 @@ extension HTTPSource {
 }
 
 extension OriginURL {
-    /// The only parameter in which a next link differs from the URL of its answer, if its value is a larger number
-    /// there, or a number that the URL lacks. Returns nil when the link differs in any other way.
+    /// Returns the name of the only parameter in which a next link differs from `here`, the URL of its answer. Its
+    /// value must be a larger number than in `here`, or a number where `here` lacks the parameter. Returns nil when the
+    /// link differs in any other way.
     fileprivate func counter(behind here: OriginURL) -> String? {
         let changed = parameters.filter { here.value(of: $0.plainName) != $0.plainValue }
         guard hasSameOrigin(as: here), path == here.path, changed.count == 1, let number = Int(changed[0].plainValue)

@@ -3,14 +3,14 @@ import PagedRepository
 import Synchronization
 
 /// The state of a first contact. A first contact is the detection that an answer for page one starts, when no usable
-/// paging profile is stored.
+/// paging profile is known.
 struct FirstContact {
     var answer: Answer
     /// The items of page one.
     var content: PageContent
     /// The number of requests that this source had sent before it requested page one.
     var requestsBefore: Int
-    /// The paging profile from an earlier first contact. It was too uncertain to use.
+    /// The paging profile from before this first contact: it was too uncertain to use, or page one no longer fits it.
     var earlier: PagingProfile?
 }
 
@@ -55,7 +55,7 @@ extension HTTPSource {
         let hasSameAtLargerSize =
             candidates.isEmpty || kept != nil && !wasWhole
             ? false : try await isWholeByLargerSize(&draft, contact, wasWhole: wasWhole)
-        // The list may have grown behind its page one, which was full then as well.
+        // The list may have grown after page one, which was full at the time of the earlier search, too.
         if wasWhole, !hasSameAtLargerSize, sizeParameterOfFullPage(draft, contact) != nil { kept = nil }
         if let kept {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
@@ -69,12 +69,13 @@ extension HTTPSource {
             try await proveSaid(said, &draft, size, &contact)
             PagingChoice.complete(&draft)
         } else {
-            // Page one may change during the search. The next one then looks different.
+            // The hash is computed before the search, because page one may change during it. The next run then sees
+            // another hash.
             if !candidates.isEmpty { draft.look = look(candidates, contact) }
             try await prove(candidates, &draft, &contact)
             try await decideLinkParameters(&draft, contact)
             PagingChoice.complete(&draft)
-            // The size may be the origin's largest one, so positions were tried as well.
+            // The size may be the largest one that the origin returns, so the candidates were tried as well.
             if hasSameAtLargerSize, draft.description.style == .none, !draft.isInterrupted {
                 try await repeatRefusals(&draft, contact)
                 draft.isProvenWhole = !draft.isInterrupted
@@ -100,14 +101,14 @@ extension HTTPSource {
             draft.description.bodyText = body.hasSecret ? body.canonicalText(without: places) : nil
         }
         draft.description.encoding = BodyCharset.shown(by: contact.answer.response)
-        // Every profile has the check of the credential.
+        // Every profile stores the check of the credential, if the caller has a credential.
         draft.description.credential = check
 
         var page = try reader(draft, contact).page()
         if draft.description.isTotalByHead == true, page.total == .unknown { page.total = draft.evidence.total }
         if openEnd != nil {
             page.hasMore = true
-            // A total that the open end contradicts counts the page.
+            // A total that is not larger than the page contradicts the open end, so this number counts the page.
             if page.total.count ?? .max <= page.content.count { page.total = .unknown }
         }
         let description = draft.description
@@ -126,8 +127,8 @@ extension HTTPSource {
         return page
     }
 
-    /// Describes the answer for page one. If the answer has no array, its items are expected at the place of the array in
-    /// an earlier page one: some origins omit the array when the list has no items.
+    /// Describes the answer for page one. Some origins omit the array when the list has no items. If the answer has no
+    /// array, the items are therefore expected at the place of the array in an earlier page one.
     func describe(_ answer: Answer, _ earlier: PagingProfile?) throws(FetchFailure) -> DetectionDraft {
         var configuration = self.configuration
         if configuration.items == nil, let items = earlier?.items, !items.tokens.isEmpty,
@@ -147,21 +148,21 @@ extension HTTPSource {
             limits: configuration.limits, mayLackItems: contact.earlier?.items == draft.description.items)
     }
 
-    /// The number of requests that this first contact may still spend. Repeats do not count.
+    /// The number of requests that this first contact may still send. Repeats do not count (`repeats`).
     func remainingRequests(_ contact: FirstContact) -> Int {
         state.withLock { state in
             max(HTTPSource.detectionBudget + state.repeats - (state.usage.requests - contact.requestsBefore), 0)
         }
     }
 
-    /// A parameter that carries a secret of the caller is never used for a token (R45).
+    /// Returns whether a candidate may be tried: a parameter that carries a secret of the caller is never tried (R45).
     func isAllowed(_ candidate: Candidate) -> Bool {
         candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
     }
 
-    /// The last search of an earlier first contact, if it is not repeated now. A search is repeated when page one has
-    /// another number of items or another total, and after a disturbance (`Searched.isDoubtful`), in at most three runs.
-    /// If it left the list unproven, it is also repeated when page one looks different, after a pause
+    /// Returns the last search of an earlier first contact, if it is not repeated now. A search is repeated when page
+    /// one has another number of items or another total, and after a disturbance (`Searched.isDoubtful`), in at most
+    /// three runs. A search that left the list unproven is also repeated when page one looks different, after a pause
     /// (`Searched.pause`), and when the caller names parameters, because these are not candidates.
     private func keptSearch(
         _ candidates: [Candidate], _ draft: DetectionDraft, _ contact: FirstContact
@@ -182,8 +183,8 @@ extension HTTPSource {
         return String(XXH64.hash((keys + candidates.map { name(of: $0) }).joined(separator: "\n")), radix: 16)
     }
 
-    /// Fetches page one once more under the size parameter that the next URL reveals. The first request used the usual
-    /// name, and the origin uses another. Without this request, page one would have another grid than all later pages.
+    /// Fetches page one once more with the size parameter that the next URL reveals. The first request used the usual
+    /// name, and the origin uses another. Without this request, page one would have another size than all later pages.
     private func requestSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil,
             draft.evidence.count != size,

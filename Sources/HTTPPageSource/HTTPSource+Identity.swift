@@ -5,7 +5,7 @@ import Synchronization
 // The identity of the list, and the credential that it belongs to (R45).
 extension HTTPSource {
     /// The key of the list at `url` (R45): its canonical text without paging parameters and secrets. Returns nil when
-    /// `url` is not an http or https URL.
+    /// `url` cannot be used (`refusal(of:)`).
     /// - Parameters:
     ///   - url: the URL of page one, or of a later page.
     ///   - parameters: further names of paging parameters. Defaults to none; the usual names are always removed.
@@ -30,10 +30,11 @@ extension HTTPSource {
         return QueryKey("POST \(text) \(body.canonicalText(without: places))", scope: scope)
     }
 
-    /// Adds the settings with which a list was stored to a configuration that does not name them: the style, the places
-    /// and the parameters, and the method and the body of a list that is requested with POST (R47). The body stays
-    /// nil if it was not stored, because it contains a secret. With `detectsAnew`, and when the list has another URL,
-    /// only the method and the body are added. Changes nothing when `source` contains no paging profile of
+    /// Adds the settings with which a list was stored to a configuration that does not name them. These are the style,
+    /// the places and the parameters, and the method and the body of a list that is requested with POST (R47). The body
+    /// stays nil if it was not stored, because it contains a secret. With `detectsAnew`, or when the list has another
+    /// URL, only the method and the body are added. A configuration that names its method receives the body only if
+    /// that method is POST and the list has its URL. Changes nothing when `source` contains no paging profile of
     /// `HTTPSource`.
     public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
         guard let known = PagingProfile(json: source) else { return }
@@ -59,9 +60,9 @@ extension HTTPSource {
         PagingProfile(json: source)?.url
     }
 
-    /// Returns whether the stored list and this source have different credentials, or only one of them has a credential. A
-    /// list that was fetched with one credential is not served to another one (R45). Returns false when the stored text
-    /// contains no paging profile of `HTTPSource`.
+    /// Returns whether the stored list and this source have different credentials, or only one of them has a
+    /// credential. A list that was fetched with one credential is not served to another one (R45). Returns false when
+    /// the stored text contains no paging profile of `HTTPSource`.
     public func belongsToAnother(stored source: String) -> Bool {
         guard let known = PagingProfile(json: source) else { return false }
         guard let text = known.credential else { return credential != nil }
@@ -69,14 +70,14 @@ extension HTTPSource {
         return !check.matches(credential)
     }
 
-    /// Accepts a stored list, unless it belongs to another credential or to another URL. Under the key of its URL, a
-    /// list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
+    /// Accepts a stored list, unless it belongs to another credential or to another request. Under the key of its URL,
+    /// a list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
     /// ownership, and the credentials are not compared.
-    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
-    ///   Also with class `forbidden` when a repair has lost the check of the credential:
-    ///   `HTTPSourceConfiguration.rebinds` then gives the list to this caller. Also with class `forbidden` when the body
-    ///   of the list's POST requests was not stored, and the configuration has none. With class `rejected` when the list was
-    ///   fetched from another URL (R47), unless `rebinds` is set.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list and this source have different credentials, or
+    ///   only one of them has a credential. Also when a repair has lost the check of the credential, unless
+    ///   `HTTPSourceConfiguration.rebinds` gives the list to this caller. Also when the body of the list's POST
+    ///   requests was not stored, and the configuration has none. With class `rejected` when the list was fetched with
+    ///   another URL, method or body (R47), unless `rebinds` is set.
     public func authorize(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != HTTPSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
@@ -133,7 +134,7 @@ extension HTTPSource {
     /// Whether the requests of a stored list have the method and the body of this source, paging and secrets aside.
     private func hasRequest(of known: PagingProfile) -> Bool {
         guard (known.method == .post) == (configuration.method == .post) else { return false }
-        // Where neither body is known, `authorize` asks for one.
+        // `authorize` throws if neither body is known.
         guard let body, known.body != nil || configuration.body != nil else { return true }
         let places = pagingPlaces(of: known)
         let other = known.body.flatMap { try? RequestBody(Array($0.utf8), limits: configuration.limits) }
@@ -141,7 +142,7 @@ extension HTTPSource {
         return body.canonicalText(without: places) == text
     }
 
-    /// The places in the body for the position and the size of a page.
+    /// The places in the body for the position or cursor, and for the size of a page.
     func pagingPlaces(of description: PagingProfile) -> [JSONPointer] {
         let names = [
             description.limitParameter, description.offsetParameter, description.pageParameter,
@@ -151,7 +152,7 @@ extension HTTPSource {
     }
 
     /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns false when `url`
-    /// is not an http or https URL. Returns true when the stored text contains no paging profile of `HTTPSource`.
+    /// cannot be used (`refusal(of:)`). Returns true when the stored text contains no paging profile of `HTTPSource`.
     /// - Parameters:
     ///   - url: the URL to compare.
     ///   - parameters: further names of paging parameters. Defaults to none; the usual names never count.
@@ -169,8 +170,8 @@ extension HTTPSource {
         return other.canonicalText(without: names) == url.canonicalText(without: names)
     }
 
-    /// Uses a stored paging profile, unless the configuration or the URL has changed since, or the origin is to be
-    /// examined again. A provisional profile is kept as `earlier` only.
+    /// Uses a stored paging profile of this request. A provisional profile becomes `earlier` only. A profile that the
+    /// settings contradict, or that `detectsAnew` replaces, becomes `contradicted`.
     func use(_ known: PagingProfile) {
         guard isBound(stored: known.json) else { return }
         guard known.fits(configuration.saying), !configuration.detectsAnew else {
@@ -185,8 +186,8 @@ extension HTTPSource {
         }
     }
 
-    /// The check of the credential to store. The salt stays the same while the credential does, so an unchanged list is
-    /// not written again (R6).
+    /// The check of the credential to store. `nil` without a credential. The salt stays the same while the credential
+    /// does, so an unchanged list is not written again (R6).
     var check: String? {
         guard let credential else { return nil }
         if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true {

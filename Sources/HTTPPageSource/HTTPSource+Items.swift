@@ -5,7 +5,7 @@ import PagedRepository
 extension HTTPSource {
     /// Refuses items beside an empty list, unless an answer shows that they are paged: a probe has proved a parameter,
     /// or the next link leads to other items at their place.
-    /// - Throws: `FetchFailure` with class `undecodable`, with the places of both lists.
+    /// - Throws: `FetchFailure` with class `undecodable`. The message names the places of both lists.
     func confirmItems(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard let rival = draft.evidence.emptyRival else { return }
         switch draft.description.style {

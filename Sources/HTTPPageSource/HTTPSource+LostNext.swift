@@ -6,9 +6,9 @@ extension HTTPSource {
     /// Whether page one of a known chain does not name the next page, although the answer or the second page shows more
     /// items (R24). The origin is then examined again.
     ///
-    /// The answer shows more items by another way to the next page, by a statement, or by a total of at least one more
-    /// page. If the answer shows nothing, the page is full and the held list is longer, the second page decides
-    /// (`hasSecondPage`). A member without a value ends the chain.
+    /// The answer shows more items by another way to the next page, by a statement, or by a total of at least twice its
+    /// items. If page one is full and the held list is longer, any larger total shows more items, too. Without such a
+    /// total, the second page decides (`hasSecondPage`). A member that is present without a value ends the chain.
     func hasLostNext(_ answer: Answer, _ known: PagingProfile?) async throws -> Bool {
         guard let known, known.isProvisional != true, known.isChain, known.style != .keyset, let place = known.next,
             isMissing(place, answer), let evidence = try? describe(answer, nil).evidence,
@@ -23,19 +23,20 @@ extension HTTPSource {
         return try await hasSecondPage(behind: evidence.count, answer, known)
     }
 
-    /// Whether an answer lacks the place of the next page. A `Link` header without a next link lacks it, too: many
-    /// origins send their other links with every page.
+    /// Whether an answer lacks the place of the next page. A `Link` header without a next link counts as missing, too:
+    /// many origins send their other links with every page.
     private func isMissing(_ place: HTTPSourceConfiguration.Place, _ answer: Answer) -> Bool {
         switch place {
         case .body(let pointer): answer.document.value(at: pointer) == nil
-        // JSON in a header has members without a value, like a body.
+        // In a JSON header, a member may be present without a value, as in a body.
         case .header(let name): name.contains(Answer.headerMark) ? false : answer.text(at: place) == nil
         }
     }
 
-    /// Whether the second page may have items. It is requested by the offset or the page number that the next links of
-    /// this list had. Their absence is the usual end of a list of one page, and an empty or refused second page shows
-    /// it. A list whose links have no such number has no second page if page one has other links.
+    /// Returns whether the second page may have items. Requests the second page by the offset or the page number of
+    /// this list's earlier next links. If that page is empty or refused, the list has one page, and its page one needs
+    /// no next link. Without such a number nothing is requested. A list with its next link in a header then has one
+    /// page if that header is present, and any other list may have a second page.
     private func hasSecondPage(behind count: Int, _ answer: Answer, _ known: PagingProfile) async throws -> Bool {
         var second = answer.url
         if known.style != .cursor, let name = known.offsetParameter {
@@ -49,7 +50,7 @@ extension HTTPSource {
         }
         do {
             let response = try await send(second, [])
-            // Origins refuse a position behind the end with these statuses (R24).
+            // Origins refuse a position after the end with these statuses (R24).
             guard response.status == 200 else { return ![400, 404, 416].contains(response.status) }
             let page = try Answer(
                 response, url: second, secrets: secrets, policy: policy, limits: configuration.limits)

@@ -4,7 +4,7 @@ import Synchronization
 // Origins whose offsets must be multiples of the page size (R21). They refuse a page that overlaps the one before.
 extension HTTPSource {
     /// Records the answer to a request for a whole page by position: items, or a refusal. If the answers show that the
-    /// origin accepts only multiples of the page size, the source requests no other offset from now on. The next page
+    /// origin accepts only multiples of the page size, the source requests no other offset from then on. The next page
     /// carries the changed profile to the storage.
     func observe(_ request: PageRequest, hasItems: Bool) {
         guard case .offset(let position) = request.target else { return }
@@ -23,9 +23,10 @@ extension HTTPSource {
         }
     }
 
-    /// Whether to try a multiple of the page size as well, because the caller wants no overlap (`overlap` is 0). The
-    /// origin refused the position of page one's last item, returned nothing, or returned page one. The caller names
-    /// the parameter or the style; otherwise only one parameter is tried, and only if page one names no next page.
+    /// Returns whether to try a multiple of the page size as well, because the caller wants no overlap (`overlap` is
+    /// 0). The origin has refused the position of page one's last item, or returned nothing or page one for it. If the
+    /// caller names neither the parameter nor the style, only one parameter is tried in this way, and only if page one
+    /// names no next page.
     func mayWantMultiples(
         _ name: String, _ detail: String, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
@@ -37,13 +38,13 @@ extension HTTPSource {
                 || detail == ProbeFinding.pageOne.detail)
     }
 
-    /// Whether the list ends with page one, at an origin that accepts only multiples of the page size: it refused the
-    /// last item of page one, and returns nothing at the next multiple. Behind a page that is shorter than the size in
-    /// the URL, the next multiple is that size. The caller names the parameter or the style, and nothing in page one
-    /// shows that items follow. Records the page size then.
+    /// Returns whether the list ends with page one, at an origin that accepts only multiples of the page size. The
+    /// origin must have refused the last item of page one, and return nothing at the next multiple. After a page that
+    /// is shorter than the size in the URL, the next multiple is that size. The caller must name the parameter or the
+    /// style, and nothing in page one may show that items follow. Records the page size if the list ends.
     /// - Parameters:
-    ///   - aligned: the verdict on the position behind page one.
-    ///   - overlap: the detail of the probe for the last item of page one.
+    ///   - aligned: the verdict on the position after page one.
+    ///   - overlap: the detail of the verdict on the last item of page one.
     func endsAtMultiple(
         _ aligned: ProbeVerdict, behind overlap: String, _ name: String, _ first: Int, _ draft: inout DetectionDraft,
         _ contact: FirstContact
@@ -67,7 +68,7 @@ extension HTTPSource {
         return true
     }
 
-    /// Returns the profile if an answer behind page one has changed it since the last call, or nil if none has.
+    /// Returns the profile if an answer for a later page has changed it since the last call. Returns nil otherwise.
     func takeChangedProfile() -> DetectedPaging? {
         state.withLock { state in
             guard state.isProfileNew, let description = state.description else { return nil }

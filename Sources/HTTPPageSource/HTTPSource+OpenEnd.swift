@@ -2,10 +2,11 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// Lists that are read as one page although the answer shows more items than it has (an open end). Detection warns, and
+// Lists that are read as one page although the answer shows that more items exist (an open end). Detection warns, and
 // never reports such a page as the whole list.
 extension HTTPSource {
-    /// Finds an open end, adds its warning, and records the search. Returns nil when the page can be the whole list.
+    /// Finds an open end, adds its warning, and records the search. Returns nil when a way to the next page is known,
+    /// or when page one can be the whole list.
     func openEnd(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) async throws -> OpenEnd? {
         guard draft.description.style == .none, !draft.isProvenWhole || draft.unexplained != nil else { return nil }
         if draft.evidence.isMoreDenied, !draft.isInterrupted {
@@ -41,7 +42,8 @@ extension HTTPSource {
         return end
     }
 
-    /// The record of a search that has found no way to a next page. Without an open end, page one is the whole list.
+    /// The record of a search that has found no way to a next page. `nil` for `end` means that page one is the whole
+    /// list.
     func record(of draft: DetectionDraft, _ contact: FirstContact, _ end: OpenEnd?) -> PagingProfile.Searched {
         let earlier = contact.earlier?.searched
         let isSame = earlier?.items == draft.evidence.count && earlier?.total == draft.evidence.total.count
@@ -57,8 +59,8 @@ extension HTTPSource {
             warning: look == nil ? nil : end.map { secretWords.hidden($0.reason) })
     }
 
-    /// The open end of a list whose style the caller named, when each parameter of that style returned page one again
-    /// or was refused. No answer then shows that the list ends. Returns nil in all other cases.
+    /// The open end of a list whose style the caller named, when parameters of that style were tried and no answer
+    /// shows that the list ends (`isOpen`). Returns nil in all other cases.
     private func unproved(_ draft: DetectionDraft) -> OpenEnd? {
         guard [.offset, .page, .keyset].contains(configuration.paging), draft.evidence.count > 0,
             !PagingChoice.isWhole(draft.evidence)
@@ -68,7 +70,7 @@ extension HTTPSource {
         return attempts.isEmpty || hasEnded ? nil : OpenEnd.unproved(configuration.paging, method: configuration.method)
     }
 
-    /// Whether page one may be the last page although it has a token. Either the origin states that the list ends, or
+    /// Whether page one may be the last page although it has a token. Either the origin states that the list ends. Or
     /// the token leads to an answer that names itself as the next page, and page one does not have the size of a full
     /// page.
     func mayEnd(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
@@ -88,8 +90,9 @@ extension HTTPSource {
         return Set(inURL + [size].compactMap(\.self) + draft.evidence.sizes)
     }
 
-    /// The size parameter of the URL, where page one is as long as its value and shows nothing else about the end of the
-    /// list. `nil` for sizes that origins use as a cap: the same items for a larger size would show nothing.
+    /// Returns the size parameter of the URL when page one has exactly that many items and shows nothing else about the
+    /// end of the list. Returns nil for the usual sizes (`OpenEnd.usualSizes`), which origins use as a cap: the same
+    /// items for a larger size would show nothing.
     func sizeParameterOfFullPage(_ draft: DetectionDraft, _ contact: FirstContact) -> String? {
         let evidence = draft.evidence
         guard body == nil, configuration.paging == .auto, !evidence.goesOn, evidence.token == nil,
@@ -100,10 +103,10 @@ extension HTTPSource {
         return name
     }
 
-    /// Returns whether a larger page has the same items, and a smaller one has the first of them: an origin that ignores
-    /// the size shows nothing. The list then ends with page one, if no other position has other items. A page of one
-    /// item proves nothing, because no smaller page can be requested. If an earlier search proved the size, no smaller
-    /// page is requested.
+    /// Returns whether a larger page has the same items, and a smaller one has the first of them. Without the smaller
+    /// page, an origin that ignores the size would pass. The list then ends with page one, if no other position has
+    /// other items. A page of one item proves nothing, because no smaller page can be requested. If an earlier search
+    /// proved the size (`wasWhole`), no smaller page is requested.
     func isWholeByLargerSize(
         _ draft: inout DetectionDraft, _ contact: FirstContact, wasWhole: Bool
     ) async throws -> Bool {
@@ -116,7 +119,8 @@ extension HTTPSource {
         return try await keys(name, size: known.count - 1, &draft, contact) == Array(known.dropLast())
     }
 
-    /// The keys of the items of page one for another size. `nil` without such an answer.
+    /// Requests page one with another size, and returns the keys of its items. Returns nil when no request is left, or
+    /// when the answer has no readable items.
     private func keys(
         _ name: String, size: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> [UInt64]? {
@@ -138,7 +142,7 @@ extension HTTPSource {
     }
 
     /// Refuses settings that contradict the stored paging profile, unless page one confirms them.
-    /// - Throws: `FetchFailure` with class `rejected`. Nothing is stored then (R47).
+    /// - Throws: `FetchFailure` with class `rejected`. The stored list then stays unchanged (R47).
     func rejectUnproven(_ draft: DetectionDraft, _ contact: FirstContact) throws(FetchFailure) {
         guard let stored = state.withLock({ $0.contradicted }), configuration.saying != nil else { return }
         let lacksItems = contact.content.isEmpty && stored.style != .none

@@ -11,8 +11,8 @@ extension HTTPSource {
         }
     }
 
-    /// Refuses the end of a list if an answer called itself a part of it (R24). The items before it stay, and the list
-    /// is incomplete.
+    /// Rejects the end of a list if an answer called itself a part of the list (R24). The cached items stay, and the
+    /// list is incomplete.
     /// - Throws: `FetchFailure` with class `undecodable`.
     func rejectEndOfPart() throws(FetchFailure) {
         guard state.withLock({ $0.isPart }) else { return }

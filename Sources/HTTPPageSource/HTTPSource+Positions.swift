@@ -2,12 +2,12 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// What a probe of an offset or of a page number proves.
+// Verdicts on probes of an offset and of a page number.
 extension HTTPSource {
-    /// Requests the offset of page one's last item. An answer that begins with two or more items of page one has one of
-    /// three reasons: the origin counts from 1, the list has grown meanwhile, or page one lacks items. An answer with
-    /// most items of page one may also show that the origin ignores the parameter. A later offset must then have other
-    /// items.
+    /// Requests the offset of page one's last item, or offset 1 after a page one of one item. An answer that begins
+    /// with two or more items of page one has one of three reasons: the origin counts from 1, the list has grown
+    /// meanwhile, or page one lacks items. An answer with at least half of page one's items may also show that the
+    /// origin ignores the parameter. A later offset must then have other items.
     func evaluateOffset(
         _ name: String, _ first: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
@@ -27,8 +27,8 @@ extension HTTPSource {
             draft.hasRepeatedEmpty = true
             verdict = try await look(&draft)
         }
-        // Page one has an item at this position. An answer without it is not an end, and the parameter counts no
-        // positions, unless it counts multiples of the page size only.
+        // Page one has an item at this position. An answer without that item is therefore not the end: the parameter
+        // does not count positions, or it accepts only multiples of the page size.
         let isRefuted = if count > 1, case .failed(let detail) = verdict { isBehindEnd(detail) } else { false }
         if isRefuted, count > 2, draft.evidence.isTotalLikely, !draft.sawOthers {
             draft.sawOthers = try await returnsOthers(name, at: 1 + first, draft.description, contact)
@@ -50,8 +50,8 @@ extension HTTPSource {
             if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
                 return .proved(first: nil)
             }
-            // The following items may be hidden, or the origin limits an answer by its bytes. Then a later offset has
-            // some.
+            // The following items may be hidden, or the origin limits an answer by its bytes. In both cases a later
+            // offset has items.
             guard remainingRequests(contact) > 0 else { return verdict }
             url.set(name, String(2 * count - 1 + first))
             let later = try await compare(url, &draft, contact) { one, two in
@@ -75,8 +75,8 @@ extension HTTPSource {
         return first == 0 ? try await evaluateFirstPosition(name, &draft, contact) : verdict
     }
 
-    /// Whether an answer without items to an offset of page one may be a fault of the moment (R20). Page one is full, and
-    /// nothing else shows how the list continues. Only the first such answer of a first contact is a reason to repeat.
+    /// Whether an answer without items to an offset of page one may be a temporary fault (R20). Page one is full, and
+    /// nothing else shows how the list continues. Only the first such answer of a first contact is requested again.
     private func mayBeFault(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         let isFull =
@@ -86,8 +86,8 @@ extension HTTPSource {
             && !draft.isChained
     }
 
-    /// The verdict on an offset that was refused, by the answer to a multiple of the page size. At a multiple, a
-    /// parameter for a position returns the next page, or no items behind the end.
+    /// Returns the verdict on a refused offset, from the answer for a multiple of the page size. At a multiple, a
+    /// parameter for a position returns the next page, or no items after the end.
     private func followsMultiples(
         _ verdict: ProbeVerdict, _ count: Int, _ draft: inout DetectionDraft
     ) -> ProbeVerdict {
@@ -100,13 +100,14 @@ extension HTTPSource {
         return .proved(first: nil)
     }
 
-    /// Uses a total that may count page one, if the answer behind the end of the list repeats it.
+    /// Accepts a total that may count only page one, if the answer after the end of the list repeats it.
     func believeTotal(_ draft: inout DetectionDraft) {
         if draft.emptyTotal == draft.evidence.total.exactCount { draft.evidence.isTotalWeak = false }
     }
 
-    /// Finds the position of the first item. Position 1 returns page one only where positions count from 1. A second
-    /// request for page one then shows whether the list has changed meanwhile, so that the answer proves nothing.
+    /// Finds the position of the first item, 0 or 1. Position 1 returns page one if positions count from 1, or if the
+    /// list has grown by one item meanwhile. Page one is therefore requested again. If it has changed, the answer for
+    /// position 1 proves nothing.
     private func evaluateFirstPosition(_ name: String, _ draft: inout DetectionDraft, _ contact: FirstContact)
         async throws
         -> ProbeVerdict
@@ -130,9 +131,9 @@ extension HTTPSource {
         return .proved(first: first)
     }
 
-    /// Whether the origin may have refused an offset because it is not a multiple of the page size. The answer, the URL
-    /// or the caller names the parameter, or it is the first one that was refused although the total counts more items,
-    /// or may count the page, and no next page is named.
+    /// Whether the origin may have refused an offset because it is not a multiple of the page size. Either the answer,
+    /// the URL or the caller names the parameter or its style. Or no multiple has been tried yet, page one names no
+    /// next page, and the total counts more items or may count only the page.
     private func mayNeedMultiples(
         _ name: String, _ detail: String, _ isRefuted: Bool, _ draft: DetectionDraft, _ contact: FirstContact
     ) -> Bool {
@@ -149,7 +150,8 @@ extension HTTPSource {
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
-    /// enough, because some origins return other items at every call. The number of page one must return page one.
+    /// enough, because some origins return other items at every call. The number of page one must also return page one.
+    /// If the URL or the answer states that number, it suffices that the two pages after page one differ.
     func evaluatePages(
         _ name: String, _ said: Int?, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> ProbeVerdict {
@@ -170,7 +172,8 @@ extension HTTPSource {
                 guard remainingRequests(contact) > 0 else {
                     return .failed("\(first + 2) returned the same items as \(first + 1)")
                 }
-                // An origin may return its last page for every later number. The number of page one returns page one.
+                // An origin may return its last page for every later number. Then the number of page one must return
+                // page one.
                 switch try await look(first, &draft) {
                 case .failed(ProbeFinding.pageOne.detail): return .proved(first: first)
                 case .failed, .proved: return .failed("\(first) did not return page one")
@@ -223,24 +226,26 @@ extension HTTPSource {
         detail == ProbeFinding.nothing.detail || detail == "answered 404" || detail == "answered 416"
     }
 
-    /// Whether the origin refused the number as an invalid value. With 400, it may not know the parameter.
+    /// Whether the origin refused the number as an invalid value. An origin that answers 400 may not know the
+    /// parameter.
     private func isRefused(_ detail: String) -> Bool { detail == "answered 422" }
 
-    /// Whether page one states that the list has two pages, or that more items follow without their number.
+    /// Whether page one states that the list has two pages, or states that more items follow, without a total.
     private func mayEndWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         let isCounted = evidence.pageCount != nil || evidence.exactTotal != nil
         return isCounted ? endsWithSecond(draft, contact) : evidence.goesOn
     }
 
-    /// Whether nothing in page one shows that items follow. An answer without items to the number of the next page then
-    /// shows that the list ends, if the number of page one returns page one.
+    /// Whether nothing in page one shows that items follow. An answer without items for the number of the next page
+    /// then shows that the list ends, if the number of page one returns page one.
     func showsNoMore(_ draft: DetectionDraft) -> Bool {
         let evidence = draft.evidence
         return !evidence.goesOn && evidence.part == nil && evidence.total.count ?? 0 <= evidence.count
     }
 
-    /// Whether page one states that the list has two pages.
+    /// Whether page one states that the list has two pages. A total of at most twice the items of page one counts as
+    /// such a statement.
     private func endsWithSecond(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         return evidence.pageCount.map { $0 == 2 }

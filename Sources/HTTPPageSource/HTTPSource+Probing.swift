@@ -6,12 +6,13 @@ import Synchronization
 extension HTTPSource {
     enum ProbeReply {
         case page(Answer)
-        /// The origin refuses the request, or the answer cannot be read.
-        /// - status: the status of the answer. 0 stands for an answer that cannot be read.
+        /// The origin refuses the request, or the request fails permanently, for example because the answer cannot be
+        /// read.
+        /// - status: the status of the answer. 0 stands for a permanent failure.
         case refused(String, Int = 0)
-        /// The origin is in trouble, so its answer proves nothing.
+        /// A temporary fault of the origin or the network, which proves nothing.
         case silent(String)
-        /// No requests are left.
+        /// No request is left.
         case spent
     }
 
@@ -41,7 +42,7 @@ extension HTTPSource {
         }
     }
 
-    /// Stops all further probes on this first contact. The next run detects again.
+    /// Stops all further probes of this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
         draft.warnings.append("could not detect the next page (\(detail)); the next run tries again")
         draft.description.isProvisional = true
@@ -63,7 +64,7 @@ extension HTTPSource {
             }
             draft.namesNoPage = false
             var verdict = try await evaluateLatest(candidate, &draft, &contact)
-            // A single answer without items proves nothing (R20). The second one may have some.
+            // A single answer without items proves nothing (R20). A second answer may have some.
             let mayBeLast = mayEnd(draft, contact) || acceptsToken(candidate, draft, contact)
             let isAskedTwice =
                 isEmpty(verdict, candidate) && (mayBeLast || !showsNoMore(draft))
@@ -95,7 +96,7 @@ extension HTTPSource {
                 if draft.sawOthers, !draft.isVolatile { draft.unexplained = draft.unexplained ?? name(of: candidate) }
                 if isAskedTwice, mayBeLast, isEmpty(verdict, candidate), draft.namesSamePage {
                     // The token leads to no item and back to itself. An answer without items that has no such token
-                    // shows only that the parameter may be a wrong one.
+                    // shows only that the parameter may be wrong.
                     draft.isProvenWhole = true
                     draft.warnings.removeAll { $0.hasSuffix(Detector.contradiction) }
                     return PagingChoice.acceptPageOneOnly(&draft)
@@ -115,9 +116,9 @@ extension HTTPSource {
         return detail == ProbeFinding.nothing.detail
     }
 
-    /// Whether an answer without items and without a token shows that a parameter took the token, and that the list ends
-    /// with page one. The parameter has the name of the token, or the caller's URL has it. Nothing in page one shows
-    /// that items follow, except the token.
+    /// Returns whether an answer without items and without a token proves that the parameter accepts the token, and
+    /// that the list ends with page one. The parameter must have the name of the token, or be in the caller's URL.
+    /// Apart from the token, nothing in page one may show that items follow.
     private func acceptsToken(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
         let evidence = draft.evidence
         guard case .cursor(let name) = candidate, draft.namesNoPage, let token = evidence.token,
@@ -128,7 +129,7 @@ extension HTTPSource {
     }
 
     enum ProbeVerdict {
-        /// - `first`: the number of page one, or of its first item, where the probe has found it out.
+        /// - `first`: the number of page one, or of its first item. `nil` if the probe has not found it out.
         case proved(first: Int?)
         case failed(String)
         case interrupted(String)

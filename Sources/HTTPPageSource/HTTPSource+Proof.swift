@@ -4,8 +4,8 @@ import Synchronization
 
 // The proof of a candidate: the answer to its probe, compared with page one, and a second answer that differs again.
 extension HTTPSource {
-    /// Confirms a chain by the page after the one that proved it. An origin that ignores the parameter, and whose list
-    /// has changed between two answers, gives the same items again. The walk of the chain that follows uses this
+    /// Confirms a chain by the page after the one that proved it. If the origin ignores the parameter and its list
+    /// changed between two answers, that page has the same items again. The walk of the chain that follows uses this
     /// answer, so that the confirmation costs no extra request.
     func confirmed(
         _ verdict: ProbeVerdict, _ second: Answer?, _ trial: PagingProfile, _ draft: inout DetectionDraft,
@@ -68,8 +68,8 @@ extension HTTPSource {
             isRetryable: false)
     }
 
-    /// Confirms the offset of a page of one item: page one must be the same again. An item that changes at every call
-    /// would prove any parameter.
+    /// Confirms the offset after a page one of one item: page one must be the same again. An item that changes with
+    /// every request would prove any parameter.
     func isPageOneStable(_ verdict: ProbeVerdict, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeVerdict
     {
@@ -82,8 +82,8 @@ extension HTTPSource {
     }
 
     /// Returns false when page `number` has the items of the page before: the origin ignores the parameter, and its
-    /// list has changed. Returns true for other items or none, and without an answer. The answer is kept, because the
-    /// run that follows needs this page.
+    /// list has changed. Returns true for other items, for no items and without an answer. The answer is kept, because
+    /// the run that follows needs this page.
     func differsFromPageBefore(
         _ before: Answer?, _ name: String, _ number: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -106,7 +106,7 @@ extension HTTPSource {
     }
 
     /// Returns false when a later offset has the items of the answer that proved the parameter: the origin ignores the
-    /// parameter, and its list has lost an item. Returns true for other items or none, and without an answer.
+    /// parameter, and its list has lost an item. Returns true for other items, for no items and without an answer.
     func differsAtLaterOffset(
         _ second: Answer?, _ name: String, _ offset: Int, _ draft: inout DetectionDraft, _ contact: FirstContact
     ) async throws -> Bool {
@@ -128,9 +128,10 @@ extension HTTPSource {
 
     /// Requests `url`, and compares the answer with page one.
     /// - Parameters:
-    ///   - trial: how to read the next page from the answer. An answer without items that leads to another page than
-    ///     `url` proves a cursor, too: its items are hidden (R53). Defaults to nil: such an answer proves nothing.
-    ///   - next: the page that was requested.
+    ///   - trial: the paging profile that reads the next page from the answer. An answer without items then also proves
+    ///     a strong token, if it names a further page: its items are hidden (R53). Defaults to nil: an answer without
+    ///     items proves nothing.
+    ///   - next: the requested page, which does not count as a further one.
     func compare(
         _ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact,
         reading trial: PagingProfile? = nil, from next: OriginURL? = nil,
@@ -199,8 +200,9 @@ extension HTTPSource {
         }
     }
 
-    /// Whether the parameter of a probe that returned no item counts pages. Its first value then returns other items, and a
-    /// total that the answer repeats is the size of a page. True when no request is left to find out.
+    /// Returns whether the parameter of a probe that returned no item counts pages. Value 1 of such a parameter returns
+    /// items that page one lacks, and a total that the empty answer repeats is the size of a page. Returns true when no
+    /// request is left to find out.
     private func countsPages(
         _ url: OriginURL, _ description: PagingProfile, _ contact: FirstContact
     ) async throws -> Bool {
@@ -213,7 +215,8 @@ extension HTTPSource {
         return try await returnsOthers(name, at: 1, description, contact)
     }
 
-    /// Whether the answer for a value of a parameter has items that page one lacks. False without an answer.
+    /// Whether the answer for a value of a parameter has items that page one lacks. Returns false without a readable
+    /// answer.
     func returnsOthers(
         _ name: String, at number: Int, _ description: PagingProfile, _ contact: FirstContact
     ) async throws -> Bool {

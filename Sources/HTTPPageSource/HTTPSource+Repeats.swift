@@ -4,7 +4,7 @@ import Synchronization
 
 // Requests of a first contact that are repeated, because the origin failed for a moment or its list changed meanwhile.
 extension HTTPSource {
-    /// Takes one of the repeats that do not count against the budget. Returns false when none is left.
+    /// Uses one of the repeats that do not count against the budget. Returns false when none is left.
     func consumeRepeat() -> Bool {
         state.withLock { state in
             guard state.repeats < HTTPSource.mostRepeats else { return false }
@@ -13,10 +13,11 @@ extension HTTPSource {
         }
     }
 
-    /// Requests `url`, and once more when the failure can be temporary: no answer, a server error, an answer whose
-    /// items cannot be read, the first 404 on this first contact although page one shows that more items follow, or a
-    /// refusal of a parameter that has returned other items before. A request that was answered with 429 is not
-    /// repeated.
+    /// Requests `url`, and requests it once more when the failure can be temporary:
+    /// - The origin did not answer, or answered 408, 425 or a server error. A 429 is not repeated.
+    /// - The items of the answer cannot be read.
+    /// - The answer is the first 404 of this first contact, and page one shows that more items follow.
+    /// - The origin refused a parameter that has returned other items before.
     func sendProbeWithRepeat(_ url: OriginURL, _ draft: inout DetectionDraft, _ contact: FirstContact) async throws
         -> ProbeReply
     {
@@ -30,7 +31,7 @@ extension HTTPSource {
             let showsMore = draft.evidence.goesOn || draft.evidence.total.count ?? 0 > draft.evidence.count
             let isFirstMiss = status == 404 && showsMore && !state.withLock { $0.hasAskedTwice }
             isFault = status == 0 || status >= 500 || isFirstMiss || draft.sawOthers
-            // 400, 416 and 422 name the request as wrong. Any other refusal may be a fault.
+            // 400, 416 and 422 say that the request is wrong. Any other refusal may be a fault.
             isMiss = (401..<500).contains(status) && status != 416 && status != 422
             if isMiss { draft.misses.append(url) }
             if status == 404 { state.withLock { $0.hasAskedTwice = true } }
@@ -38,7 +39,7 @@ extension HTTPSource {
             let reader = PageReader(
                 answer: answer, description: draft.description, base: contact.answer.url, isFirst: true,
                 limits: configuration.limits,
-                // An answer that states the total, and lacks only the items, is a page behind the end.
+                // An answer that states the total, and lacks only the items, is a page after the end.
                 mayLackItems: draft.description.total.map { answer.number(at: $0) != nil } ?? false)
             isFault = (try? reader.content()) == nil
         case .spent:
@@ -50,10 +51,9 @@ extension HTTPSource {
         return try await sendProbe(url, contact)
     }
 
-    /// Requests the probes again that were refused (`DetectionDraft.misses`), while repeats are left. Stops detection if
-    /// one of them is not refused again, because the refusal was a fault then, and page one may be a part of the list.
-    /// Refusals that are repeated are the habit of the origin, unless it has refused every candidate: a longer fault does
-    /// that as well.
+    /// Repeats the refused probes (`DetectionDraft.misses`), while requests are left. Stops detection if a probe is not
+    /// refused again: its first refusal was a fault, so page one may be a part of the list. A repeated refusal is not a
+    /// fault, unless the origin has refused every candidate, as it may do during a longer fault.
     func repeatRefusals(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         for url in draft.misses {
             guard consumeRepeat() || remainingRequests(contact) > 0 else { break }
@@ -68,8 +68,8 @@ extension HTTPSource {
         if details.contains(where: { !$0.hasPrefix("answered") && !$0.hasPrefix("not tried") }) { draft.misses = [] }
     }
 
-    /// Waits for the pause that `Retry-After` requests, and returns whether it waited. It does not wait when the pauses
-    /// of this first contact would exceed five seconds, and when no repeat is left.
+    /// Waits for the pause that `Retry-After` requests, and then returns true. Returns false without a pause if that
+    /// header is missing, if the pauses of this first contact would exceed five seconds, or if no repeat is left.
     func isWaitedFor(_ response: HTTPPageResponse) async throws -> Bool {
         let now = clock.now()
         guard let pause = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }),
@@ -84,8 +84,8 @@ extension HTTPSource {
         return true
     }
 
-    /// Evaluates a candidate. Repeats it when its answer had other items than the expected ones, and page one has
-    /// changed since it was requested. The first contact then continues with the present page one.
+    /// Evaluates a candidate. Evaluates it again when an answer had other items than the expected ones, and page one
+    /// has changed meanwhile. The first contact then continues with the present page one.
     func evaluateLatest(_ candidate: Candidate, _ draft: inout DetectionDraft, _ contact: inout FirstContact)
         async throws
         -> ProbeVerdict
@@ -97,7 +97,7 @@ extension HTTPSource {
         return try await evaluate(candidate, &draft, contact)
     }
 
-    /// The reason for which detection stops when page one has changed meanwhile.
+    /// The reported reason when detection stops because page one has changed.
     static let listChanged = "the list changed meanwhile"
 
     /// Whether page one has other items now than those that the answers to probes were compared with. A failed
@@ -113,8 +113,8 @@ extension HTTPSource {
         return content.identities.map(\.key) != contact.content.identities.map(\.key)
     }
 
-    /// Requests page one again, at most twice on a first contact. Returns whether it has changed. The draft then has
-    /// the evidence of the new page one, and the contact its answer.
+    /// Requests page one again, at most twice on a first contact. Returns whether page one has changed. The draft then
+    /// has the evidence of the new page one, and the contact has its answer.
     private func renew(_ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws -> Bool {
         guard draft.renewals < 2, !draft.isVolatile, consumeRepeat() || remainingRequests(contact) > 0 else {
             return false

@@ -5,6 +5,8 @@ import Synchronization
 // The URL of each page, and the request for it.
 extension HTTPSource {
     /// The URL of a page, without secrets.
+    /// - Throws: `FetchFailure` with class `rejected` for an offset at an origin that accepts none, and for a stored
+    ///   next link to an origin that the policy does not admit.
     func pageURL(for request: PageRequest) throws(FetchFailure) -> OriginURL {
         let description = state.withLock { $0.description }
         switch request.target {
@@ -45,8 +47,8 @@ extension HTTPSource {
     func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
 
     /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
-    /// when the origin is known to ignore sizes and no parameter for them is known, and for a POST request unless
-    /// `HTTPSourceConfiguration.limitParameter` is set.
+    /// without a size, and when the origin is known to ignore sizes and no parameter for them is known. It also stays
+    /// unchanged for a POST request, unless `HTTPSourceConfiguration.limitParameter` is set.
     func sized(_ url: OriginURL, _ size: Int?, _ description: PagingProfile?) -> OriginURL {
         guard let size, body == nil || configuration.limitParameter != nil,
             description?.limitParameter != nil || description?.ignoresSize != true
@@ -86,8 +88,9 @@ extension HTTPSource {
         return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
     }
 
-    /// The answer that a probe received for this page. Returns nil when there is none, and for a request with a
-    /// validator. Also returns nil for page one, which is always requested: it shows whether the list has changed.
+    /// Returns and removes the answer that a probe received for this page. Returns nil when there is none, and for a
+    /// request with a validator. A request for page one discards all kept answers and returns nil, because page one
+    /// shows whether the list has changed.
     func takeReady(_ url: OriginURL, _ request: PageRequest) -> HTTPPageResponse? {
         let now = clock.now()
         return state.withLock { state in
@@ -100,7 +103,7 @@ extension HTTPSource {
     /// - Parameters:
     ///   - conditions: conditional headers. They go to every target of a redirect: they hold no secrets, and they
     ///     belong to the final answer.
-    ///   - most: the largest number of requests to spend, redirects included. `nil` leaves only the limit on redirects.
+    ///   - most: the largest number of requests to send, redirects included. `nil` leaves only the limit on redirects.
     func send(
         _ url: OriginURL, _ conditions: [HTTPField], method: String = "GET", most: Int? = nil
     ) async throws -> HTTPPageResponse {

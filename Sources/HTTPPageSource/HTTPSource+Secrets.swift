@@ -80,13 +80,15 @@ extension HTTPSource {
         }
     }
 
-    /// The validator that a 304 puts in place of the sent one. Returns nil when the sent one stays.
+    /// Returns the validator that replaces the sent one after a 304. Returns nil when the sent one stays.
     func renewed(_ sent: Validator, by response: HTTPPageResponse) -> Validator? {
         response.renewed(sent).flatMap { secretWords.isIn($0.entityTag ?? "") ? nil : $0 }
     }
 
     /// Prepares a page for the store. Removes the caller's secrets wherever the origin echoes them, and applies
     /// `Cache-Control`. Items keep the bytes that the origin sent (R7).
+    /// - Throws: `FetchFailure` with class `limitExceeded` when a secret cannot be removed from the paging profile or
+    ///   the next link.
     func sealed(_ page: FetchedPage, _ response: HTTPPageResponse) throws(FetchFailure) -> FetchedPage {
         var page = page
         let words = secretWords

@@ -4,8 +4,8 @@ import Synchronization
 // The caller's settings, confirmed by page one and by a second answer. A setting that neither confirms is refused:
 // these functions throw `FetchFailure` with class `rejected` and a message of one line, and nothing is stored.
 extension HTTPSource {
-    /// Confirms the places that the caller names. A place that page one lacks passes only where page one can be the
-    /// last page: the list is then examined again with its next page one.
+    /// Confirms the places that the caller names, if page one has items. A place of `next` that page one lacks passes
+    /// only if page one can be the last page: the next run then looks for it again.
     func confirmPlaces(_ draft: inout DetectionDraft, _ size: Int?, _ contact: FirstContact) throws(FetchFailure) {
         let evidence = draft.evidence, answer = contact.answer
         guard evidence.count > 0 else { return }
@@ -113,8 +113,8 @@ extension HTTPSource {
 
     /// Tries the parameters that the caller names. The first that proves itself is used.
     /// - Throws: `FetchFailure` with class `rejected` when none proves itself and an answer contradicts one of them. An
-    ///   answer that only shows no items after page one is not a contradiction (`isOpen`). If page one has changed, or a
-    ///   refusal is not repeated, detection stops without an error.
+    ///   answer that only shows no items after page one is not a contradiction (`isOpen`). If page one has changed, or
+    ///   if a refused probe is answered when it is repeated, detection stops without an error.
     func proveSaid(
         _ candidates: [Candidate], _ draft: inout DetectionDraft, _ size: Int?, _ contact: inout FirstContact
     ) async throws {
@@ -157,7 +157,7 @@ extension HTTPSource {
         throw unconfirmed(.total, place, "neither page one nor HEAD has a number there")
     }
 
-    /// Refuses a first page number that no numbered pages confirm.
+    /// Refuses the first page number of the caller, unless detection has found page numbers that begin with it.
     func confirmFirstPage(_ draft: DetectionDraft) throws(FetchFailure) {
         guard let first = configuration.firstPage, !draft.isInterrupted, !PagingChoice.isWhole(draft.evidence) else {
             return

@@ -1,9 +1,10 @@
 import PageModel
 
-// One request for many candidates. Beside a total that probably counts the list, the origin probably ignores them all.
+// One request for many candidates. If a total probably counts the list, the origin probably ignores all of them.
 extension HTTPSource {
-    /// Tries the candidates that are left in one request, with further usual names (`CandidateOrder.further`). Page one
-    /// again shows that the origin ignores each of these parameters. Any other answer leaves them to be tried one by one.
+    /// Tries the remaining candidates in one request, with further usual names (`CandidateOrder.further`). If the
+    /// answer is page one again, the origin ignores each of these parameters. After any other answer the candidates are
+    /// tried one by one.
     /// - Returns: the candidates that are still to be tried.
     func refuteTogether(
         _ queue: ArraySlice<Candidate>, after rejected: [Candidate], _ draft: inout DetectionDraft,
@@ -42,9 +43,10 @@ extension HTTPSource {
         return queue
     }
 
-    /// A value of a candidate's parameter for which the answer is another one than page one, unless the origin ignores it.
-    /// A position is the third one, which is also the second or third page where the parameter counts pages, and the
-    /// second item where it counts from 1. `nil` for a token.
+    /// Returns a value of the candidate's parameter for which only an origin that ignores the parameter returns page
+    /// one. An offset leads to the third item. The same number is the second or third page if the parameter counts
+    /// pages, and the second item if it counts positions from 1. Returns nil for a token, and for a keyset if the last
+    /// item has no key.
     private func value(of candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) -> String? {
         switch candidate {
         case .offset(_, let first):

@@ -33,7 +33,7 @@ extension HTTPSource {
     private enum HeadFinding {
         case total(HTTPSourceConfiguration.Place, ListTotal)
         case nothing(String)
-        /// The origin is in trouble, so its answer proves nothing.
+        /// A temporary fault of the origin or the network, which proves nothing.
         case silent(String)
         case wantsQuiet
     }
@@ -63,8 +63,8 @@ extension HTTPSource {
         return total == .unknown ? .nothing("no total there") : .total(place, total)
     }
 
-    /// Sends HEAD once on first contact when page one shows no total, not even one that a probe has disproved. It is sent
-    /// only when a total would change the next steps, that is, when the list continues or may continue.
+    /// Sends HEAD once on first contact when page one shows no total, not even one that a probe has disproved. HEAD is
+    /// sent only if a total would change the next steps, that is, if the list continues or may continue.
     func sendHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
         guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
@@ -98,7 +98,7 @@ extension HTTPSource {
     }
 
     /// Whether a header may count the list: the way to the next page is in a header, page one is a bare array, or no
-    /// way is known. An origin that names the next page in the body does not count the list in a header.
+    /// way is known. An origin that names the next page in the body usually counts the list there, too.
     private func speaksInHeaders(_ draft: DetectionDraft) -> Bool {
         if case .header = draft.description.next { return true }
         return draft.description.style == .none || draft.evidence.isBare

@@ -12,20 +12,22 @@ import Foundation
 /// Settings of the configuration and a stored paging profile take the place of detection: see
 /// Documentation/Detection.md.
 public final class HTTPSource: PageSource, PromptSource {
-    /// The largest number of requests that detection spends: page one, HEAD, probes and redirects. Repeats come on top.
+    /// The largest number of requests that detection sends: page one, HEAD, probes and redirects. Repeats
+    /// (`mostRepeats`) are additional.
     static let detectionBudget = 8
-    /// The largest number of requests that a first contact repeats without counting them, after a fault of the moment
-    /// or a change of the list.
+    /// The largest number of requests that a first contact repeats without counting them, after a temporary fault or a
+    /// change of the list.
     static let mostRepeats = 3
 
     let configuration: HTTPSourceConfiguration
     let url: OriginURL
-    /// All secrets of the caller in one text. `nil` means the caller has none. It never leaves this object.
+    /// All secrets of the caller in one text. `nil` means the caller has none. The text never leaves this object.
     let credential: String?
-    /// Whether the URL carries a secret: a parameter, or a user and a password. The secret is used and never stored. It
-    /// is still visible on the caller's command line.
+    /// Whether the URL carries a secret: a parameter, or a user and a password. The source sends the secret and never
+    /// stores it. A secret in an argument of a command is still visible to other processes.
     public let hasSecretInURL: Bool
-    /// Secret parameters of the URL. They are removed from all stored data and added to every request.
+    /// Secret parameters of the URL. They are removed from all stored data, and added to every request to the list's
+    /// origin.
     let secrets: [OriginURL.Parameter]
     /// Parameters of the caller's URL that led to a later page, and were removed.
     let places: [Candidate]
@@ -40,11 +42,12 @@ public final class HTTPSource: PageSource, PromptSource {
     /// - Parameters:
     ///   - configuration: the URL, and all settings that detection must not decide.
     ///   - stored: the `source` of an earlier `DetectedPaging`. Ignored when the configuration contradicts it. Defaults
-    ///     to nil, no stored profile.
+    ///     to nil: no stored profile.
     ///   - transport: the sender of requests. The source does not close it.
-    ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
-    /// - Throws: `FetchFailure` with class `rejected` when the URL is not an absolute http or https URL, and when the
-    ///   body of POST requests is not a JSON object.
+    ///   - clock: the clock for the dates of answers, for pauses and for the ages of kept answers. Defaults to the wall
+    ///     clock.
+    /// - Throws: `FetchFailure` with class `rejected` when the URL cannot be used (`refusal(of:)`), and when the body
+    ///   of POST requests is not a JSON object.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
         clock: any SyncClock = SystemClock()
@@ -89,13 +92,14 @@ public final class HTTPSource: PageSource, PromptSource {
         if let known { use(known) }
     }
 
-    /// How the origin pages, in one line. `nil` before its first answer, unless a stored paging profile was restored.
+    /// The paging of the origin, in one line. `nil` before the first answer, unless a stored paging profile was
+    /// restored.
     public var summary: String? { state.withLock { $0.description?.summary } }
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
 
     /// The time limit of one `fetch`: thirteen times `HTTPLimits.requestTimeout`, which counts as 24 hours at most.
-    /// After it, the caller abandons a transport that never answers.
+    /// After this time, the caller abandons a transport that never answers.
     public var timeLimit: Duration? {
         min(configuration.limits.requestTimeout, .seconds(86_400))
             * (HTTPSource.detectionBudget + HTTPSource.mostRepeats + 2)
@@ -119,8 +123,8 @@ public final class HTTPSource: PageSource, PromptSource {
         }
     }
 
-    /// The size of a probe: 4 items where pages are offsets and the origin is known to accept a size. `nil` elsewhere:
-    /// a probe fetches a whole page.
+    /// The size of a probe: 4 items if any offset can be requested and the origin is known to accept a size. `nil`
+    /// otherwise: a probe then fetches a whole page.
     public var probeSize: Int? {
         guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil,
             known.ignoresSize != true, known.gridSize == nil
@@ -129,8 +133,8 @@ public final class HTTPSource: PageSource, PromptSource {
     }
 
     /// The largest overlap of two pages, in items (R21). 0 for a list by page number, for a chain, for a list of one
-    /// page, and where an offset must be a multiple of the page size. `nil` where any offset can be requested, and
-    /// before detection: `SyncOptions.overlap` decides.
+    /// page, and for offsets that must be multiples of the page size. `nil` where any offset can be requested, and
+    /// before detection: `SyncOptions.overlap` then decides.
     public var largestOverlap: Int? {
         let description = state.withLock { $0.description }
         return switch description?.style {
@@ -143,10 +147,10 @@ public final class HTTPSource: PageSource, PromptSource {
     /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most,
     /// and up to three more after faults or a change of the list. While the paging is not known, a fetch of any other
     /// page fetches page one first.
-    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `limitExceeded` means the answer
-    ///   passed a limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused
-    ///   the caller. `undecodable` means the answer is not JSON, or has no array of items at the expected place. Also
-    ///   throws `CancellationError`.
+    /// - Throws: `FetchFailure`, whose class names the cause (R27). `limitExceeded` means the answer passed a limit
+    ///   (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
+    ///   `undecodable` means the answer is not JSON, or has no array of items at the expected place. Throws
+    ///   `CancellationError` when the task is cancelled.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var detectedPaging: DetectedPaging?
         if request.target != .first, state.withLock({ $0.description }) == nil {
@@ -209,7 +213,8 @@ public final class HTTPSource: PageSource, PromptSource {
             try rejectEndOfPart()
             observe(request, hasItems: false)
             if response.status == 400, state.withLock({ $0.isLowerBound }) {
-                // The origin has more items than it counts. A refusal is then no end, but the end of its window.
+                // The list has more items than its total. The refusal is the end of a result window, and not the end of
+                // the list.
                 throw FetchFailure(
                     .rejected,
                     "the origin refused this position (400), although its total, a lower bound, is not reached",

@@ -21,18 +21,19 @@ public struct SourceSurvey: Sendable {
     public var hasEntityTag: Bool
     /// Whether page one has a date of its last change (RFC 9110, 8.8.2).
     public var hasLastModified: Bool
-    /// How long the origin calls page one fresh. `nil` means that it does not say.
+    /// The time for which the origin calls page one fresh. `nil` means that the answer does not state it.
     public var freshFor: Duration?
-    /// The fields of the answer that state a rate limit, as `Name: value`.
+    /// The header fields of page one that state a rate limit, as `Name: value`.
     public var rateLimits: [String]
     /// The number of requests that the source has sent since it was created: with a new source, those of this call.
-    /// They include a request for page two where detection sent none that proves the style.
+    /// They include a request for page two, unless the requests of detection already proved the style.
     public var requests: Int
-    /// The estimated number of requests of a first sync, those already sent included. `nil` where the length is
-    /// unknown.
+    /// The estimated number of requests of a first sync, including those already sent. `nil` if the length of the list
+    /// is unknown.
     public var estimatedRequests: Int?
-    /// The estimated time of these requests: that of the requests already sent, and that of the others at the same
-    /// pace, four at a time where the style allows it. `nil` where the length is unknown.
+    /// The estimated time of these requests: the time of this call, and the time of the remaining requests at the same
+    /// pace. Remaining requests count as four at a time where the style allows it. `nil` if the length of the list is
+    /// unknown.
     public var estimatedTime: Duration?
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
@@ -41,7 +42,7 @@ public struct SourceSurvey: Sendable {
 }
 
 extension HTTPSource {
-    /// Fetches page one, detects how the origin pages, and returns what a sync would do. Stores nothing.
+    /// Fetches page one, detects how the origin pages, and estimates the cost of a sync. Stores nothing.
     /// - Parameter size: the number of items to request in a page. `nil` leaves it to the origin. Defaults to `nil`.
     /// - Throws: `FetchFailure` as `fetch(_:)` does; with class `rejected` when the origin has no page one.
     ///   `CancellationError` when the task is cancelled.
@@ -71,7 +72,7 @@ extension HTTPSource {
             survey.requests = usage.requests
         }
         if let rest = remainingPages(behind: page) {
-            // The second page may be among the requests that were sent.
+            // The second page may already have been requested.
             let requests = max(survey.requests, requestsBefore + rest)
             let spent = clock.now() - begun
             let atOnce = access.supportsRandomAccess ? 4 : 1
@@ -87,8 +88,8 @@ extension HTTPSource {
         state.withLock { $0.usage.requests - $0.repeats >= HTTPSource.detectionBudget }
     }
 
-    /// The second page, where detection takes the way to it from page one and has sent no request for it. Returns nil
-    /// where an answer has proved the way, and where the list ends with page one.
+    /// Returns the second page if page one alone shows how to request it, and no answer has proved that way. Returns
+    /// nil when an answer has proved the way, or when the list ends with page one.
     private func unproven(behind page: FetchedPage) -> PageRequest.Target? {
         let description = state.withLock { $0.description }
         let isProved =
@@ -102,7 +103,7 @@ extension HTTPSource {
         return .offset(page.content.count)
     }
 
-    /// Fetches the second page, and returns why it does not follow page one. Returns nil when it does.
+    /// Fetches the second page, and returns the reason why it does not follow page one. Returns nil when it follows.
     private func fault(of target: PageRequest.Target, behind page: FetchedPage) async throws -> String? {
         do {
             guard case .page(let second) = try await fetch(PageRequest(target)) else {
@@ -116,7 +117,7 @@ extension HTTPSource {
         }
     }
 
-    /// The number of pages after page one. Returns nil where the length of the list is unknown.
+    /// The number of pages after page one. Returns nil if the length of the list is unknown.
     private func remainingPages(behind page: FetchedPage) -> Int? {
         let count = page.content.count
         if access == .single || page.hasMore == false || access == .chain && page.next == nil { return 0 }

@@ -13,14 +13,15 @@ struct ByteBlock {
     @inline(__always)
     var firstSpecial: Int { ByteBlock.first(special) }
 
-    /// Whether one of two blocks has such a byte.
+    /// Whether one of two blocks has a byte that ends plain ASCII text.
     @inline(__always)
     static func hasSpecial(_ one: ByteBlock, _ two: ByteBlock) -> Bool {
         let halves = unsafeBitCast(one.special .| two.special, to: SIMD2<UInt64>.self)
         return halves[0] | halves[1] != 0
     }
 
-    /// A byte beyond ASCII is below 0 as a signed number.
+    /// Marks the bytes that end plain ASCII text. A byte beyond ASCII is negative as a signed number, and so less than
+    /// 0x20.
     @inline(__always)
     private var special: SIMDMask<SIMD16<Int8>> {
         let control = bytes .< SIMD16<Int8>(repeating: 0x20)

@@ -7,7 +7,7 @@ struct ByteWord {
 
     init(_ loaded: UInt64) { word = UInt64(littleEndian: loaded) }
 
-    /// - Parameter limit: at most 0x80.
+    /// - Parameter limit: the first value that does not match, at most 0x80.
     func bytes(below limit: UInt8) -> UInt64 { (word &- ByteWord.ones &* UInt64(limit)) & ~word & ByteWord.highBits }
 
     func bytes(equalTo byte: UInt8) -> UInt64 { ByteWord(word: word ^ (ByteWord.ones &* UInt64(byte))).bytes(below: 1) }

@@ -1,7 +1,7 @@
-/// The bytes of a JSON text. The `check…` functions accept any bytes. The `skip…` functions are for checked text only:
-/// they rely on its structure to stop.
+/// The bytes of a JSON text. The `check…` functions and `skipSpace` accept any bytes. `skipString`, `skipValue` and
+/// `plainEnd` are for checked text only: they rely on its structure to stop.
 struct JSONBytes {
-    /// The first byte. No byte is read where there is none.
+    /// The address of the first byte. Without bytes, an arbitrary address that is never read.
     private let base: UnsafeRawPointer
     let count: Int
 
@@ -31,14 +31,14 @@ struct JSONBytes {
     }
 
     /// The sixteen bytes from `position` on.
-    /// - Precondition: at least sixteen bytes follow `position`, its own included.
+    /// - Precondition: at least sixteen bytes remain, including the byte at `position`.
     @inline(__always)
     func block(_ position: Int) -> ByteBlock {
         ByteBlock(base.loadUnaligned(fromByteOffset: position, as: SIMD16<Int8>.self))
     }
 
     /// The eight bytes from `position` on.
-    /// - Precondition: at least eight bytes follow `position`, its own included.
+    /// - Precondition: at least eight bytes remain, including the byte at `position`.
     func word(_ position: Int) -> ByteWord {
         ByteWord(base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }

@@ -1,11 +1,12 @@
 /// Checks whether untrusted bytes are one JSON value (RFC 8259) in UTF-8 (RFC 3629).
 ///
-/// The check is iterative, so that hostile nesting cannot exhaust the stack, and it reads each byte once. It also notes
-/// the ends of long arrays and objects, so that later walks can step over them.
+/// The check is iterative, so that hostile nesting cannot exhaust the stack, and takes a single pass. It also notes the
+/// ends of long arrays and objects, so that later walks can step over them.
 struct JSONChecker {
-    /// The fewest bytes of an array or object with a mark. Walking through a shorter one costs less.
+    /// The fewest bytes of an array or object with a mark. Walking through a shorter one costs less than a mark.
     static let shortestMark = 64
-    /// The number of nesting levels with marks. Items, and the values directly inside them, lie within it.
+    /// The number of nesting levels with marks. Items, and the values directly inside them, usually lie within these
+    /// levels.
     static let deepestMark = 5
     /// The largest number of marks. A hostile text must not occupy more than about 1.5 MiB for marks (R43).
     static let mostMarks = 1 << 16
@@ -20,7 +21,7 @@ struct JSONChecker {
         self.depthLimit = depthLimit
     }
 
-    /// The end of the value that starts at `start`.
+    /// Checks the value that starts at `start`, and returns its end.
     mutating func check(_ start: Int) throws(JSONError) -> Int {
         // Local values stay in registers.
         let text = text, depthLimit = depthLimit
@@ -81,7 +82,7 @@ struct JSONMark: Sendable {
     var next: Int
 }
 
-/// Marks in the making.
+/// The marks of a check under way.
 private struct Marks {
     private(set) var all: [JSONMark] = []
     /// The index of the innermost mark whose value has not ended. -1 without one.

@@ -44,8 +44,9 @@ struct JSONDocument: Sendable {
     func raw(_ value: JSONValue) -> ArraySlice<UInt8> { bytes[value.start..<value.end] }
 
     /// The elements of an array. Empty for other kinds.
-    /// - Parameter limit: the largest number of elements to return. The result takes eight times the memory of the
-    ///   shortest elements (`1,`). Callers with a limit should pass it, or one more to notice that it is passed (R43).
+    /// - Parameter limit: the largest number of elements to return. With the shortest elements (`1,`), the result takes
+    ///   eight times the memory of the text. Callers with a limit should pass it, or one more to notice a longer array
+    ///   (R43).
     func elements(of array: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
         guard kind(of: array) == .array else { return [] }
         return walk(inside: array) { walker in

@@ -1,7 +1,7 @@
 public import PageModel
 
-/// Splits the body of a JSON answer into the items of a page without decoding it. `HTTPSource` splits answers in
-/// the same way. This type is for sources of your own.
+/// Splits the body of a JSON answer into the items of a page, without decoding the items. `HTTPSource` splits answers
+/// in the same way. This type is for sources of your own.
 ///
 /// Items keep the bytes that the origin sent (R7): the text of numbers, the order of members, unknown members, and
 /// spaces inside an item. Splitting takes a small part of the time of decoding and encoding.
@@ -16,9 +16,9 @@ public enum JSONItems {
     /// lone surrogates (`\ud800`) are accepted. An empty array makes a page without items. So does `null`, which some
     /// origins send in its place.
     ///
-    /// An id is a string's text, or a number as it is written: `1` and `1.0` are two ids. It keeps its type: the number
-    /// 0 and the string "0" are two ids. A value of another kind is not an id, and neither is a string with a lone
-    /// surrogate. Where a member repeats, the first one counts.
+    /// An id is a string's text, or a number as it is written: `1` and `1.0` are two ids. An id keeps its type: the
+    /// number 0 and the string "0" are two ids. A value of another kind is not an id, and neither is a string with a
+    /// lone surrogate. Where a member repeats, the first one counts.
     ///
     /// - Parameters:
     ///   - body: the whole body, decompressed. The caller has to limit its length before it is in memory.

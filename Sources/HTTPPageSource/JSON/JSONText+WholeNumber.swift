@@ -62,7 +62,7 @@ extension JSONText {
         return isNegative ? -size : size
     }
 
-    /// Removes the digits at the front, at least one.
+    /// Removes and returns the digits at the front. Returns nil when there is none.
     private static func takeDigits(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let digits = rest.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         rest = rest[digits.endIndex...]

@@ -5,7 +5,7 @@ struct OpenContainers {
     private var kinds: UInt64 = 0
     /// The kinds of outer levels, 64 in a word.
     private var outer: [UInt64] = []
-    /// The levels that have a mark. Only the outermost levels can have one.
+    /// One bit for each level that has a mark. Only the outermost levels can have one.
     private var marked: UInt64 = 0
 
     /// Whether the innermost container is an object.

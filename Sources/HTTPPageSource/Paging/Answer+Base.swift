@@ -1,9 +1,10 @@
-// Links that are relative to a base in the answer, instead of its URL: `{"base": "http://h/wiki", "next": "/content?…"}`.
+// Links that are relative to a base in the answer, and not to the URL of the answer:
+// `{"base": "http://h/wiki", "next": "/content?…"}`.
 extension Answer {
-    /// Returns a link with the path of its base in front of it. Returns any other text unchanged.
+    /// Returns a link with the path of its base in front. Returns any other text unchanged.
     ///
     /// The base is the member `base` (a URL of this origin) or `context` (a path), next to the link or next to its
-    /// object. It is used only if the link has the path of the answer with the base, and another path without it.
+    /// object. The base is used only if the link has the path of the answer with the base, and another path without it.
     func based(_ text: String, at place: JSONPointer) -> String {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), let plain = url.resolving(text), plain.path != url.path else {
             return text

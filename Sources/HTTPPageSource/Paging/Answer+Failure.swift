@@ -2,11 +2,11 @@ import PageModel
 
 // Answers with a status of success whose body says that the request failed.
 extension Answer {
-    /// The member at the top of the body that says that the request failed. It counts only for an answer without items:
-    /// some origins return errors of single fields next to the items. Returns nil for any other answer.
-    /// - Parameter items: the place of the items, which may have the name of an error themselves.
+    /// The member at the top of the body that says that the request failed. Callers use it only for an answer without
+    /// items: some origins return errors of single fields next to the items. Returns nil for any other answer.
+    /// - Parameter items: the place of the items, whose member may itself be named like an error.
     func statedFailure(items: JSONPointer?) -> String? {
-        // A URL that requests errors has a list of them.
+        // The answer to a URL for errors has a list of errors.
         guard document.kind(of: document.root) == .object, !url.path.lowercased().contains("error") else { return nil }
         return document.members(of: document.root).first { name, value in
             name != items?.tokens.first && isFailure(EnvelopeMember.plain(name), value)

@@ -1,6 +1,6 @@
 import PageModel
 
-/// A successful answer whose body is JSON. Detection and page reading work on it.
+/// A successful answer whose body is JSON: the input of detection and of page reading.
 struct Answer {
     let response: HTTPPageResponse
     let document: JSONDocument
@@ -11,8 +11,8 @@ struct Answer {
     /// The policy for the targets of next links. `nil` admits only the origin itself.
     let policy: OriginPolicy?
 
-    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `limitExceeded` when it nests
-    ///   too deeply. The message names the content that arrived instead.
+    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, with a message that names the
+    ///   content that arrived instead. With class `limitExceeded` when the body nests too deeply.
     init(
         _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil,
         limits: HTTPLimits
@@ -120,7 +120,7 @@ struct Answer {
         return nil
     }
 
-    /// The largest number of links that the search reads. Longer arrays hold other data than the links of a list.
+    /// The largest number of links that the search reads. A longer array probably holds other data.
     private static let mostLinks = 1_000
 
     private static func whatCame(_ response: HTTPPageResponse, _ position: Int) -> String {

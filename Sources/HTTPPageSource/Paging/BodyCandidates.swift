@@ -24,8 +24,8 @@ enum BodyCandidates {
             + (token.isWeak ? byPosition(draft, body) : [])
     }
 
-    /// The variables of a GraphQL query that its text gives to an argument for a cursor: `after: $cursor` (Relay's
-    /// connections).
+    /// The places of the variables that the text of a GraphQL query passes to a cursor argument: `after: $cursor` (as
+    /// in Relay's connections).
     private static func variables(of body: RequestBody) -> [String] {
         guard let value = body.document.member("query", of: body.document.root),
             let text = body.document.string(value)

@@ -24,8 +24,8 @@ enum BodyCharset {
     }
 
     /// The body in UTF-8. Returns nil when nothing shows another encoding.
-    /// - Throws: `FetchFailure` with class `undecodable` when the encoding is not supported, or the bytes are not in
-    ///   it.
+    /// - Throws: `FetchFailure` with class `undecodable` when the encoding is not supported, or the bytes are not valid
+    ///   in it.
     static func converted(_ response: HTTPPageResponse) throws(FetchFailure) -> [UInt8]? {
         let body = response.body
         if let isBig = order(of: body) {
@@ -90,7 +90,7 @@ enum BodyCharset {
         }
     }
 
-    /// The charset of the header, in lower case.
+    /// The charset of the header, in lower case. Returns nil without one.
     private static func name(in response: HTTPPageResponse) -> String? {
         guard let type = response.header("Content-Type")?.lowercased(), let mark = type.firstRange(of: "charset=")
         else {

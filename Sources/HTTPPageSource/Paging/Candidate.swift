@@ -28,17 +28,17 @@ enum ProbeFinding: Equatable {
     case proved
     /// The answer is page one again: the origin ignores the parameter.
     case pageOne
-    /// The answer is the last item of page one alone: the list ends there, or continues where no item is visible.
+    /// The answer is the last item of page one alone: the list ends there, or the origin hides the following items.
     case lastItem
     /// The answer has items, but not the expected ones.
     case somethingElse
     /// The answer has no items.
     case nothing
 
-    /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
-    /// one and continue with other items. Only a real offset does that, and one that need not be a multiple of the page
-    /// size (R21). When the list has grown at its head meanwhile, the answer begins with two or more items of page one.
-    /// The same happens when the origin hides items of page one: the answer may then begin with all of its items (R53).
+    /// Compares page one with the answer to an offset one short of page one's length. The answer must begin with the
+    /// last item of page one and continue with other items. Only a parameter that accepts any offset does that (R21).
+    /// When the list has grown at its head meanwhile, the answer begins with two or more items of page one. The same
+    /// happens when the origin hides items of page one: the answer may then begin with all items of page one (R53).
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
@@ -55,8 +55,8 @@ enum ProbeFinding: Equatable {
         return second.prefix { known.contains($0) }.count
     }
 
-    /// Judges all other probes: more than half of the items must be missing from page one. A few may be the same,
-    /// because items can be inserted into the list between the two answers.
+    /// Compares the answers to all other probes: more than half of the items must be missing from page one. A few may
+    /// be the same, because items can be inserted into the list between the two answers.
     static func following(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)

@@ -1,7 +1,8 @@
 // The order of parameters that may take a token, by the name of the token.
 extension CandidateOrder {
-    /// Parameters of the URL that hold a placeholder first (`cursor=*`), then its cursor parameters, then the names
-    /// that the token suggests, then the usual names.
+    /// Returns the parameters that may take the token, in the order in which they are tried. First come the parameters
+    /// of the URL that hold a placeholder (`cursor=*`), then its other cursor parameters, then the names that the token
+    /// suggests, then the usual names.
     static func cursors(_ token: ContinuationToken, _ url: OriginURL) -> [String] {
         var names = url.parameters.filter { isPlaceholder($0, for: token) }.map(\.plainName)
         names += url.parameters.map(\.plainName).filter { ParameterNames.isCursor($0) }
@@ -24,8 +25,9 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// Whether a parameter of the caller stands where the token goes: it has the name of a cursor, and a value that
-    /// leads to page one (`placeholders`). The value `*` also counts if the token's name contains the parameter's name.
+    /// Whether a parameter of the caller's URL holds the place of the token: its name is that of a cursor, and its
+    /// value leads to page one (`placeholders`). The value `*` also counts if the token's name contains the parameter's
+    /// name.
     private static func isPlaceholder(_ parameter: OriginURL.Parameter, for token: ContinuationToken) -> Bool {
         let value = parameter.plainValue, name = EnvelopeMember.plain(parameter.plainName)
         let isNamed = ["cursor", "token", "marker", "mark", "continuation", "after"].contains { name.contains($0) }

@@ -4,7 +4,7 @@ enum CandidateOrder {
     static let offsets = ["offset", "skip", "_start", "start", "from"]
     static let pages = ["page", "_page", "page_number", "pageNumber", "p"]
 
-    /// Usual names of positions and page numbers, which one request tries beside a total that mostly counts the list.
+    /// Usual names of positions and page numbers, which one request tries together if a total probably counts the list.
     static var further: [Candidate] {
         (offsets + ["startIndex", "startAt"]).map { .offset($0) }
             + (pages + ["pg", "pageNo", "page_no", "pageIndex"]).map { .page($0, first: nil) }
@@ -59,7 +59,7 @@ enum CandidateOrder {
             [configuration.cursorParameter].compactMap(\.self)
                 + ParameterNames.keyset.filter { url.value(of: $0) != nil })
         let parameters = own(draft, with: said)
-        // A bare array with a limit and ids mostly continues after its last item, unless it is counted.
+        // A bare array with a limit and ids usually continues after its last item, unless a total counts it.
         let behindLast =
             draft.evidence.isBare && draft.evidence.hasIDs && url.value(of: "limit") != nil
                 && !draft.evidence.isTotalLikely
@@ -74,7 +74,7 @@ enum CandidateOrder {
                     page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage), short,
                 ] + keyset(["before", "after"]))
         }
-        // Origins that count the list mostly also accept any offset.
+        // Origins that count the list usually also accept any offset.
         if draft.evidence.hasMore == true, draft.evidence.exactTotal != nil {
             return unique(
                 parameters + [.offset("offset"), page, .offset("skip")] + keyset(["starting_after", "after"])
@@ -95,9 +95,9 @@ enum CandidateOrder {
                 ]
                     + keyset(["after", "starting_after"]))
         }
-        // Names that begin with `_` go with a size that does.
+        // `_page` and `_start` usually go with a size parameter that also begins with `_`.
         let size = ParameterNames.size(in: url)
-        // Searches that count their results mostly take `from`.
+        // Searches that count their results usually take `from`.
         let isSearch = draft.evidence.isTotalWeak && !draft.evidence.isBare
         let last: [Candidate] =
             size?.hasPrefix("_") ?? !isSearch ? [fashionable, .offset("_start")] : [.offset("from")]
@@ -109,8 +109,8 @@ enum CandidateOrder {
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 
-    /// The place of the key that a keyset continues after: the caller's, else a sort value or cursor in every item,
-    /// else the member that the URL sorts by, else the id.
+    /// The place of the key that a keyset continues after. The first of these counts: the caller's key, a sort value or
+    /// a cursor in every item, the member that the URL sorts by, the id.
     static func key(_ draft: DetectionDraft) -> JSONPointer? {
         let beside = draft.evidence.hints.lazy.compactMap { hint -> JSONPointer? in
             if case .keyset(_, let key) = hint { key } else { nil }

@@ -1,8 +1,8 @@
 import PageModel
 
-/// Tells one credential from another, and reveals neither (R45): 24 bits of a salted hash. Another credential has the
-/// same check once in sixteen million times. A check fits 2^(n−24) credentials of n bits, so a reader of the store
-/// cannot derive a long credential from it.
+/// Distinguishes one credential from another without revealing either (R45): 24 bits of a salted hash. Two different
+/// credentials have the same check with a probability of 2^−24. About 2^(n−24) credentials of n bits have the same
+/// check, so a reader of the store cannot derive a long credential from it.
 struct CredentialCheck {
     private let salt: UInt64
     private let check: UInt64

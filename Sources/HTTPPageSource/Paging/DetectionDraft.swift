@@ -8,8 +8,8 @@ struct DetectionDraft {
     var warnings: [String] = []
     /// Whether answers to probes show that the list ends with page one.
     var isProvenWhole = false
-    /// Whether the second answer to a candidate had the items of its first one, which differed from page one. The list
-    /// then changed during detection.
+    /// Whether the answer after the one that proved a candidate had the items of that answer, or those of page one. The
+    /// list then changed during detection.
     var isRestless = false
     /// Whether a probe of the present candidate returned mostly items that page one lacks.
     var sawOthers = false
@@ -26,7 +26,8 @@ struct DetectionDraft {
     var hasTriedMultiple = false
     /// Whether a request for an offset of page one was repeated because its answer had no items.
     var hasRepeatedEmpty = false
-    /// The exact total in the answer to the last proved probe.
+    /// The exact total in the answer to the last probe that was proved, or that returned the last item of page one
+    /// alone.
     var probedTotal: Int?
     /// The exact total in the last answer without items to a probe.
     var emptyTotal: Int?
@@ -36,17 +37,18 @@ struct DetectionDraft {
     var namesSamePage = false
     /// Whether the last answer without items to a probe of a token names no next page.
     var namesNoPage = false
-    /// Whether the origin did not answer a confirming request. This first contact then sends no more of them.
+    /// Whether the origin did not answer a confirming request. This first contact then sends no further confirming
+    /// request.
     var wantsQuiet = false
     /// A hash of the first page one and of the ways to continue that were tried. `nil` means that no candidate was
     /// tried.
     var look: String?
     /// Whether the origin failed at a probe, so that another search may have another result.
     var hadTrouble = false
-    /// The probes that the origin refused with a status that may be a fault of the moment, such as 404.
+    /// The probes that the origin refused with a status that may be a temporary fault, such as 404.
     var misses: [OriginURL] = []
-    /// Whether the origin asked for a pause or is in trouble. Detection then sends no more requests and draws no
-    /// conclusions.
+    /// Whether detection has stopped, because the origin requested a pause or failed, or its list changed. Detection
+    /// then sends no more probes and draws no conclusions.
     var isInterrupted = false
 
     init(description: PagingProfile) {
@@ -74,7 +76,7 @@ struct Evidence {
     /// The next URL that the answer contains.
     var next: OriginURL?
     var token: ContinuationToken?
-    /// Whether the place that the caller names holds a text that is not a URL.
+    /// Whether the place that the caller names for the next page holds a text that is not a URL.
     var hasBrokenNext = false
     /// The origin's statement whether more items follow.
     var hasMore: Bool?
@@ -92,8 +94,8 @@ struct Evidence {
     /// Whether the whole answer is an array, without a member that could say more.
     var isBare = false
     var total: ListTotal = .unknown
-    /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
-    /// full, and its name leaves both readings open.
+    /// Whether the total may count the page instead of the list. Such a total equals the number of items of page one,
+    /// and its name leaves both readings open.
     var isTotalWeak = false
     /// Whether a weak total probably counts the list: it is in a header, or the page has no usual size. The total is
     /// used unless one of a few probes returns other items.
@@ -102,15 +104,15 @@ struct Evidence {
     var isPageSmall = false
     /// Whether the origin says that its list has at least as many items as it counts.
     var isLowerBound = false
-    /// The place of a text that counts the page and, in a way that cannot be read, the list: `1-18 of many`.
+    /// The place of a text with the range of the page and a total that cannot be read: `1-18 of many`.
     var openRange: String?
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
     /// Whether page one supports a weak total. The total counts the list then, unless a probe shows more items.
     var isTotalSupported = false
-    /// An empty list that is as plausible as the items, until a page follows them.
+    /// The place of an empty list that is as plausible as the items, until a page follows them.
     var emptyRival: JSONPointer?
-    /// A list inside the first item, where the items may only group the real ones.
+    /// The place of a list inside the first item. `nil` unless the items may be groups of the real items.
     var innerList: JSONPointer?
     /// The page sizes that the answer states.
     var sizes: [Int] = []
@@ -142,7 +144,7 @@ struct ContinuationToken: Hashable {
     var name: String
     /// The token. `nil` for an object whose members all become parameters.
     var text: String?
-    /// Whether the name leaves open that more items follow; see `TokenName.isStrong`.
+    /// Whether the name does not prove that more items follow; see `TokenName.isStrong`.
     var isWeak = false
     /// The name of the object around the token.
     var holder: String?

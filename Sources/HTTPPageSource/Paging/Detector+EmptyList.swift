@@ -6,7 +6,7 @@ extension Detector {
     /// elements. Returns `list` in all other cases, when the caller named the place of the items, and when the name of
     /// `list` is a usual one or in the path of the URL.
     /// - Throws: `FetchFailure` with class `undecodable` when the answer has no empty array. `list` may then be the
-    ///   items, or something else next to them.
+    ///   items, or another list next to them.
     func countedEmpty(_ list: ItemsPlace) throws(FetchFailure) -> ItemsPlace {
         let name = list.pointer.tokens.last ?? ""
         guard configuration.items == nil, !name.isEmpty, !isUsual(name), !isNamedByPath(name), statesEmptyList(list),
@@ -33,14 +33,15 @@ extension Detector {
         }
     }
 
-    /// Whether an array stands beside a list by its name, with or without elements: texts for people, and links.
+    /// Whether the name of an array shows that it stands beside the list, with or without elements: texts for people,
+    /// and links.
     static func isAccessory(_ member: EnvelopeMember) -> Bool {
         let words = ["message", "warning", "error", "attribution"]
         return member.plainName.hasSuffix("links") || words.contains { member.plainName.contains($0) }
     }
 
-    /// Whether all totals of the answer are 0. A bare `total` or `count` counts only around the list, or in an object
-    /// of paging: elsewhere it may count errors.
+    /// Whether all totals of the answer are 0. A bare name such as `total` or `count` is considered only around the
+    /// list, or in an object of paging: elsewhere it may count errors.
     private func statesEmptyList(_ list: ItemsPlace) -> Bool {
         let numbers = members.compactMap { member -> Int? in
             guard let rank = Detector.rank(member.name), rank >= 3 else { return nil }

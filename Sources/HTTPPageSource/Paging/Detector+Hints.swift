@@ -1,7 +1,7 @@
 import PageModel
 
-// Hints at parameters that neither URL nor answer uses yet. Hints are tried before the merely common names, and kept
-// only after a proof.
+// Parameters that the answer or the URL suggests (hints). Hints are tried before the merely common names, and kept only
+// after a proof.
 extension Detector {
     func findHints(_ draft: inout DetectionDraft, _ elements: [JSONValue]) {
         draft.evidence.hints = echoes() + linked() + partners() + ownKeys(elements)
@@ -11,7 +11,7 @@ extension Detector {
     /// Parameters that the answer repeats, with their default values: `start: 0`, `page: 1`, `pagination: {page: 1}`.
     func echoes() -> [Candidate] {
         var found: [Candidate] = []
-        // ArcGIS and its like state that a limit cut the answer, and continue by a position of this name.
+        // ArcGIS and similar origins state that a limit cut the answer, and take a position under this name.
         if members.contains(where: { $0.plainName == "exceededtransferlimit" }) {
             found.append(.offset("resultOffset"))
         }
@@ -29,7 +29,7 @@ extension Detector {
             if ParameterNames.offset.contains(member.name),
                 number == 0 || ParameterNames.countedFromOne.contains(member.name)
             {
-                // An origin whose other parameters begin with `$` names this one so, too.
+                // An origin whose other parameters begin with `$` may name this one so, too.
                 let styled =
                     answer.url.parameters.contains { $0.plainName.hasPrefix("$") } && !member.name.hasPrefix("$")
                     ? "$" + member.name : nil
@@ -57,7 +57,7 @@ extension Detector {
     }
 
     /// Position parameters in the answer's links to itself, to its first and to its last page. A page one without a
-    /// next link may have those: `links: {self: "/things?page[offset]=0"}`.
+    /// next link may have such links: `links: {self: "/things?page[offset]=0"}`.
     private func linked() -> [Candidate] {
         let pages = members.filter { ["self", "first", "firstpage", "last", "lastpage"].contains($0.plainName) }
         let urls = pages.compactMap { document.string($0.value) }.compactMap { answer.url.resolving($0) }
@@ -101,8 +101,8 @@ extension Detector {
             .flatMap { WordedName($0).partnersOfSize }
     }
 
-    /// The partners of a size in brackets: `X[pageSize]` goes with `X[page]` and `X[currentPage]`, and `X[limit]` with
-    /// `X[offset]`.
+    /// The partners of a size in brackets: `X[pageSize]` goes with `X[number]`, `X[page]` and `X[currentPage]`, and
+    /// `X[limit]` with `X[offset]` and `X[start]`.
     private static func bracketed(_ name: String) -> [Candidate] {
         guard name.hasSuffix("]"), let open = name.lastIndex(of: "[") else { return [] }
         let holder = name[..<open], inner = name[name.index(after: open)...].dropLast()
@@ -116,14 +116,15 @@ extension Detector {
         }
     }
 
-    /// The settings that try a member next to the items whose name or value may lead to the next page.
+    /// A message with the settings that try a member next to the items, whose name suggests the next page. Returns nil
+    /// without such a member, and for an answer with a token.
     private func suggestion(_ draft: DetectionDraft) -> String? {
         let holder = draft.description.items.tokens.dropLast()
         let words = ["last", "end", "next", "offset", "cursor", "token", "marker", "bookmark", "iterator", "position"]
         let others = ["total", "count", "page", "limit", "size", "date", "time", "request", "has", "is"]
         let found = members.first { member in
             let name = member.plainName
-            // The position of this page leads to no other one.
+            // The position of this page leads to no other page.
             guard [.string, .number].contains(member.kind), !ParameterNames.offset.contains(member.name),
                 holder.starts(with: member.pointer.tokens.dropLast()),
                 document.scalarText(member.value).map({ !$0.isEmpty && $0 != "0" }) ?? false
@@ -145,7 +146,7 @@ extension Detector {
         let sortValue = JSONPointer(tokens: ["sort", "0"]), second = JSONPointer(tokens: ["sort", "1"]),
             cursor = JSONPointer(tokens: ["cursor"])
         guard elements.count > 1 else { return [] }
-        // With several sort values, no single one tells where the list continues. A body takes all of them.
+        // With several sort values, no single one shows where the list continues. A body takes all of them.
         let isSingle = elements.allSatisfy { document.value(at: second, below: $0) == nil }
         if isSingle, isUnique(sortValue, elements) { return [.keyset("search_after", key: sortValue)] }
         if configuration.method == .post, elements.allSatisfy({ document.value(at: second, below: $0) != nil }) {

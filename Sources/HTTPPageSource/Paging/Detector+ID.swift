@@ -40,9 +40,9 @@ extension Detector {
         return names
     }
 
-    /// Returns a member whose name ends in `id`, `Id` or `ID`: the one whose name also names the list, else the only
-    /// one that differs in each of at least five items. A member such as `user_id` refers to something else: items that
-    /// share it would replace one another (R5).
+    /// Returns a member whose name ends in `id`, `Id` or `ID`. A member whose name also names the list, or is in the
+    /// path of the URL, comes first. Without one, returns the only such member that differs in each of at least five
+    /// items. A member such as `user_id` refers to another thing: items that share it would replace one another (R5).
     private func suffixed(_ elements: [JSONValue], named list: String?) -> JSONPointer? {
         guard elements.count > 1, let first = elements.first else { return nil }
         let found = document.members(of: first).map(\.name).filter(Detector.isIDName)
@@ -54,7 +54,7 @@ extension Detector {
         }
         if let own { return JSONPointer(tokens: [own]) }
         guard elements.count >= 5 else { return nil }
-        // A member that several items share refers to something else. Several members that no two items share leave
+        // A member that several items share refers to another thing. If several members differ in every item, it is
         // open which of them is the id.
         let unique = found.map { JSONPointer(tokens: [$0]) }.filter { isUnique($0, elements) }
         guard unique.count == 1, let only = unique.first, let name = only.tokens.first,
@@ -74,7 +74,7 @@ extension Detector {
         String(name.dropLast(2)).trimmingCharacters { $0 == "_" || $0 == "-" }
     }
 
-    /// Things that an item refers to by their id.
+    /// Names of things that an item refers to by their id.
     private static let referenceNames: Set<String> = [
         "user", "author", "owner", "parent", "account", "customer", "creator", "group", "category", "organization",
         "org", "project", "team", "tenant", "company", "country", "region", "client", "session", "request", "trace",

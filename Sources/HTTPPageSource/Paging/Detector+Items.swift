@@ -72,12 +72,12 @@ extension Detector {
         }
         if let best, best.rank > 0 {
             let other = best.rank / 4 == 3 ? rival : nil
-            // Plain values that the URL does not name are as doubtful as objects under the name of a side list, and as
-            // a list without elements that has a usual name, or whose parent has one.
+            // Plain values that the URL does not name may not be the list. Objects under the name of a side list are as
+            // plausible. So is a list without elements, if it or its parent has a usual name.
             let side = best.rank / 4 == 2 && !isNamedByPath(best.member.name) ? sideList ?? emptyList : nil
             let place = best.member.pointer
-            // An empty list beside objects with an unusual name is as plausible as they are, until a page follows them.
-            // A full page of them is not: the probes show whether more follow.
+            // An empty list is as plausible as objects with an unusual name beside it, until a page follows these
+            // objects. Beside a full page of objects it is not: the probes show whether more objects follow.
             let isOpen =
                 best.rank / 4 == 3 && best.rank % 4 < 2 && !OpenEnd.usualSizes.contains(best.count)
                 && !showsItems(best.count)
@@ -101,7 +101,7 @@ extension Detector {
         return answer.url.path.split(separator: "/").contains { EnvelopeMember.plain(String($0)) == plain }
     }
 
-    /// Whether the path of the URL has the name of the items in their id: `transaction_id` below `/transactions/sync`.
+    /// Whether an id of the items is named after a part of the URL's path: `transaction_id` below `/transactions/sync`.
     private func haveIDNamedByPath(_ elements: [JSONValue]) -> Bool {
         guard let first = elements.first else { return false }
         let parts = answer.url.path.split(separator: "/").map { EnvelopeMember.plain(String($0)) }
@@ -125,11 +125,10 @@ extension Detector {
             && members.contains { Detector.rank($0.name) ?? 0 >= 3 && document.integer($0.value) == count }
     }
 
-    /// The list inside the first item, if the items may be groups of the real items
-    /// (`[{"stream":{…},"values":[…]}]`): they have no ids, and each has one array, under a usual name for items. There
-    /// is only one group, or the groups together have as many elements as the URL requests. If the URL requests no
-    /// size, groups of different lengths count that together have a usual page size. Series of points have equal
-    /// lengths.
+    /// The list inside the first item, if the items may be groups of the real items (`[{"stream":{…},"values":[…]}]`).
+    /// Such items have no ids, and each has one array, under a usual name for items. Either there is only one group, or
+    /// the groups together have as many elements as the URL requests. If the URL requests no size, the groups must have
+    /// different lengths and together a usual page size: series of points have equal lengths.
     func innerList(of elements: [JSONValue], at items: JSONPointer, hasIDs: Bool) -> JSONPointer? {
         guard !hasIDs, configuration.items == nil, (1...100).contains(elements.count) else { return nil }
         var name: String?
@@ -181,8 +180,8 @@ extension Detector {
         }
     }
 
-    /// Whether an array is a member of an item: of one of several objects of one kind, of which another has an array
-    /// under the same name.
+    /// Whether an array is a member of an item: it is in one of the objects below a pointer in `keyed`, and another of
+    /// these objects has an array at the same place.
     private func isPart(_ member: EnvelopeMember, ofItemIn keyed: [JSONPointer]) -> Bool {
         let tokens = member.pointer.tokens
         return keyed.contains { pointer in
@@ -213,7 +212,8 @@ extension Detector {
     func isUsual(_ name: String) -> Bool { Detector.usualNames.contains(name.lowercased()) }
 
     /// The rank of an array as the list of items, best 5. An array of rank 0 is used only without a better one: a side
-    /// list without elements, or elements of mixed kinds. Links and errors have rank -1, and are never the items.
+    /// list without elements, or elements of mixed kinds. Links, and errors that the URL does not request, have rank
+    /// -1. They are never the items.
     func rank(of elements: [JSONValue], at pointer: JSONPointer, named name: String) -> Int {
         // HAL keeps links and their short names there, and no items.
         if pointer.tokens.contains("_links") { return -1 }
@@ -231,7 +231,7 @@ extension Detector {
         }
         if isSide { return elements.isEmpty ? 0 : 1 }
         if elements.isEmpty {
-            // The list that the URL ends with is empty, whatever stands beside it.
+            // If the path of the URL ends with the name, the requested list is empty, whatever stands beside it.
             let isRequested = isNamed && answer.url.path.lowercased().hasSuffix("/" + name.lowercased())
             return isUsual ? 4 : isRequested ? 3 : 1
         }

@@ -3,8 +3,9 @@ import PageModel
 // Objects whose members may each hold a list: `"items":{"zones/a":{"instances":[…]},"zones/b":{"warning":"…"}}`.
 extension Detector {
     /// The object in which one member holds `list`, and other members may hold further lists. Returns nil without one.
-    /// At least two members are objects, and none of these describes the list. Either all members are objects, below a
-    /// usual name of items, or the names of at least two look like keys, that of the member with `list` included.
+    /// At least two members of the object are objects, and none of these describes the list. Either all members are
+    /// objects, and the object has a usual name of items. Or the names of at least two members look like keys, and the
+    /// member that holds `list` is one of these.
     func mapOfLists(around list: JSONPointer) -> JSONPointer? {
         for depth in 0..<max(list.tokens.count - 1, 0) {
             let holder = JSONPointer(tokens: Array(list.tokens.prefix(depth)))
@@ -19,7 +20,7 @@ extension Detector {
         return nil
     }
 
-    /// Whether a member of this name usually holds the items. `data` and `content` may hold other members, too.
+    /// Whether a member of this name usually holds only the items. `data` and `content` may hold other members, too.
     private func isListName(_ name: String) -> Bool {
         isUsual(name) && !["data", "content"].contains(name.lowercased())
     }
@@ -46,7 +47,7 @@ extension PageReader {
             isEmpty || Detector.isKey(name)
         else { return nil }
         if isEmpty, let place = movedObjects { return place }
-        // The answer counts 0 items, whatever it has elsewhere.
+        // An answer that counts 0 items is empty, whatever it has elsewhere.
         guard !isEmpty || PageReader.total(of: answer, description).total != .exact(0) else { return nil }
         if let place = listUnderOtherKey { return place }
         return list == nil ? listElsewhere : nil
@@ -71,7 +72,7 @@ extension PageReader {
     }
 
     /// The place of objects with the ids of the items in the object around the items, where both names look like keys:
-    /// `{"2026-11-01":[…],"2026-11-02":[…]}`. Page one has had one such list.
+    /// `{"2026-11-01":[…],"2026-11-02":[…]}`. Returns nil for a page one with items at their place.
     private var listUnderOtherKey: JSONPointer? {
         let tokens = description.items.tokens, document = answer.document
         let holder = JSONPointer(tokens: Array(tokens.dropLast()))
@@ -102,7 +103,7 @@ extension PageReader {
         } ?? false
     }
 
-    /// Whether a value is an array of objects, each with an id at the place of the ids.
+    /// Whether a value is an array of objects. Each must have an id at the place of the ids, if the list has ids.
     private func holdsItems(_ value: JSONValue) -> Bool {
         let document = answer.document
         let elements = document.elements(of: value, atMost: PageReader.mostCompared)
@@ -114,6 +115,6 @@ extension PageReader {
             }
     }
 
-    /// The largest number of elements whose ids are looked at.
+    /// The largest number of elements that are examined.
     private static let mostCompared = 16
 }

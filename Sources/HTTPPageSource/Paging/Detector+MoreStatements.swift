@@ -11,7 +11,7 @@ extension Detector {
         "page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current",
     ]
 
-    /// The consequence of a statement that contradicts a next page.
+    /// The last words of the warning about a statement that contradicts a next page.
     static let contradiction = "continuing with the next page"
 
     func findMore(_ draft: inout DetectionDraft) {
@@ -55,8 +55,9 @@ extension Detector {
         return members.contains { Detector.pageNames.contains($0.plainName) && $0.pointer.tokens.dropLast() == holder }
     }
 
-    /// A statement that the answers are a part of the list, next to the items or in an object of paging. A statement
-    /// whose value proves nothing is kept as well, because a later answer may state the opposite.
+    /// Finds a statement that the answers are a part of the list, next to the items or in an object of paging. The
+    /// profile also stores the place of a statement whose value proves nothing, because a later answer may state the
+    /// opposite.
     private func findPart(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
         let found = members.filter { member in
@@ -106,8 +107,8 @@ extension Detector {
         }.first
     }
 
-    /// A number of items after this page: `remainingItemCount`, `pending`. It stands next to the items or in an object
-    /// of paging. Members that state a rate limit have such names, too, and do not count.
+    /// Finds a number of items after this page: `remainingItemCount`, `pending`. The number stands next to the items or
+    /// in an object of paging. Members that state a rate limit have such names, too, and do not count.
     func findRemaining(_ draft: inout DetectionDraft) {
         let items = draft.description.items.tokens.dropLast()
         let others = ["rate", "limit", "quota", "credit", "request", "call", "time", "second", "attempt", "token"]

@@ -1,6 +1,6 @@
 import PageModel
 
-// The answer's way to the next page: a URL, else an object of parameters, else a token. Probes prove it later.
+// The answer's way to the next page: a URL, else an object of parameters, else a token. Probes prove the way later.
 extension Detector {
     /// Finds the way to the next page in this order:
     /// - the `Link` header,
@@ -44,7 +44,7 @@ extension Detector {
         }
     }
 
-    /// Reads the place that the caller named. It may hold a URL, a token or an object.
+    /// Reads the place that the caller named. The place may hold a URL, a token, an object or an array.
     private func takeNext(_ place: HTTPSourceConfiguration.Place, _ draft: inout DetectionDraft) {
         let name: String
         switch place {
@@ -82,7 +82,8 @@ extension Detector {
         }
     }
 
-    /// The token at the place that the caller named. The token is weak if its name is one that the last page has, too.
+    /// The token at the place that the caller named. The token is weak if a last page may also have a token of this
+    /// name.
     private func said(_ text: String, _ place: HTTPSourceConfiguration.Place, _ name: String) -> ContinuationToken {
         let known = TokenName(name)
         return ContinuationToken(place: place, name: name, text: text, isWeak: known.isToken && !known.isStrong)
@@ -144,8 +145,8 @@ extension Detector {
         }
     }
 
-    /// Whether a member is a string under another name for the next page (`more_topics_url`), whose URL has the same
-    /// path or one below, and other parameters.
+    /// Whether a member is a string under another name for the next page (`more_topics_url`). The string must be a URL
+    /// with the path of this page or a path that begins with it, and with other parameters.
     private func isNextLink(_ member: EnvelopeMember) -> Bool {
         let name = member.plainName
         guard member.kind == .string, ["next", "more", "older"].contains(where: { name.contains($0) }),
@@ -173,8 +174,8 @@ extension Detector {
         }
     }
 
-    /// Whether a text is a URL reference. A path without a query counts as one only under a name for URLs, because a
-    /// base 64 token may also begin with a slash.
+    /// Whether a text is a URL reference. A path without a query counts only under a name for URLs or for the next
+    /// page, because a base 64 token may also begin with a slash.
     func looksLikeURL(_ text: String, named name: String) -> Bool {
         if text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("?") { return true }
         if text.unescapedLink != text { return looksLikeURL(text.unescapedLink, named: name) }

@@ -36,8 +36,8 @@ extension Detector {
         }
     }
 
-    /// A parameter of the next URL that grows by exactly the item count of this page. Without a next URL, an offset
-    /// parameter of the caller's URL.
+    /// Returns a parameter whose value in the next URL is larger by exactly the item count of this page, and the number
+    /// of the first item, 0 or 1. Without a next URL, returns an offset parameter of the caller's URL.
     private func offsetParameter(_ next: OriginURL?, count: Int) -> (name: String, first: Int)? {
         guard count > 0 else { return nil }
         for name in ParameterNames.offset {

@@ -12,7 +12,7 @@ extension Detector {
     ]
 
     func objectToken() -> ContinuationToken? {
-        // A body takes the token itself, not the object around it.
+        // The body of a POST request takes the token itself, and not the object around it.
         guard configuration.method == .get else { return nil }
         return members.first { member in
             member.kind == .object && ["continue", "continuation", "next", "nextpage"].contains(member.plainName)
@@ -53,8 +53,8 @@ extension Detector {
             ?? endOfRange() ?? echoOfLast()
     }
 
-    /// Finds a text next to the items whose whole name is `token`, if the answer shows no other way to the next page
-    /// and counts more items than it has. Such a text may also identify a session, so it only suggests a parameter.
+    /// Finds a text next to the items whose whole name is `token`. The answer must show no other way to the next page,
+    /// and count more items than it has. Such a text may also identify a session, so it only suggests a parameter.
     func findPlainToken(_ draft: inout DetectionDraft) {
         guard configuration.next == nil, draft.description.next == nil,
             draft.evidence.exactTotal ?? 0 > draft.evidence.count

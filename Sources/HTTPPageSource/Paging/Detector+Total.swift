@@ -50,10 +50,11 @@ extension Detector {
         }
     }
 
-    /// Whether a number that equals the length of the page may count the page. A member may under any name, where the
-    /// page has the size in the URL or a usual size. A header with a plain name may where the page has the size in
-    /// the URL, or a usual size next to its own place in a list of pages. A name such as `X-Result-Count` counts the
-    /// page as often as the list, whatever the size of the page.
+    /// Whether a number that equals the length of the page may count the page. A name such as `X-Result-Count` (a rank
+    /// below 3) counts the page as often as the list. A name such as `count` (rank 3) may count the page if the page
+    /// looks full. A plain name (rank 4) in a member may if the page has the size in the URL or a usual size. A plain
+    /// name in a header may if the page has the size in the URL, or a usual size next to its own place in a list of
+    /// pages.
     private func isWeak(_ found: Candidate, _ draft: DetectionDraft) -> Bool {
         guard found.number == draft.evidence.count else { return false }
         if found.rank < 3, found.number > 0 { return true }
@@ -227,8 +228,8 @@ extension Detector {
         return best.map { .header($0.name) }
     }
 
-    /// Whether a number that equals the length of the page may count the page. The place that the caller names is not
-    /// weak when its name is plain.
+    /// Whether a number that equals the length of the page may count the page. At the place that the caller names, it
+    /// may if the page looks full, unless the name is a plain one (rank 4).
     private func isWeak(_ place: HTTPSourceConfiguration.Place, _ draft: DetectionDraft) -> Bool {
         let name =
             switch place {

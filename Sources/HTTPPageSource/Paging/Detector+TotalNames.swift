@@ -1,6 +1,6 @@
 // The names of members and headers that count a list.
 extension Detector {
-    /// The rank of a name as the name of a total, from 1 to 4, the clearest. Returns nil when the name is not one.
+    /// The rank of a name as the name of a total, from 1 to 4. Rank 4 is the clearest. Returns nil for any other name.
     static func rank(_ name: String) -> Int? {
         var plain = EnvelopeMember.plain(name)
         // `totalPages` counts pages. `scannedCount` and `returnedCount` count this page, and `remainingCount` counts

@@ -2,8 +2,8 @@ import PageModel
 
 // Totals that equal the length of a full page, and that other members of the answer support.
 extension Detector {
-    /// Whether a member beside the total states that it is exact: `relation: "eq"`. A number that counts the page has no
-    /// such member.
+    /// Whether a member beside the total states that it is exact: `relation: "eq"`. Numbers that count a page seldom
+    /// have such a member.
     func isStatedExact(_ draft: DetectionDraft) -> Bool {
         guard let mark = draft.description.estimateMark,
             let text = document.value(at: mark).flatMap({ document.string($0) })
@@ -16,7 +16,7 @@ extension Detector {
     /// - the member `token` next to the items is null;
     /// - a member such as `numberReturned` has the length of the page.
     ///
-    /// Each of these is a weak sign. It counts only where no probe has found more items.
+    /// Each of these is a weak sign, which counts only if no probe has found more items.
     func isSupported(_ draft: DetectionDraft) -> Bool {
         let holder = draft.description.items.tokens.dropLast()
         return members.contains { member in

@@ -133,8 +133,8 @@ struct EnvelopeMember {
 }
 
 extension JSONDocument {
-    /// The members of the outermost object, then of the objects in it, four levels deep. Arrays are not searched,
-    /// except the outermost one where it holds the items and an object next to them.
+    /// The members of the outermost object, then of the objects in it, down to four levels below. Arrays are not
+    /// searched, except the outermost one if it holds the items and an object next to them.
     func envelope() -> [EnvelopeMember] {
         var found: [EnvelopeMember] = []
         var level: [(pointer: JSONPointer, name: String?, value: JSONValue)] = [(JSONPointer(tokens: []), nil, root)]

@@ -18,7 +18,7 @@ extension HTTPSourceConfiguration {
     }
 
     /// Adds the settings of an earlier caller where this caller names none. Another style replaces the earlier style
-    /// with all its parameters, and a parameter of a position replaces the earlier style.
+    /// with all its parameters. A setting that says how to request a later page replaces the earlier style only.
     /// - Parameter text: the `saying` of the earlier caller. Parts that cannot be read are left out.
     mutating func keep(saying text: String) {
         var said: [String: String] = [:]
@@ -46,7 +46,7 @@ extension HTTPSourceConfiguration {
         overlap = overlap ?? said["overlap"].flatMap { Int($0) }
     }
 
-    /// Whether a setting says how to request a page behind page one.
+    /// Whether a setting says how to request a page after page one.
     private var namesPosition: Bool {
         next != nil || offsetParameter != nil || pageParameter != nil || firstPage != nil || cursorParameter != nil
             || key != nil || cursorIn != nil

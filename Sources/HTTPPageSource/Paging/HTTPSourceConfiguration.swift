@@ -9,8 +9,8 @@ public struct HTTPSourceConfiguration: Sendable {
         case offset
         /// A page number, from 0 or from 1: pages in any order, and in parallel.
         case page
-        /// A token from the body or a header, sent back in a parameter. An object in the body is also possible: all its
-        /// members become parameters.
+        /// A token from the body or a header, sent back in a parameter. The token may also be an object in the body:
+        /// all its members then become parameters.
         case cursor
         /// The last item's id or sort value, sent back in a parameter.
         case keyset
@@ -39,8 +39,8 @@ public struct HTTPSourceConfiguration: Sendable {
 
         /// Parses `/a/pointer` or `header:Name`. Returns nil for any other text.
         ///
-        /// A pointer to an array of links may end in `[rel=next]`, such as `/links[rel=next]`. It names the URL of the
-        /// link with that relation, at any index.
+        /// A pointer to an array of links may end in `[rel=next]`, such as `/links[rel=next]`. Such a pointer names the
+        /// URL of the link with that relation, at any index.
         public init?(_ text: String) {
             if text.hasPrefix("header:") {
                 let name = text.dropFirst("header:".count)
@@ -96,9 +96,10 @@ public struct HTTPSourceConfiguration: Sendable {
     public var overlap: Int?
     /// Whether a stored paging profile is ignored, and the origin is examined again. Defaults to false.
     public var detectsAnew = false
-    /// Whether a stored list of another URL, method or body is taken over. Its items stay, and page one is aligned with
-    /// them (R19, R47). Run a sweep then: page one does not show whether later pages differ. A list whose check of the
-    /// credential was lost in a repair is taken over, too (R45). Defaults to false: such lists are refused.
+    /// Whether a stored list of another URL, method or body is bound to this request. Page one is aligned with the
+    /// list, and decides which items stay (R19, R47). Run a sweep then: page one does not show whether later pages
+    /// differ. A list whose check of the credential was lost in a repair is bound, too (R45). Defaults to false: such
+    /// lists are refused.
     public var rebinds = false
     /// The method of requests. Defaults to `get`.
     public var method: Method = .get
@@ -107,7 +108,7 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The JSON object that POST requests send. `nil` means an empty object. Defaults to `nil`.
     public var body: [UInt8]?
     /// The place in `body` for the position of a page: a cursor, the key of the last item, an offset or a page number,
-    /// by `paging`. Only with `post`. `nil` means that detection finds it. Defaults to `nil`.
+    /// depending on `paging`. Used only with the method `post`. `nil` means that detection finds it. Defaults to `nil`.
     public var cursorIn: JSONPointer?
     /// Headers that are sent with every request to this origin, and to no other. Never stored. Defaults to none.
     public var headers: [HTTPField] = []

@@ -1,5 +1,5 @@
-/// Bodies that hold JSON in another form: a list as one value a line, or after a prefix that keeps scripts from
-/// running it. Items keep their bytes (R7).
+/// Bodies that hold JSON in another form: a list with one value on each line, or JSON after a prefix that keeps a
+/// browser from running it as a script. Items keep their bytes (R7).
 enum JSONWrapping {
     /// The body as one JSON text. Returns the body itself when it has no known form.
     static func unwrapped(_ response: HTTPPageResponse) -> [UInt8] {

@@ -1,4 +1,5 @@
-/// The statement that a member of the envelope makes about the rest of the list. Its name decides which one (R24).
+/// The statement of a member of the envelope about the rest of the list. The name of the member decides which one
+/// (R24).
 ///
 /// Some statements hold in both directions: `has_more: false` ends the list. Others hold in one: `incomplete_results:
 /// true` calls the answer a part, while `false` only says that the underlying search ended.

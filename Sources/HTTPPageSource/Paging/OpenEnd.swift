@@ -7,7 +7,8 @@ struct OpenEnd {
 
     /// The evidence, and the setting that may help, in one line.
     var reason: String
-    /// Whether the page only looks like a part of its list, because it has the size of a full page.
+    /// Whether page one may still be the whole list: it has the size of a full page, or no parameter of a named style
+    /// works.
     var isSuspicion = false
 
     /// Page sizes that origins use by themselves: round numbers, powers of two, and rows and columns of a grid.
@@ -27,7 +28,7 @@ struct OpenEnd {
             "page one is not the whole list, and the answer to a request for the next page cannot be used: \(detail)")
     }
 
-    /// Each parameter of the style that the caller named returned page one again, or was refused.
+    /// No parameter of the style that the caller named works, and no answer to one shows that the list ends.
     static func unproved(
         _ paging: HTTPSourceConfiguration.Paging, method: HTTPSourceConfiguration.Method
     ) -> OpenEnd {
@@ -55,7 +56,7 @@ struct OpenEnd {
     /// The open end of a list that is read as one page. Returns nil when the page can be the whole list.
     /// - Parameters:
     ///   - sizes: sizes that the URL, the caller or the answer states.
-    ///   - most: the largest number of items that page one had before.
+    ///   - most: the largest number of items that page one had before. `nil` if it is not known.
     ///   - response: the answer that is page one.
     ///   - paging: the style that the caller named.
     ///   - method: the method of the requests. The parameters of a POST request are in its body.
@@ -78,7 +79,7 @@ struct OpenEnd {
                 "the items at \(items) have no id and hold lists themselves (\(inner)): name the list with \(Setting.items), such as \(Setting.items.assigned(inner)) or \(Setting.items.assigned(items))"
             )
         }
-        // Beside the origin's statement that the list ends, a token that no parameter takes may be for later changes.
+        // If the origin also states that the list ends, a token that no parameter takes may be for later changes.
         if let place = evidence.token?.place, evidence.hasStrongToken, !evidence.isMoreDenied {
             return OpenEnd("no parameter takes the token at \(place); name one with \(parameters.cursor)")
         }

@@ -21,8 +21,8 @@ extension OriginURL {
 
 extension String {
     /// The text with percent escapes in place of the bytes that a URL must not contain (RFC 3986, 2). Escapes (`%41`)
-    /// stay as they are, and so does the authority, where a bracket surrounds an address. Foundation would encode the
-    /// whole component again, escapes included.
+    /// stay as they are. The authority stays as it is, too, because brackets surround an address there. Foundation
+    /// would encode the whole component again, escapes included.
     var escapingIllegalBytes: String {
         var rest = utf8[...]
         var result: [UInt8] = []

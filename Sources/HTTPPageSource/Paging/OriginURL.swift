@@ -46,8 +46,9 @@ struct OriginURL: Hashable, Sendable {
         return !name.isEmpty && !name.contains { $0 == "[" || $0 == "]" }
     }
 
-    /// Resolves `reference` against this URL (RFC 3986, 5). It may be absolute or relative.
-    /// `&amp;` stands for `&` in links that the origin has escaped as HTML.
+    /// Resolves `reference`, an absolute or relative URL reference, against this URL (RFC 3986, 5). `&amp;` stands for
+    /// `&`, as in links that the origin has escaped as HTML. Returns nil when the result is not a usable http or https
+    /// URL.
     func resolving(_ reference: String) -> OriginURL? {
         var reference = reference.replacing("&amp;", with: "&").unescapedLink.withoutTemplate
         if isQuery(reference) { reference = "?" + reference }
@@ -88,7 +89,7 @@ struct OriginURL: Hashable, Sendable {
     /// Scheme, host and port, for people.
     var originText: String { "\(scheme)://\(host)\(hasUsualPort ? "" : ":\(port)")" }
 
-    /// User and password in front of the host. A secret. It can only be set to nil.
+    /// User and password in front of the host: a secret. This property can only be set to nil.
     var userInfo: String? {
         get { components.user.map { user in components.password.map { "\(user):\($0)" } ?? user } }
         set {

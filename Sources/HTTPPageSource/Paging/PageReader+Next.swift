@@ -3,9 +3,13 @@ import PageModel
 // The way to the next page in an answer (R24). Every cursor is stored as the URL of its request, without secrets (R45).
 // The URL is all that a restart needs to continue.
 extension PageReader {
-    /// The origin's statement whether more items follow. The first of these decides: the answer is a part of the list,
-    /// the `Link` header has an empty next page, a boolean, the number of remaining items next to a weak token, the
-    /// number of pages. `nil` when the answer states nothing.
+    /// The origin's statement whether more items follow. `nil` when the answer states nothing. The first of these
+    /// decides:
+    /// - The answer is a part of the list.
+    /// - The `Link` header states that the next page is empty.
+    /// - A boolean states that more items follow, or that the list ends.
+    /// - Next to a weak token, the answer counts the remaining items.
+    /// - Pages have numbers, and the answer counts the pages.
     var saysMore: Bool? {
         let document = answer.document
         if isPart { return true }
@@ -26,7 +30,7 @@ extension PageReader {
         else { return nil }
         let first = description.firstPage ?? 1
         let number = description.pageParameter.flatMap { answer.url.value(of: $0) }.flatMap { Int($0) } ?? first
-        // An origin that counts 0 pages may still have a first one.
+        // An origin that counts 0 pages may still have a first page.
         guard pages > 0, (0...ListTotal.largest).contains(number) else { return nil }
         return number - first < pages - 1
     }
@@ -90,7 +94,7 @@ extension PageReader {
             return content.isEmpty && isMereCount(next) ? nil : PageCursor(next)
         case .cursor:
             guard let next = cursor else { return nil }
-            // The token of the last page may lead to an empty page, which repeats it or has another one.
+            // The token of the last page may lead to an empty page, which repeats the token or has another one.
             if content.isEmpty, next == answer.url || description.isTokenWeak == true && saysMore != true { return nil }
             return PageCursor(next.text)
         case .keyset:
@@ -100,12 +104,12 @@ extension PageReader {
             else { return nil }
             var next = base
             next.set(key.hasPrefix("[") || key.hasPrefix("{") ? RequestBody.jsonPlace(name) : name, key)
-            // The next URL equals this one: the origin ignores the parameter now, or the list ends with this item.
+            // If the next URL equals this one, the origin ignores the parameter now, or the list ends with this item.
             return next.text == answer.url.text ? nil : PageCursor(next.text)
         }
     }
 
-    /// Whether `isMereCount` is true for the next link. False without a next link.
+    /// Whether `isMereCount` is true for the next link. Returns false without a next link.
     var isNextMereCount: Bool {
         guard let text = description.next.flatMap({ answer.text(at: $0) }), let next = try? url(of: text) else {
             return false
@@ -113,10 +117,10 @@ extension PageReader {
         return isMereCount(next)
     }
 
-    /// Whether the next link differs from the URL of the answer only in a larger offset or page number, and by an exact
-    /// total the answer itself is behind the last item. After an answer without items, such a link shows no further
-    /// items: some origins always have one. Returns false without a total, because an origin can leave out all items of
-    /// a page in the middle (R53).
+    /// Whether the next link differs from the URL of the answer only in a larger offset or page number, and an exact
+    /// total shows that the answer itself is after the last item. After an answer without items, such a link shows no
+    /// further items: some origins send one with every answer. Returns false without a total, because an origin can
+    /// leave out all items of a page in the middle (R53).
     private func isMereCount(_ text: String) -> Bool {
         guard saysMore != true, let next = OriginURL(text) else { return false }
         let here = answer.url
@@ -142,7 +146,7 @@ extension PageReader {
     }
 
     /// The URL of page one with the token, or with the members of the object, as parameters. If a cursor parameter is
-    /// known, it takes an object or an array unchanged.
+    /// known, that parameter takes an object or an array unchanged.
     private var cursor: OriginURL? {
         guard isNextLive, let place = description.next else { return nil }
         var next = base

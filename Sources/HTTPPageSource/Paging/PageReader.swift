@@ -144,8 +144,8 @@ struct PageReader {
         return answer.document.string(value).map { !["eq", "exact", "equal", ""].contains($0.lowercased()) } ?? false
     }
 
-    /// Whether the origin says that its list has more items than it counts: `relation: "gte"`, `total_is_capped`,
-    /// `1-50 of 10000+`.
+    /// Whether the origin says that its list has at least as many items as it counts: `relation: "gte"`,
+    /// `total_is_capped`, `1-50 of 10000+`.
     static func isLowerBound(_ answer: Answer, _ description: PagingProfile) -> Bool {
         if let place = description.total, answer.statedRange(at: place)?.precision == .lowerBound { return true }
         guard let mark = description.estimateMark, let value = answer.document.value(at: mark) else { return false }

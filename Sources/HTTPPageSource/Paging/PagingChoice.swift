@@ -1,6 +1,7 @@
 import PageModel
 
-/// Chooses how to page by the evidence in page one. Pure. Documentation/Detection.md documents the order.
+/// Chooses how to page, from the evidence in page one. The functions are pure. Documentation/Detection.md has the
+/// order.
 enum PagingChoice {
     /// Sets the style to use when no candidate is proved. Returns the candidates for probes, best first.
     static func decide(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL)
@@ -35,7 +36,7 @@ enum PagingChoice {
             draft.description.key = key
             return key.map { key in CandidateOrder.keysets(url).map { .keyset($0, key: key) } } ?? []
         case .link, .nextURL:
-            // A next URL is followed wherever it is. Without one, no next page can be requested.
+            // A next URL in the body or in a header is followed. Without one, no next page can be requested.
             if evidence.next != nil || evidence.hasBrokenNext {
                 draft.description.style = configuration.paging == .link ? .link : .nextURL
             }
@@ -48,8 +49,8 @@ enum PagingChoice {
         }
     }
 
-    /// The parameters that the caller names, as candidates. Page one confirms a parameter of its next URL, so that no
-    /// probe is needed. A list that ends with page one needs none.
+    /// The parameters that the caller names, as candidates. A parameter that is in the next URL of page one needs no
+    /// probe. A list that ends with page one needs no candidate.
     static func said(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
         let isSmallList = draft.evidence.isTotalLikely && draft.evidence.isPageSmall
         guard !isWhole(draft.evidence), !isSmallList, ![.none, .link, .nextURL].contains(configuration.paging) else {
@@ -107,8 +108,8 @@ enum PagingChoice {
             draft.description.isProvisional = true
             return []
         }
-        // Random access comes first: pages load in parallel, and a single page can be fetched again. It needs a total
-        // to know the number of pages.
+        // Random access comes first: pages load in parallel, and a single page can be fetched again. Random access
+        // needs a total, which gives the number of pages.
         if evidence.exactTotal != nil, draft.description.offsetParameter != nil {
             draft.description.style = .offset
             return []
@@ -124,7 +125,7 @@ enum PagingChoice {
             } else {
                 draft.description.style = .nextURL
             }
-            // Without items, the layout of an item is unknown. The next first answer is examined again.
+            // Without items, the layout of an item is unknown. The next page one is examined again.
             if evidence.count == 0 { draft.description.isProvisional = true }
             return byOffset
         }
@@ -132,15 +133,15 @@ enum PagingChoice {
         if let token = evidence.token {
             let candidates = CandidateOrder.forToken(token, byOffset, draft, url)
             guard token.isWeak else { return candidates }
-            // A weak token may be none: other ways are tried as well.
+            // A weak token may be no token at all: other ways are tried as well.
             return CandidateOrder.unique(
                 Array(candidates.prefix(3)) + CandidateOrder.forNothing(draft, configuration, url))
         }
         return CandidateOrder.forNothing(draft, configuration, url)
     }
 
-    /// Whether one probe for offsets is worth its cost, so that a chain can be read in parallel as well. It is when the
-    /// total is at least four pages long.
+    /// Whether one probe for offsets is worth its cost, so that a chain can be read in parallel as well: the total must
+    /// be at least four pages long.
     private static func isWorthAnOffset(_ evidence: Evidence) -> Bool {
         guard evidence.count > 0, let total = evidence.exactTotal else { return false }
         return total / evidence.count >= 4
@@ -148,8 +149,8 @@ enum PagingChoice {
 
     // MARK: Results
 
-    /// Takes a candidate that a probe has proved.
-    /// - Parameter first: the number of page one, or of its first item, where the probe has found it out.
+    /// Writes a candidate that a probe has proved into the paging profile.
+    /// - Parameter first: the number of page one, or of its first item. `nil` if the probe has not found it out.
     static func accept(_ candidate: Candidate, first: Int?, _ draft: inout DetectionDraft) {
         switch candidate {
         case .offset(let name, let said):
@@ -203,7 +204,7 @@ enum PagingChoice {
         draft.explain("total", "an estimate", .proved, "\(before), then \(after)")
     }
 
-    /// No candidate was proved. Page one is all that is known of the list, and the next page one is examined again.
+    /// Accepts page one alone after no candidate was proved. The next page one is examined again.
     static func acceptPageOneOnly(_ draft: inout DetectionDraft) {
         guard draft.description.style == .none else { return }
         draft.description.isProvisional = true

@@ -1,16 +1,16 @@
-/// One decision about an origin, with its reason. `sync --explain` prints it.
+/// One decision about an origin, with its reason. `pagecache sync URL --explain` prints each decision.
 public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The reason for a decision. The raw value is stored, and does not change.
     public enum Reason: String, Codable, CaseIterable, Sendable {
-        /// The configuration or the URL states it.
+        /// The configuration or the URL states the decision.
         case said = "said by the caller"
-        /// The first answer shows it.
+        /// The first answer shows the decision.
         case seen = "evidence in page one"
-        /// A probe was sent, and its answer proves it.
+        /// A probe was sent, and its answer proves the decision.
         case proved = "proved by a request"
         /// The common case, used without evidence.
         case assumed = "assumed"
-        /// A probe was sent, and its answer does not prove it.
+        /// No answer proves the attempt, or an answer contradicts the evidence.
         case failed = "tried, and not so"
 
         /// The printed reason.
@@ -43,7 +43,8 @@ public struct PagingDecision: Codable, Hashable, Sendable, CustomStringConvertib
         self.detail = detail
     }
 
-    /// One line for people. It holds text from the origin, so the caller has to make it printable (R46).
+    /// The decision in one line for people. The line holds text from the origin, so the caller has to escape its
+    /// control characters (R46).
     public var description: String {
         "\(field): \(value) (\(reason.text)\(detail.map { ": \($0)" } ?? ""))"
     }

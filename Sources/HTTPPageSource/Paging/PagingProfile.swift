@@ -23,8 +23,9 @@ struct PagingProfile: Codable, Hashable, Sendable {
         var runs: Int?
         /// Whether nothing suggests that the list has more items than page one.
         var isWhole: Bool?
-        /// Whether the last search was disturbed, so that another one may have another result: the origin was in
-        /// trouble, refused a probe as it may in a fault, changed page one, or returned other items that prove nothing.
+        /// Whether the last search was disturbed, so that another one may have another result. The origin failed,
+        /// refused a probe with a status that may be a fault, changed page one, or returned other items that prove
+        /// nothing.
         var isDoubtful: Bool?
         /// A hash of the ids of page one and of the ways to continue that were tried. `nil` means that the next run
         /// searches again, unless the list is whole.
@@ -34,16 +35,16 @@ struct PagingProfile: Codable, Hashable, Sendable {
         /// The warning that page one is not the whole list. It contains no secret.
         var warning: String?
 
-        /// The number of searches after which a disturbance is no longer a reason for another one.
+        /// The number of searches after which a disturbance is no longer a reason for another search.
         static let mostRuns = 3
         var isSettled: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
 
-        /// The largest number of searches that is counted. The pause is a week then.
+        /// The largest number of searches that is counted. With this number, the pause is a week.
         static let mostCounted = 11
 
         /// The time until an unproven list that looks the same is searched again: a day, doubled by each search up to a
-        /// week. Where the total counts more items than page one has, an hour comes first. After three disturbed
-        /// searches the pause begins with an hour, which each further one doubles.
+        /// week. If the total counts more items than page one has, an hour comes first. After three disturbed searches
+        /// the pause begins with an hour, and each further search doubles it, up to a week.
         var pause: Duration {
             let runs = min(max(runs ?? 1, 1), Searched.mostCounted)
             if isDoubtful == true { return .seconds(3_600 * min(1 << max(runs - Searched.mostRuns, 0), 168)) }
@@ -59,7 +60,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var method: HTTPSourceConfiguration.Method?
     /// The body of POST requests. `nil` with GET, and where it holds a secret.
     var body: String?
-    /// The body without secrets, position and size, if it was not stored because it contains a secret.
+    /// The body without secrets, position and size, if `body` was not stored because it contains a secret.
     var bodyText: String?
     /// The encoding of the list, where the header leaves it open.
     var encoding: BodyCharset.Shown?
@@ -73,7 +74,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var unclearTotal: HTTPSourceConfiguration.Place?
     /// Whether the total is in the answer to HEAD, and not in the answer to GET (R16).
     var isTotalByHead: Bool?
-    /// The number of HEAD requests for the total that failed because the origin was in trouble.
+    /// The number of HEAD requests for the total that failed with a temporary fault.
     var unansweredHeads: Int?
     /// The member that states whether the total is an estimate.
     var estimateMark: JSONPointer?
@@ -84,7 +85,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var isTokenWeak: Bool?
     /// Whether the token at `next` is percent-encoded, and goes into the URL as it is.
     var isTokenEscaped: Bool?
-    /// The place of the number of items after this page. It counts only next to a weak token.
+    /// The place of the number of items after this page. The number counts only next to a weak token.
     var remaining: JSONPointer?
     var hasMore: JSONPointer?
     /// A boolean that is true on the last page.
@@ -103,7 +104,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var firstOffset: Int?
     var pageParameter: String?
     var firstPage: Int?
-    /// Items per page, where pages are numbered.
+    /// The number of items in a page, if pages are numbered, or if offsets must be multiples of that number.
     var gridSize: Int?
     /// The parameter for the token or the key.
     var cursorParameter: String?
@@ -115,7 +116,7 @@ struct PagingProfile: Codable, Hashable, Sendable {
     var credential: String?
     /// The caller's settings at the time of detection: see `HTTPSourceConfiguration.saying`.
     var said: String?
-    /// Whether the evidence was too weak. The next page one is examined again.
+    /// Whether page one did not show how the list pages. The next page one is examined again.
     var isProvisional: Bool?
     var searched: Searched?
     /// Each decision with its reason.

@@ -35,8 +35,8 @@ enum ParameterNames {
     static func size(in url: OriginURL) -> String? { limit.first { url.value(of: $0).flatMap { Int($0) } != nil } }
 
     /// Whether a name is left out of a query's key. Page position and page size are not part of the identity of a list.
-    /// Names that other APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless the configuration
-    /// names them.
+    /// Names that other APIs use as filters (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless the
+    /// configuration names them.
     static func isPaging(_ name: String) -> Bool {
         let ambiguous: Set<String> = [
             "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last",

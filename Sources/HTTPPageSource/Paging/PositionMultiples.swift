@@ -1,5 +1,5 @@
-/// Positions that an origin has refused or answered. They show whether it accepts only multiples of the page size
-/// (R21). A pure value.
+/// Positions that an origin has refused or answered. They show whether the origin accepts only multiples of the page
+/// size (R21). A pure value.
 struct PositionMultiples {
     /// The number of items of the last page one. `nil` before one was received.
     var pageSize: Int?
@@ -14,9 +14,9 @@ struct PositionMultiples {
     /// Records that the origin returned items from a position on.
     mutating func observe(itemsAt position: Int) { answered.insert(position) }
 
-    /// The page size if the origin accepts only its multiples: it refused another position, answered a multiple behind
-    /// that position, and answered no position but multiples. `nil` in all other cases. A refusal alone may be the end
-    /// of a result window.
+    /// The page size if the origin accepts only its multiples: it refused another position, answered a later multiple,
+    /// and answered no position but multiples. `nil` in all other cases. A refusal alone may be the end of a result
+    /// window.
     var size: Int? {
         guard let pageSize, pageSize > 1, answered.allSatisfy({ $0.isMultiple(of: pageSize) }),
             let first = refused.filter({ !$0.isMultiple(of: pageSize) }).min(),

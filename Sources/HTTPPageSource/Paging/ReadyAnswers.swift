@@ -5,7 +5,7 @@ import PageModel
 struct ReadyAnswers {
     /// How long the answers stay usable after the last one was added.
     static let lifetime = Duration.seconds(5)
-    /// The largest number of bytes of the kept bodies together: 4 MiB.
+    /// The largest total size of the kept bodies, in bytes: 4 MiB.
     static let mostBytes = 4 << 20
 
     private var answers: [String: HTTPPageResponse] = [:]

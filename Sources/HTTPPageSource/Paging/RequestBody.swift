@@ -2,8 +2,8 @@ import PageModel
 
 /// The JSON body of a search by POST, and the values of a page in it.
 ///
-/// The position of a page is a parameter of its URL whose name is a JSON Pointer (`/variables/after`). Requests move it
-/// from the URL into the body, so that cursors, probes and stored pages need no other form.
+/// The position of a page is a parameter of its URL whose name is a JSON Pointer (`/variables/after`). Each request
+/// moves that value from the URL into the body, so that cursors, probes and stored pages need no other form.
 struct RequestBody: Sendable {
     let document: JSONDocument
 
@@ -40,8 +40,8 @@ struct RequestBody: Sendable {
         return (url, body.bytes)
     }
 
-    /// The JSON text for a value. A number stays one where the body has a number, and under the name of a position or a
-    /// size. The place of `search_after` takes an array.
+    /// The JSON text for a value. A number stays a number if the body has one at this place, or if the name is that of
+    /// a position or a size. The place of `search_after` takes an array.
     private func value(_ text: String, at pointer: JSONPointer) -> String {
         let existing = document.value(at: pointer).map { document.kind(of: $0) }
         let name = pointer.tokens.last ?? ""
@@ -71,7 +71,7 @@ struct RequestBody: Sendable {
     // MARK: Identity
 
     /// The body as a part of the list's key (R45): sorted members, without the places of the position and the size, and
-    /// without secrets. Above 1 KiB it is a digest.
+    /// without secrets. A digest replaces a text of more than 1 KiB.
     func canonicalText(without places: [JSONPointer]) -> String {
         let text = canonical(document.root, JSONPointer.whole, places)
         guard text.utf8.count > 1_024 else { return text }
@@ -121,8 +121,8 @@ struct RequestBody: Sendable {
 }
 
 extension JSONDocument {
-    /// The text with another value at a place. A missing member is added where its object exists. Returns nil where it
-    /// does not.
+    /// The text with another value at a place. A missing member is added to its object. Returns nil if that object is
+    /// missing, too.
     func setting(_ pointer: JSONPointer, to text: String) -> [UInt8]? {
         if let value = value(at: pointer) {
             return Array(bytes[..<value.start]) + Array(text.utf8) + Array(bytes[value.end...])

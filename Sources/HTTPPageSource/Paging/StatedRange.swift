@@ -52,7 +52,8 @@ extension StatedRange {
 
 /// The words around the numbers of a `StatedRange`.
 private enum RangeWords {
-    /// Returns nil where the last number does not count items: `10K`, `95 thousand`, `95 pages`.
+    /// The precision of the total, by the words around the numbers. Returns nil when the last number does not count
+    /// items: `10K`, `95 thousand`, `95 pages`.
     static func precision(before: Substring, behind: Substring) -> StatedRange.Precision? {
         var rest = behind
         let hasPlus = rest.first == "+" || rest.first == "＋"

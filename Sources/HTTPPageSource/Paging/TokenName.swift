@@ -11,8 +11,8 @@ struct TokenName {
     ]
     /// Names of weak tokens that count only as the whole name: longer names with these words mean other things.
     private static let weakNames: Set<String> = ["position"]
-    /// Words in the names of members that are not tokens: they hold a count, a time or the id of something else, or
-    /// lead to the page before.
+    /// Words in the names of members that are not tokens: they hold a count, a time or the id of another thing, or lead
+    /// to the page before.
     private static let otherWords = [
         "prev", "before", "backward", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date",
         "sync",
@@ -36,8 +36,8 @@ struct TokenName {
                 && !TokenName.otherWords.contains { plain.contains($0) }
     }
 
-    /// Whether a token of this name shows that more items follow. Other tokens are also there on the last page, and
-    /// only suggest a parameter.
+    /// Whether a token of this name shows that more items follow. Other tokens may also be on the last page, and only
+    /// suggest a parameter.
     var isStrong: Bool {
         TokenName.strongWords.contains { plain.contains($0) } || plain == "lastevaluatedkey"
             || plain == "resumptiontoken"

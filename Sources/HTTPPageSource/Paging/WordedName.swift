@@ -1,5 +1,5 @@
-/// The name of a parameter as words, so that related names can be made in its style: `sysparm_limit` is next to
-/// `sysparm_offset`, and `ResultsPerPage` next to `Page`.
+/// The name of a parameter as words, so that related names can be made in its style: `sysparm_limit` goes with
+/// `sysparm_offset`, and `ResultsPerPage` with `Page`.
 struct WordedName {
     /// Signs before the first letter: `_`, `$`, `@`.
     private let prefix: String

@@ -25,7 +25,7 @@ final class AnswerGuard {
         tally = AnswerTally(limits)
     }
 
-    /// Adds the handlers to a connection. Call it once for each connection, after its own handlers are in place.
+    /// Adds the handlers to a connection. Call this once for each connection, after the other handlers are in place.
     static func stand(in channel: any Channel, _ limits: HTTPLimits) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations

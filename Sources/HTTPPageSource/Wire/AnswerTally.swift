@@ -2,7 +2,7 @@ import PageModel
 
 /// Counts the bytes of one answer, and compares them with the limits (R43).
 struct AnswerTally {
-    /// Bytes. A body that inflates to no more than this is never a decompression bomb, at any ratio.
+    /// In bytes. A body that inflates to at most this size is not refused for its ratio.
     static let harmless = 1 << 20
 
     private let limits: HTTPLimits
@@ -13,7 +13,7 @@ struct AnswerTally {
 
     init(_ limits: HTTPLimits) { self.limits = limits }
 
-    /// Checks the header, and the length that it announces for the body.
+    /// Checks the header, and the length that it announces for the body. Returns nil when both are within the limits.
     /// - Parameter announced: the value of `Content-Length`. `nil` means the header has none.
     static func refusal(ofHeader fields: [HTTPField], announced: Int?, _ limits: HTTPLimits) -> FetchFailure? {
         let size = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }

@@ -13,11 +13,11 @@ import Foundation
 #endif
 
 /// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests. Close it after
-/// use; a transport that was not closed closes its connections when it is no longer in use.
+/// use; a transport that was not closed closes its connections when it is deallocated.
 ///
-/// It speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends no headers
-/// beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45). One request
-/// is one attempt: the ledger decides about retries and counts them (R26).
+/// The transport speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends
+/// no headers beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45).
+/// One request is one attempt: the ledger decides about retries and counts them (R26).
 ///
 /// A body is complete, or the request fails. A connection that ends too soon, or an answer longer than announced, fails
 /// with class `transport`. An answer past a limit of size fails with class `limitExceeded`, and one past a limit of
@@ -32,7 +32,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
     private let deadlines = RequestDeadlines()
 
     /// Makes a transport with its own connections. One thread serves all of them, and decrypts and decompresses at the
-    /// rate of one processor. Use several transports for more.
+    /// rate of one processor. Use several transports for more: all transports of a process share at most four threads.
     /// - Parameters:
     ///   - limits: the limits of size and time (R43). Defaults to `HTTPLimits()`.
     ///   - network: proxies and trusted certificates. Defaults to direct connections and the system's authorities.
@@ -86,8 +86,8 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     /// Returns the complete answer.
     ///
-    /// The deadline covers the whole request. A body that drips a byte at a time ends at the deadline, or earlier by
-    /// its throughput.
+    /// The deadline covers the whole request. A body that drips a byte at a time ends at the deadline, or earlier when
+    /// its throughput is too low.
     /// - Throws: `FetchFailure`, or `CancellationError` as soon as the task is cancelled.
     public func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
         guard let url = OriginURL(request.url) else {

@@ -1,7 +1,7 @@
 /// Measures whether a body arrives fast enough (R43). A body that arrives a byte at a time is of no use, and occupies a
 /// connection until the deadline.
 ///
-/// Windows follow one another, starting with the header. Each window is judged alone when it is over. Times are
+/// Windows follow one another, starting with the header. Each window is checked on its own when it is over. Times are
 /// measured from the start of the request.
 struct BodyPace {
     enum Check: Equatable {

@@ -23,11 +23,11 @@ final class ClockedRequest: Sendable {
     /// may continue.
     var failure: FetchFailure? { state.withLock { $0.failure } }
 
-    /// Starts the pace when the header has arrived.
+    /// Starts to measure the pace of the body. Call this when the header has arrived.
     func begin() { state.withLock { $0.pace.begin(at: spent) } }
     func receive(_ count: Int) { state.withLock { $0.pace.receive(count) } }
 
-    /// The time of the next look. Returns nil when the request has to end.
+    /// Checks the time and the pace, and returns the time of the next check. Returns nil when the request has to end.
     func look() -> ContinuousClock.Instant? {
         let (spent, end) = (spent, limits.requestTimeout.bounded)
         return state.withLock { state in

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 
 /// Runs tasks that use one event loop on the thread of that loop. Otherwise every answer, and every part of a body,
-/// would wake a thread of the pool. Every request would wake the thread of the loop.
+/// would wake a thread of the pool, and every request would wake the thread of the loop.
 ///
 /// The loops belong to this module, at most four for the process, and never end. On a shared loop, other code that
 /// blocks it could delay deadlines and cancellations (R43). Code that runs here must wait for the network only.

@@ -29,8 +29,8 @@ public struct HTTPLimits: Hashable, Sendable {
     /// The time for a whole request, to the last byte of its answer. Each step of a redirect has this time. From 1
     /// millisecond to 24 hours. Defaults to 60 seconds.
     public var requestTimeout: Duration = .seconds(60)
-    /// The smallest average throughput of a body, in decompressed bytes a second over `throughputWindow`. It ends a
-    /// dripping origin long before a long `requestTimeout`. 0 sets no such limit. Defaults to 1,024.
+    /// The smallest average throughput of a body, in decompressed bytes a second over `throughputWindow`. This limit
+    /// ends a slow body long before a long `requestTimeout` does. 0 sets no such limit. Defaults to 1,024.
     public var minimumThroughput = 1_024
     /// The time over which `minimumThroughput` is measured, window after window. 0 or less sets no minimum throughput.
     /// Defaults to 10 seconds.

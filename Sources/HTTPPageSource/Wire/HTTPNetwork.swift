@@ -39,11 +39,11 @@ public struct HTTPNetwork: Hashable, Sendable {
     /// A file with the certificates of the trusted authorities, in PEM form. `nil` means the authorities of the system.
     /// Defaults to `nil`.
     public var certificates: String?
-    /// The proxy for http URLs. Requests to it name the whole URL (RFC 9112, 3.2.2). `nil` means no proxy. Defaults to
-    /// `nil`.
+    /// The proxy for http URLs. A request to the proxy names the whole URL (RFC 9112, 3.2.2). `nil` means no proxy.
+    /// Defaults to `nil`.
     public var httpProxy: Proxy?
-    /// The proxy for https URLs. It opens a tunnel by CONNECT (RFC 9110, 9.3.6). `nil` means no proxy. Defaults to
-    /// `nil`.
+    /// The proxy for https URLs. Requests go through a tunnel that the proxy opens on CONNECT (RFC 9110, 9.3.6). `nil`
+    /// means no proxy. Defaults to `nil`.
     public var httpsProxy: Proxy?
     /// Hosts that are reached without a proxy, in lower case: `host`, `.domain`, `host:port`, or `*` for all. A name
     /// includes its subdomains. Defaults to none.

@@ -1,14 +1,15 @@
 /// Sends single requests. Redirects are returned as answers: the source decides whether to follow one (R45).
 public protocol HTTPTransport: Sendable {
     /// Sends the request once, and returns the answer with its complete body.
-    /// - Throws: `FetchFailure` with class `transport` when the connection fails, `timeout` after a limit of time,
-    ///   `limitExceeded` past a limit of size or without a trusted connection, `undecodable` for a body that cannot be
-    ///   decompressed, `rejected` for a request that cannot be sent, and `forbidden` when a proxy requires
-    ///   authentication. `CancellationError` when the task is cancelled.
+    /// - Throws: `FetchFailure`, whose class names the cause. `transport` means the connection failed, and `timeout`
+    ///   means a limit of time was passed. `limitExceeded` means a limit of size was passed, or the connection is not
+    ///   trusted. `undecodable` means the body cannot be decompressed. `rejected` means the request cannot be sent.
+    ///   `forbidden` means a proxy requires authentication. Throws `CancellationError` when the task is cancelled.
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse
 }
 
-/// One complete request, secrets included. It exists only while it is sent. Its printed form shows no secrets.
+/// One complete request, secrets included. `HTTPSource` does not keep requests after they were sent. The printed form
+/// shows no secrets.
 public struct HTTPPageRequest: Sendable {
     /// `GET`, `HEAD` or `POST`.
     public var method: String
@@ -28,7 +29,7 @@ public struct HTTPPageRequest: Sendable {
     }
 }
 
-/// One answer, with its complete body, within the limits.
+/// One answer, with its complete body, within the limits of the transport.
 public struct HTTPPageResponse: Sendable {
     /// The HTTP status.
     public var status: Int
@@ -47,8 +48,8 @@ public struct HTTPPageResponse: Sendable {
         self.body = body
     }
 
-    /// The value of a header, or nil when there is none. Names are compared as RFC 9110, 5.1 requires. Several values
-    /// are joined with commas.
+    /// The value of a header, or nil when there is none. Names are compared without regard to case (RFC 9110, 5.1).
+    /// Several values are joined with commas.
     public func header(_ name: String) -> String? {
         let values = values(name)
         return values.isEmpty ? nil : values.joined(separator: ", ")

@@ -19,8 +19,8 @@ struct OriginPolicy: Sendable {
         self.allowed = Set(allowed.map { $0.lowercased() })
     }
 
-    /// Whether credentials may be sent to a URL: it has the same scheme, host and port (RFC 6454), or the same host by
-    /// https.
+    /// Whether credentials may be sent to a URL: it has the same scheme, host and port (RFC 6454). For an http origin,
+    /// the same host by https is allowed, too.
     func isHome(_ url: OriginURL) -> Bool {
         if url.hasSameOrigin(as: home) { return true }
         // Another port may belong to another service, unless it is the default port of https.

@@ -1,4 +1,4 @@
-// Types with secrets never show them in print: `print`, a log line, a failed expectation, `dump` (R45).
+// Types with secrets do not show them in printed forms: `print`, a log line, a failed expectation, `dump` (R45).
 
 extension HTTPField: CustomStringConvertible, CustomReflectable {
     public var description: String { "\(name): …" }
@@ -25,8 +25,8 @@ extension HTTPSource: CustomStringConvertible, CustomReflectable {
 }
 
 extension OriginURL {
-    /// Scheme, host, port and path of a URL, which can be shown whatever secrets its parameters hold. `?` for a text
-    /// that is not a URL.
+    /// Scheme, host, port and path of a URL, which can be shown whatever secrets its parameters hold. `?…` at the end
+    /// stands for parameters. Returns `?` for a text that is not a URL.
     static func place(of text: String) -> String {
         guard var url = OriginURL(text) else { return "?" }
         url.userInfo = nil

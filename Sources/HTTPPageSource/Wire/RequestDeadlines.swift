@@ -2,8 +2,8 @@ import Synchronization
 
 /// Ends requests that take too long, or whose bodies arrive too slowly (R43).
 ///
-/// One task serves all requests, and ends at its next look after the last of them. A timer for each request would wake
-/// a thread when it is set. It would also stay set until its time, after the answer has arrived.
+/// One task serves all requests, and ends at its first look without a request. A timer for each request would wake a
+/// thread when it is set. Such a timer would also stay set until its time, after the answer has arrived.
 ///
 /// State, behind a mutex: the requests under way, and the time of the task's next look.
 final class RequestDeadlines: Sendable {
@@ -22,8 +22,8 @@ final class RequestDeadlines: Sendable {
     private let state = Mutex(State())
 
     /// Watches a request from now on.
-    /// - Parameter end: called when the time of the request is over. The `failure` of the request is set before the
-    ///   call.
+    /// - Parameter end: called when the request has to end, because its time is over or its body is too slow. The
+    ///   `failure` of the request is set before the call.
     /// - Returns: the number to pass to `leave`.
     func enter(_ request: ClockedRequest, end: @escaping @Sendable () -> Void) -> Int {
         let look = request.look()
@@ -52,7 +52,7 @@ final class RequestDeadlines: Sendable {
         }
     }
 
-    /// The time of the next look. Returns nil when no request is under way.
+    /// Checks all requests, and returns the time of the next look. Returns nil when no request is under way.
     private func look() -> ContinuousClock.Instant? {
         let underWay = state.withLock { $0.underWay }
         var nextLook: ContinuousClock.Instant?

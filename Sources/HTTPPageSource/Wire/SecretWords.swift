@@ -4,15 +4,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The caller's secrets in a form that finds them wherever an origin echoes them (R45).
+/// The caller's secrets, prepared for a search in texts where an origin may echo them (R45).
 ///
 /// Short secrets are not searched for: they would match paths and numbers by accident. Letter case is ignored, because
-/// a host made of a token is returned in lower case.
+/// an origin may return a token as a part of a host name, which is in lower case.
 struct SecretWords: Sendable {
-    /// Bytes. Shorter secrets are not searched for.
+    /// The fewest bytes of a secret. Shorter secrets are not searched for.
     static let shortest = 8
-    /// Bytes. Shorter user names are not searched for: a user name is a secret only when it is a token, and tokens are
-    /// long.
+    /// The fewest bytes of a user name. Shorter user names are not searched for: a user name is a secret only when it
+    /// is a token, and tokens are long.
     static let shortestUser = 16
 
     private let words: [[UInt8]]
@@ -52,7 +52,7 @@ struct SecretWords: Sendable {
         return words.contains { word in spellings.contains { !$0.ranges(of: word).isEmpty } }
     }
 
-    /// The text without its secrets.
+    /// The text with `[secret]` in place of each secret.
     func hidden(_ text: String) -> String {
         guard isIn(text) else { return text }
         var bytes = Array(text.utf8)

@@ -13,8 +13,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Maps the network's errors to the failures of the ledger (R26, R27). Their messages may be printed on terminals. Each
-/// is one line, names no types, and holds no part of the request.
+/// Maps the network's errors to the failures of the ledger (R26, R27). The messages may be printed on terminals. Each
+/// message is one line. The messages of this type name no types and hold no part of the request. For an unknown error,
+/// the message is the description of the library.
 enum TransportFailure {
     static let cut = FetchFailure(
         .transport, "the connection was closed before the end of the answer", isRetryable: true)
@@ -50,7 +51,8 @@ enum TransportFailure {
         }
     }
 
-    /// A connection that TLS refuses. Another attempt has the same result.
+    /// The failure of a connection that TLS refuses: another attempt has the same result. An unclean shutdown can be
+    /// retried.
     private static func insecure(_ error: any Error) -> FetchFailure {
         if case NIOSSLError.uncleanShutdown = error { return cut }
         let text = "\(error)"
