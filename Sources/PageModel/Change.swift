@@ -27,10 +27,9 @@ extension ChangeSet {
     public enum Change: Hashable, Sendable {
         /// The query was registered.
         case registered
-        /// Items were written at these positions, which were not held before. The ledger drops failures recorded for
-        /// them.
+        /// These positions were not held before, and hold items now. The ledger drops the failures recorded for them.
         case stored(Range<Int>)
-        /// Items were inserted, removed or moved, and the items after them shifted.
+        /// Items were inserted, removed, moved or rewritten, and the items after them shifted.
         case rearranged(ListDifference)
         /// These positions are no longer held and became a gap. No other position moved.
         case dropped(Range<Int>)
@@ -47,16 +46,16 @@ extension ChangeSet {
         case truncated(Int)
         /// The origin's statement about the list's length changed.
         case total(ListTotal)
-        /// The end of the list changed. `nil` means that the list is open again (R24).
+        /// The end of the list changed. `nil` means that the end is unknown again (R24).
         case end(Int?)
         /// Page one was validated: the age of the list starts again.
         case validated
-        /// The fetch records at these offsets changed.
+        /// The fetch records at these offsets changed, or an edit named them without effect.
         case ledger([Int])
-        /// The record of the query changed: its paging, source, freshness, result window, sweep progress, last
-        /// audit, pin, invalidation, or whether its ids may repeat.
+        /// Another value of the query's record changed: paging, source, freshness, result window, sweep progress, last
+        /// audit, pin, invalidation, `allowsDuplicates` or `isUnproven`.
         case described
-        /// The query was purged, with everything that it held.
+        /// The query was purged, with everything that was stored for it.
         case purged
 
         /// Whether the change affects any item, or the position of any item (R6).

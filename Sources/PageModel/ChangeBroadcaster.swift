@@ -9,8 +9,8 @@ public final class ChangeBroadcaster: Sendable {
     /// column, so that no query needs an entry of its own.
     public static let columns = 256
 
-    /// The column of a query, in `0..<columns`. Several queries share a column. A change to one of them makes observers
-    /// of the others read again without need.
+    /// The column of a query, in `0..<columns`. Several queries share a column. A change to one of them can make
+    /// observers of the others read again without need.
     public static func column(of query: QueryID) -> Int { Int(UInt64(bitPattern: query.rawValue) % UInt64(columns)) }
 
     fileprivate struct Observer {
@@ -38,8 +38,8 @@ public final class ChangeBroadcaster: Sendable {
     private let capacity: Int
 
     /// A broadcaster without observers.
-    /// - Parameter capacity: the number of notices kept for a slow observer. Further notices are merged into one. Defaults
-    ///   to 256.
+    /// - Parameter capacity: the largest number of notices kept for a slow observer. If there are more, all of them are
+    ///   merged into one. Defaults to 256.
     public init(capacity: Int = 256) {
         self.capacity = capacity
     }
@@ -83,9 +83,10 @@ public final class ChangeBroadcaster: Sendable {
             onCancel: { registration.end() })
     }
 
-    /// Returns a number that changes with each published change to the query and never returns to an earlier value.
-    /// Read the number first and the query second: as long as the number stays the same, the read content is the stored
-    /// content. Returns `nil` after `close`, because changes are no longer counted.
+    /// Returns a number that changes with each published change to the query and never returns to an earlier value. A
+    /// change to another query of the same column changes the number, too. Read the number first and the query second:
+    /// as long as the number stays the same, the read content is the stored content. Returns `nil` after `close`,
+    /// because changes are no longer counted.
     public func changeCount(of query: QueryID) -> UInt64? {
         state.withLock { $0.isClosed ? nil : $0.audience.changeCount(of: query) }
     }
@@ -98,7 +99,7 @@ public final class ChangeBroadcaster: Sendable {
     /// Notifies observers that another process may have changed the queries in these columns.
     /// - Parameters:
     ///   - known: the queries in these columns, as far as the caller knows them. The notice to the observers of all
-    ///     queries names them.
+    ///     queries names these queries.
     ///   - columns: the columns with changes.
     public func publishElsewhere(known: [QueryID], columns: Set<Int>) {
         let (observed, observesAll) = state.withLock { state in
@@ -124,7 +125,7 @@ public final class ChangeBroadcaster: Sendable {
     /// Whether the broadcaster has any observer.
     public var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
 
-    /// Ends every stream, including streams that are requested later.
+    /// Ends every stream, including streams that are requested later. A stream ends after its pending notices.
     public func close() {
         let waiters = state.withLock { state in
             state.isClosed = true

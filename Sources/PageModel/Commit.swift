@@ -4,13 +4,14 @@ public struct CommitPlan: Hashable, Sendable {
     /// The query whose list the plan changes.
     public var query: QueryID
     /// The version that the plan was made for. If the stored list has another generation or revision, the storage
-    /// applies no edit (R4).
+    /// applies no part of the plan (R4).
     public var version: ListVersion
     /// The list's length that the plan relies on; `nil` for a plan that does not rely on it. If the stored list has
-    /// another length, the storage applies no edit.
+    /// another length, the storage applies no part of the plan.
     public var expectedLength: ListExtent?
-    /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored next to them (R21). If
-    /// one of them is gone or has other items, the storage applies no edit, even though no position has moved.
+    /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored next to them (R21).
+    /// If one of them is gone or has other items, the storage applies no part of the plan, even though no position has
+    /// moved.
     public var preconditions: [PagePrecondition]
     /// The lease under which page one was requested, if the plan contains that answer. A list that was invalidated
     /// after the grant stays invalidated. `nil` or a stale token counts as a request from before the invalidation.
@@ -69,7 +70,7 @@ public struct CommitPlan: Hashable, Sendable {
 
 /// A page that a plan expects to be held with the same items as when the plan was made.
 public struct PagePrecondition: Hashable, Sendable {
-    /// 0-based position of its first item.
+    /// The 0-based position of the page's first item.
     public var offset: Int
     /// The expected `PageSummary.fingerprint`.
     public var fingerprint: UInt64
@@ -80,7 +81,8 @@ public struct PagePrecondition: Hashable, Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Whether the stored page fulfils the precondition. A missing page does not.
+    /// Whether the stored page fulfils the precondition. A missing page does not, and neither does a page of an older
+    /// generation.
     /// - Parameter generation: the list's current generation.
     package func holds(of page: PageSummary?, generation: Int) -> Bool {
         page?.fingerprint == fingerprint && page?.generation == generation
@@ -95,8 +97,8 @@ public enum ListEdit: Hashable, Sendable {
     case insertPage(PageWrite)
     /// Rearranges the list in one step: removes, inserts and moves items, and opens gaps. Ledger rows move with their
     /// positions, and the validators of moved pages are removed (R1, R4). The seam before a kept piece becomes
-    /// inferred. Small pages that result are joined with a neighbour, see `PageMerging`. A running sweep goes back to
-    /// the first change. See also `splice`.
+    /// inferred. Small pages that result are joined with a neighbour, see `PageMerging`. A sweep that has passed the
+    /// first change goes back to it. See also `splice`.
     case rearrange(Rearrangement)
     /// Marks seams as verified, because one answer contained the items at these positions in the held order. Pages that
     /// lie wholly within the range become as fresh as the answer (G1, R21).
@@ -115,7 +117,7 @@ public enum ListEdit: Hashable, Sendable {
     /// Sets the total that the origin reports. An exact total in a plan without `validated` does not come from page
     /// one, so the validator of page one does not cover it. A later "not modified" does not confirm it any more (R16).
     case setTotal(ListTotal)
-    /// Sets the end of the list. `nil` opens the list again (R24).
+    /// Sets the end of the list, the position after its last item. `nil` means that the end is unknown again (R24).
     case setEnd(Int?)
     /// Sets the end of the origin's result window. `nil` means that no window is known.
     case setResultWindow(Int?)
@@ -125,8 +127,8 @@ public enum ListEdit: Hashable, Sendable {
     /// Marks the list as invalidated: it is stale until page one has been fetched again. `QueryRecord.validatedAt`
     /// stays unchanged.
     case invalidated
-    /// Sets how long the origin calls page one fresh, clamped to 0 and a year. `nil` means that the origin does not
-    /// say.
+    /// Sets how long the origin calls page one fresh, clamped to the range from 0 to one year. `nil` means that the
+    /// origin states no lifetime.
     case setFreshFor(Duration?)
     /// Sets whether ids may repeat in this list (R25). While they may, the storage accepts pages with an id that is
     /// held already. The storage refuses `false` with `CommitOutcome.duplicates` if an id is held twice (R5).
@@ -135,8 +137,8 @@ public enum ListEdit: Hashable, Sendable {
     case setUnproven(Bool)
     /// Sets the progress of the running sweep. `nil` means that the sweep is over (R31).
     case setSweep(SweepProgress?)
-    /// Notes that every page of the list has been requested: a sweep or a round of the recheck has ended now (R54). See
-    /// `QueryRecord.lastAuditAt`.
+    /// Records that a sweep, or a round of the recheck, has ended now: every page of the list has been requested (R54).
+    /// See `QueryRecord.lastAuditAt`.
     case audited
     /// Stores the origin's paging style, and the source's instructions for further requests.
     case describe(paging: String, source: String)
@@ -163,15 +165,16 @@ public enum PageMerging {
     /// The largest size of a joined page in items, so that a splice never rewrites much: 128.
     public static let largest = 128
 
-    /// Whether `left` is joined with the page `right` after it. The pages have to be neighbours of one generation, and
-    /// one of them has to be small.
+    /// Whether `left` is joined with the page `right` after it. The pages have to be neighbours of one generation. One
+    /// of them has to be small, and the joined page must not exceed `largest`.
     public static func shouldJoin(_ left: PageSummary, _ right: PageSummary) -> Bool {
         guard left.count > 0, right.count > 0, left.range.upperBound == right.offset,
             left.generation == right.generation,
             left.count < minimum || right.count < minimum, left.count + right.count <= largest
         else { return false }
-        // A joined page has no validator. Page one keeps its validator, so that a refresh can still be answered with
-        // "not modified". A join must not lose the cursor to the next page.
+        // A joined page has no validator, so a page with a validator is not joined with the page after it. Page one
+        // therefore keeps its validator, and a refresh can still be answered with "not modified". A join must not lose
+        // the cursor to the next page.
         return left.validator == nil && (left.cursorOut == nil || right.cursorOut != nil)
     }
 }

@@ -5,11 +5,11 @@
 ///
 /// The counter alone proves nothing: a restored backup can reuse a counter with other content.
 ///
-/// Do not confuse it with `ListVersion`. A plan names a `ListVersion`, and only commits that move, mark or remove
-/// positions, or begin a generation, change it (R4).
+/// Do not confuse it with `ListVersion`. A plan names a `ListVersion` (R4). Only these commits change a `ListVersion`:
+/// those that move positions, remove them, mark them as stale or begin a generation, and repairs of the list.
 public struct ContentVersion: Hashable, Sendable {
-    /// The number of visible commits: 1 when the list is registered, one higher with every commit that readers can see.
-    /// 0 means that no commit is stored.
+    /// The number of visible commits: 1 when the list is registered, and one higher with every later commit that
+    /// readers can see. 0 means that no commit is stored.
     public var counter: Int
     /// A random number of the commit, with 64 bits.
     public var stamp: UInt64

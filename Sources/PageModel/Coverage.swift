@@ -21,7 +21,7 @@ public struct Coverage: Hashable, Sendable {
         self.segments = isAscending ? segments : Coverage(segments.sorted { $0.lowerBound < $1.lowerBound }).segments
     }
 
-    /// Adds positions, some of which may be held. A range after the last segment takes constant time.
+    /// Adds positions, some of which may be held already. A range after the last segment takes constant time.
     package mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         guard let last = segments.last, range.lowerBound <= last.upperBound else { return segments.append(range) }

@@ -27,12 +27,12 @@ public struct EvictionReport: Hashable, Sendable {
     public var queries: Int
     /// Bytes of all items that are left, including pinned ones.
     public var bytesLeft: Int
-    /// The bytes that the store's file keeps without using them, because a full disk has no room to shorten it, or because
-    /// another program has changed the file's form and the file is too large to be rewritten. The next eviction tries
-    /// again. 0 otherwise, and for other storages.
+    /// The unused bytes that stay in the store's file. They stay if a full disk has no room to shorten the file. They
+    /// also stay if another program has switched off incremental vacuum and the file could not be rewritten. The next
+    /// eviction tries again. 0 otherwise, and for storages other than a store on SQLite.
     public var unreturnedBytes = 0
-    /// The number of pages that stay because they, or the records of their queries, are damaged. 0 for other storages than
-    /// a store on SQLite, and in a preview for a damaged page whose query has a sound record.
+    /// The number of pages that stay because they, or the records of their queries, are damaged. Always 0 for storages
+    /// other than a store on SQLite. A preview does not count a damaged page whose query has a sound record.
     package var pagesDamaged = 0
 
     /// Creates a report.
@@ -44,19 +44,20 @@ public struct EvictionReport: Hashable, Sendable {
     }
 }
 
-/// The choice of the pages to evict: a pure function of the candidates.
+/// Chooses the pages to evict, by a pure function of the candidates.
 public struct EvictionPlan {
     /// The properties of a page that eviction considers.
     public struct Candidate: Hashable, Sendable {
         /// The query that the page belongs to.
         public var query: QueryID
-        /// 0-based position of its first item.
+        /// The 0-based position of the page's first item.
         public var offset: Int
-        /// Bytes of its items, including their layout.
+        /// The bytes of the page's items, including their layout.
         public var bytes: Int
-        /// The time when it was last read or fetched.
+        /// The time when the page was last read or fetched.
         public var usedAt: Timestamp
-        /// Whether the page stays because it is pinned, observed or exempt. It still counts towards the budget.
+        /// Whether the page stays because it is pinned, observed or exempt. An exempt page still counts towards the
+        /// budget.
         public var isExempt: Bool
 
         /// Creates a candidate.

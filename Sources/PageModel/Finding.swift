@@ -2,12 +2,13 @@
 public struct Finding: Hashable, Sendable {
     /// The kind of damage. The raw value is the text that the tool prints.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// SQLite finds the file damaged.
+        /// SQLite finds the file damaged, or the damage is in the header of the file, in its stamp or in a record of a
+        /// migration.
         case file
-        /// A query's record differs from what was stored.
+        /// A query's record differs from what was stored, is lost, or has the key of another query.
         case query
-        /// A page's record differs from what was stored. The position in the finding may be wrong, because it was read
-        /// from that record.
+        /// A page's record cannot be read, or differs from what was stored. The position in the finding may be wrong,
+        /// because it was read from that record.
         case page
         /// A page's items differ from what was stored.
         case items
@@ -17,7 +18,7 @@ public struct Finding: Hashable, Sendable {
         case overlap
         /// Two pages hold the same item (R5).
         case duplicate
-        /// A number in a fetch record, or in the counter of lease tokens, is impossible.
+        /// Fetch records cannot be read, or a number in a fetch record or in the counter of lease tokens is impossible.
         case ledger
         /// The record of a list's changes or holdings differs from what was stored.
         case journal
@@ -25,7 +26,7 @@ public struct Finding: Hashable, Sendable {
         case tally
         /// The time of a page's last read is impossible.
         case access
-        /// A row to which no other row refers.
+        /// A row whose query, page or body does not exist.
         case orphan
     }
 
@@ -77,8 +78,8 @@ public struct RepairReport: Hashable, Sendable {
     public var pagesDropped = 0
     /// The number of queries that were removed because their names were damaged, or belonged to another query.
     public var queriesDropped = 0
-    /// The number of rebuilt records, item hashes, journals and holdings. Each cleanup adds one: of orphans, of tallies,
-    /// read times and token counts out of range, and of the records of migrations.
+    /// The number of rebuilt records, item hashes, journals and holdings. Each of three cleanups adds one: that of
+    /// orphans; that of tallies, read times and token counts out of range; and that of the records of migrations.
     public var repaired = 0
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
     /// `nil` means that the file was repaired in place.

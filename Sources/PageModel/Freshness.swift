@@ -10,8 +10,8 @@ public enum Freshness: String, Hashable, Sendable {
 
 /// The ages at which stored data counts as stale and as expired.
 public struct FreshnessPolicy: Hashable, Sendable {
-    /// How far the origin's own freshness lifetime counts, which it reports for page one (RFC 9111, 5.2.2.1:
-    /// `max-age`).
+    /// Whether the freshness lifetime that the origin reports for page one counts, and within which bounds (RFC 9111,
+    /// 5.2.2.1: `max-age`).
     public enum OriginLifetime: Hashable, Sendable {
         /// The origin's lifetime is ignored: every list becomes stale after `staleAfter`.
         case ignored
@@ -26,8 +26,8 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// The age at which data expires: it is then served only because nothing newer is available (R15); 0 or more. `nil`
     /// means never. Defaults to `nil`.
     public var expiredAfter: Duration?
-    /// Whether the origin's own lifetime replaces `staleAfter`, and within which bounds. Defaults to `taken()`: it
-    /// does, between 0 and 1 hour.
+    /// Whether the origin's own lifetime replaces `staleAfter`, and within which bounds. Defaults to `taken()`: the
+    /// origin's lifetime counts, between 0 and 1 hour.
     public var originLifetime: OriginLifetime
 
     /// Creates a policy. A `staleAfter` of zero makes data stale at once.
@@ -48,12 +48,12 @@ public struct FreshnessPolicy: Hashable, Sendable {
     }
 
     /// Returns the freshness of data that was last validated at `validatedAt`. Data with a `validatedAt` after `now` is
-    /// stale: a clock that jumped back costs one request, and the data does not stay fresh until the clock has caught
-    /// up (R29).
+    /// stale. A clock that jumped back thus costs one request, and the data does not stay fresh until the clock has
+    /// caught up (R29).
     /// - Parameters:
     ///   - validatedAt: the time when the data was last validated.
     ///   - freshFor: the lifetime that the origin reported; `nil` when it reported none. Defaults to `nil`.
-    ///   - isInvalidated: whether the data was invalidated since. Defaults to false.
+    ///   - isInvalidated: whether the data was invalidated after that time. Defaults to false.
     ///   - now: the current time.
     public func freshness(
         validatedAt: Timestamp, freshFor: Duration? = nil, isInvalidated: Bool = false, now: Timestamp

@@ -14,12 +14,12 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
     /// The number of items in the page.
     public var endIndex: Int { places.count }
 
-    /// Returns the id of the item at `index`, or nil if it has none. Each access creates the string again.
+    /// Returns the id of the item at `index`, or nil if the item has none. Each access creates the string again.
     public subscript(index: Int) -> String? {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// Returns the type of the id of the item at `index`, or nil if it has none.
+    /// Returns the type of the id of the item at `index`, or nil if the item has no id.
     public func type(at index: Int) -> IDType? {
         places[index].idWord < 0 ? nil : places[index].idType
     }

@@ -8,7 +8,7 @@ public struct JournalEntry: Hashable, Sendable {
     /// The time of the commit.
     public var at: Timestamp
     /// The changes, in order. The positions in a change are those after the changes before it. An empty array means
-    /// that no item changed: only ages, evidence, the total or the end did.
+    /// that no item changed, but for example an age, the evidence of a seam, the total or the end.
     public var changes: [JournalChange]
 
     /// An entry of these changes.
@@ -40,7 +40,7 @@ public enum JournalChange: Hashable, Sendable {
 public struct JournalRearrangement: Hashable, Sendable {
     /// An item that the origin no longer has.
     public struct Deletion: Hashable, Sendable {
-        /// Its position in the old list.
+        /// The item's position in the old list.
         public var position: Int
         /// The item's id and its bytes.
         public var item: RawItem
@@ -54,11 +54,11 @@ public struct JournalRearrangement: Hashable, Sendable {
 
     /// An item that the list did not hold before this step.
     public struct Insertion: Hashable, Sendable {
-        /// Its position in the new list.
+        /// The item's position in the new list.
         public var position: Int
-        /// Its id; `nil` if the origin gives none.
+        /// The item's id; `nil` if the origin gives none.
         public var id: String?
-        /// The type of its id at the origin.
+        /// The type of the item's id at the origin.
         public var idType: IDType
 
         /// An insertion at this position.
@@ -75,13 +75,13 @@ public struct JournalRearrangement: Hashable, Sendable {
 
     /// An item whose place among its neighbours changed.
     public struct Move: Hashable, Sendable {
-        /// Its position in the old list.
+        /// The item's position in the old list.
         public var from: Int
-        /// Its position in the new list.
+        /// The item's position in the new list.
         public var to: Int
-        /// Its id; `nil` if the origin gives none.
+        /// The item's id; `nil` if the origin gives none.
         public var id: String?
-        /// The type of its id at the origin.
+        /// The type of the item's id at the origin.
         public var idType: IDType
 
         /// A move between these positions.
@@ -100,11 +100,11 @@ public struct JournalRearrangement: Hashable, Sendable {
 
     /// An item whose bytes changed. If `from` is in `removed`, the item moved as well.
     public struct Edit: Hashable, Sendable {
-        /// Its position in the old list.
+        /// The item's position in the old list.
         public var from: Int
-        /// Its position in the new list.
+        /// The item's position in the new list.
         public var to: Int
-        /// Its id, and its bytes before the edit.
+        /// The item's id, and its bytes before the edit.
         public var before: RawItem
 
         /// An edit of an item; `before` is the item in its old form.
@@ -157,17 +157,17 @@ public struct JournalRearrangement: Hashable, Sendable {
 
 /// The changes of a list since a version, as its journal returns them (R48).
 public enum ListChanges: Hashable, Sendable {
-    /// The entries after that version, oldest first, and the version that they lead to. `hasMore` means that the
-    /// journal has newer entries: request the changes since `reached`.
+    /// The entries after the requested version, oldest first, and the version that they lead to. `hasMore` means that
+    /// the journal has newer entries: request the changes since `reached`.
     case entries([JournalEntry], reached: ContentVersion, hasMore: Bool)
-    /// The journal does not reach back to that version, or the list never had that version. A restored backup can cause
-    /// the latter (R51). Read the whole list again; `current` is its present version.
+    /// The journal does not reach back to the requested version, or the list never had that version. A restored backup
+    /// can cause the latter (R51). Read the whole list again; `current` is its present version.
     case truncated(current: ContentVersion)
 }
 
 /// The limit on the size of a list's journal.
 ///
-/// Changes of the last ten minutes stay, and so does the version before them, unless a single commit exceeds `bytes`.
+/// Changes of the last ten minutes stay, and so does the entry before them, unless a single commit exceeds `bytes`.
 /// Such a commit is not recorded, and readers have to read the list again. When the journal of a list exceeds `bytes`,
 /// older entries are removed, oldest first. Removal stops at three quarters of `bytes`, so that most commits remove no
 /// entry.
@@ -184,7 +184,7 @@ public struct JournalBound: Hashable, Sendable {
 
 }
 
-/// The choice of the journal entries to drop: a decision over the rows, oldest first.
+/// Chooses the journal entries to drop, from the entries in their order, oldest first.
 ///
 /// An entry is dropped only when the entry after it is ten minutes old. Until then, a reader may request the changes
 /// since the older entry.
@@ -205,7 +205,7 @@ package struct JournalPruning {
     }
 
     /// Considers the next entry.
-    /// - Returns: true when the entry before it is dropped, and true for the first entry, which has none before it.
+    /// - Returns: true when the entry before this one is dropped. Also true for the first entry.
     package mutating func next(at moment: Timestamp, cost: Int) -> Bool {
         if let last {
             // An entry from the future was written before the clock was set back (R29).
@@ -242,7 +242,7 @@ extension ListChanges {
     /// The most bytes of items that one call returns: 4 MiB. A single entry may exceed it.
     package static let mostBytes = 4 << 20
 
-    /// Takes as many of the entries as one call returns.
+    /// Returns as many of the entries as one call may return.
     /// - Parameters:
     ///   - rest: the entries after `version`, oldest first; one more than `limit` is enough.
     ///   - version: the version that the caller passed.

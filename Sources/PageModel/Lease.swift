@@ -12,7 +12,7 @@ public struct LeaseToken: Hashable, Comparable, Sendable {
     public static func < (left: LeaseToken, right: LeaseToken) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A name under which leases are taken and renewed together.
+/// A name under which a caller takes leases and renews them together.
 ///
 /// A storage adds the name of its process. A name therefore has to be unique only within one storage object.
 public struct LeaseOwner: Hashable, Sendable {
@@ -47,7 +47,7 @@ public struct Lease: Hashable, Sendable {
 }
 
 /// A request for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page.
-/// After a crash of the process, it shows which pages were in flight (R31).
+/// After a crash of the process, the leases show which pages were in flight (R31).
 public struct LeaseRequest: Hashable, Sendable {
     /// The pages, by the 0-based position of their first item.
     public var offsets: [Int]

@@ -71,20 +71,22 @@ public enum FetchState: String, Hashable, Sendable, CaseIterable {
 ///
 /// An edit that ends or fails a lease names its token (R30):
 ///
-/// - The storage finds the row by the token, even after a shift moved it. The edit's `offset` only says where to look
-///   first.
+/// - The storage finds the row by the token, even after an earlier commit moved the row. The edit's `offset` only says
+///   where to look first.
 /// - A stale token changes no record, and the call returns it as lost.
 /// - `nil` means that the caller never had a lease. Such an edit skips a page in flight under a lease that still
 ///   counts, because the lease's holder records the result. A lease counts until its end, while its owner lives.
-/// - An earlier edit of the same call may have ended the token, and so may the list edits of the same plan. The token
-///   then still permits the edit, which applies at its own offset like an edit without a token.
+/// - An earlier edit of the same call may have ended the lease of the token, and so may the list edits of the same
+///   plan. The token then still permits the edit, which applies at its own offset like an edit without a token.
 public enum LedgerEdit: Hashable, Sendable {
     /// The page was fetched.
     case succeeded(offset: Int, lease: LeaseToken? = nil)
-    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger retries.
+    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger retries
+    /// the page.
     case failed(offset: Int, failure: FetchFailure, nextAttemptIn: Duration?, lease: LeaseToken? = nil)
     /// The fetch ended without a result, because of a shutdown or because the page is no longer wanted. The record
-    /// returns to `pending`, and the attempt does not count. If the attempt was a retry, the page is due at once.
+    /// returns to `pending`, and the attempt does not count. If the attempt retried a retryable failure, the page is
+    /// due at once.
     case released(offset: Int, lease: LeaseToken)
     /// A caller wants the page now (R33). A failed page is due at once, even after a permanent failure, and its
     /// `Retry-After` pause is removed. Attempts and failure stay. The edit skips pages that are not failing: a page in

@@ -8,8 +8,8 @@ public struct ListHoldings: Hashable, Sendable {
     /// The number of stored pages of other generations (R19).
     public private(set) var olderPages: Int
 
-    /// The most segments for which a storage keeps holdings. The holdings of a list with more are `nil` until it has
-    /// fewer again.
+    /// The most segments for which a storage keeps holdings. While a list has more segments, and until a later commit
+    /// counts them again, its holdings are `nil`.
     package static let mostSegments = 64
 
     /// The holdings of a list without pages.

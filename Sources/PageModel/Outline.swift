@@ -74,8 +74,9 @@ public struct ListOutline: Hashable, Sendable {
             && record.validatedAt != nil && !record.isCutOff
     }
 
-    /// Whether the list may be a part, although no position up to its known end is missing: the last run ended as unproven
-    /// (R24), or no request for a page behind page one is known.
+    /// Whether the list may be only a part of the origin's list, although its gaps do not show that. For a complete
+    /// list: the last run that refreshed it ended as unproven (R24). For an incomplete list: no request for a page
+    /// after page one is known.
     public var isUnproven: Bool { isComplete ? record.isUnproven : record.isOnePage }
 
     /// Whether the held page one names a next page, and the end of the list is not known. A reached total does not end
@@ -90,15 +91,15 @@ public struct ListOutline: Hashable, Sendable {
         return coverage.gaps(below: window).isEmpty
     }
 
-    /// Whether items are held behind the origin's result window. The origin has returned items there, or an insert has
-    /// moved held items there.
+    /// Whether items are held after the origin's result window. Either the origin has returned items there, or an
+    /// insert has moved held items there.
     package var holdsItemsBehindResultWindow: Bool {
         guard let window = record.resultWindow else { return false }
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }
 
-    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known. An unproven list has the
-    /// length that the origin counts, if that is larger; otherwise its share is `nil`.
+    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known. For an unproven list,
+    /// the share is that of the total. It is `nil` if the total is not larger than `length`.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }
         let counted = isUnproven ? record.total.count ?? 0 : length
@@ -144,7 +145,7 @@ public struct ListOutline: Hashable, Sendable {
 public struct ListWindow: Hashable, Sendable {
     /// A page, or the part of a page that lies within the window.
     public struct Part: Hashable, Sendable {
-        /// Position of the part's first item.
+        /// The position of the part's first item.
         public var offset: Int
         /// The items of the part.
         public var content: PageContent
@@ -161,7 +162,7 @@ public struct ListWindow: Hashable, Sendable {
             self.validatedAt = validatedAt
         }
 
-        /// The positions of its items.
+        /// The positions of the part's items.
         public var range: Range<Int> { offset..<offset + content.count }
     }
 

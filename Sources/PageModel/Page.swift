@@ -55,32 +55,35 @@ public struct InnerSeam: Hashable, Sendable {
 
 /// A page without its items, for decisions.
 public struct PageSummary: Hashable, Sendable {
-    /// 0-based position of its first item in the list.
+    /// The 0-based position of the page's first item in the list.
     public var offset: Int
-    /// The number of its items. A page without items holds no position.
+    /// The number of the page's items. A page without items holds no position.
     public var count: Int
     /// The list's generation that the page belongs to. Pages of an older generation stay readable, but do not count as
     /// held.
     public var generation: Int
     /// The list's revision when the page was written or last moved.
     public var revision: Int
-    /// The evidence for the seam before its first item. A page at offset 0 is `verified`.
+    /// The evidence for the seam before the page's first item. A page at offset 0 is `verified`.
     public var evidence: Evidence
     /// The time since when that evidence has held.
     public var evidenceAt: Timestamp
-    /// The seams inside the page that are inferred. Only joined pages have such seams.
+    /// The seams inside the page that are inferred. Such seams arise where pages were joined.
     public var innerInferredSeams: [InnerSeam]
-    /// The time when its items were fetched.
+    /// The time when the page's items were fetched.
     public var fetchedAt: Timestamp
-    /// The time when the page was last validated. Its age counts from here.
+    /// The time when the page was last validated. The age of the page counts from this time.
     public var validatedAt: Timestamp
-    /// A hash of its items and their ids. Equal hashes mean an unchanged page (R6). See `PageContent.fingerprint`.
+    /// A hash of the page's items and ids. Equal hashes mean an unchanged page (R6). See `PageContent.fingerprint`.
     public var fingerprint: UInt64
-    /// The cursor that this page was fetched with; `nil` for page one and for pages fetched by offset.
+    /// The cursor that this page was fetched with. `nil` for page one, for pages fetched by offset, and for the second
+    /// part of a page that was split.
     public var cursorIn: PageCursor?
-    /// The cursor for the next page; `nil` at the end, and for origins that take offsets.
+    /// The cursor for the next page. `nil` at the end, for origins that take offsets, and for the first part of a page
+    /// that was split.
     public var cursorOut: PageCursor?
-    /// The validator of its request. `nil` when the origin gave none, and after the page was moved (R1).
+    /// The validator of its request. `nil` when the origin gave none, and after the page was moved, split or joined
+    /// (R1).
     public var validator: Validator?
 
     /// Creates a summary.
@@ -105,7 +108,7 @@ public struct PageSummary: Hashable, Sendable {
         self.validator = validator
     }
 
-    /// The positions that it holds.
+    /// The positions that the page holds.
     public var range: Range<Int> { offset..<offset + count }
 
     /// Whether this page was fetched with the cursor of the page before it. The origin itself then gave this order.
@@ -116,11 +119,11 @@ public struct PageSummary: Hashable, Sendable {
 
 /// A page to be stored.
 public struct PageWrite: Hashable, Sendable {
-    /// 0-based position of its first item.
+    /// The 0-based position of the page's first item.
     public var offset: Int
-    /// Its items.
+    /// The page's items.
     public var content: PageContent
-    /// The evidence that its first item follows the item before it.
+    /// The evidence that the page's first item follows the item before it.
     public var evidence: Evidence
     /// The cursor that the page was fetched with; `nil` for page one and for pages fetched by offset.
     public var cursorIn: PageCursor?
@@ -142,6 +145,6 @@ public struct PageWrite: Hashable, Sendable {
         self.validator = validator
     }
 
-    /// The positions that it will hold.
+    /// The positions that the page will hold.
     public var range: Range<Int> { offset..<offset + content.count }
 }

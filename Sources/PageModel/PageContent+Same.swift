@@ -1,8 +1,8 @@
-/// Comparison of items whose bytes differ and whose JSON values are equal (R6).
+/// Comparison of items by their JSON values, for items whose bytes differ (R6).
 extension PageContent {
-    /// Returns these items, with stored bytes in place of the bytes of every item that is held and equal as JSON. The
-    /// bytes that were stored first thereby stay (R7). Payloads that are not JSON keep their bytes, and so does every
-    /// item that is missing in `stored`.
+    /// Returns these items. An item that `stored` holds with equal JSON gets the stored bytes, so that the bytes that
+    /// were stored first stay (R7). All other items keep their bytes: items that are missing in `stored`, and items
+    /// whose payload is not JSON.
     /// - Parameter stored: pages that hold some of the items, at any index.
     package func keepingBytes(of stored: [PageContent]) -> PageContent {
         let (mine, theirs) = (identities, stored.map(\.identities))

@@ -25,7 +25,7 @@ public struct PageContent: Sendable {
     public private(set) var bytes: [UInt8]
     /// One location for each item.
     package private(set) var places: [Place]
-    /// The ids in UTF-8. Other bytes may lie between them.
+    /// The ids in UTF-8. There may be other bytes between them.
     package private(set) var text: [UInt8]
 
     /// A page without items.
@@ -109,6 +109,7 @@ public struct PageContent: Sendable {
         places.append(Place(end: bytes.count, idStart: start, idWord: id.count << 1 | Int(type.rawValue)))
     }
 
+    /// Adds the place of an item whose payload is in `bytes` already.
     /// - Parameter range: the range of the payload in `bytes`.
     private mutating func addPlace(_ range: Range<Int>, id: String?, _ type: IDType) {
         guard let id else {

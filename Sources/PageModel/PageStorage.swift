@@ -1,16 +1,18 @@
 /// The port that the repository stores pages through. The repository depends on this protocol alone, so that an
 /// in-memory or remote store can replace the SQLite file.
 ///
-/// Every read and every write is one transaction. The exceptions are `evict`, which uses one for each portion, and a
-/// thorough `damage(of:thoroughly:)`, which may use several. No transaction is open during a request to an origin (R3).
+/// Every read and every write is one transaction. The exceptions are `evict`, which uses one for each portion, `purge`
+/// on a nearly full disk, and a thorough `damage(of:thoroughly:)`, which may use several. No transaction is open during
+/// a request to an origin (R3).
 ///
 /// Every stored time is the storage's own (R52). Callers pass durations. Each read that returns times also returns the
 /// storage's time of the read, for comparison.
 ///
-/// Every read can throw `damaged`, `inputOutput`, `tookTooLong` and `closed`, and rarely `busy` and `internal`. Every
-/// write can also throw `busy` after the busy budget (R42), `full`, and `permission` for a store that is open for
-/// reading only. A storage on a server also throws `unavailable`. A call that throws stores no change. An eviction keeps
-/// the portions that it has removed.
+/// Every read can throw `damaged`, `inputOutput`, `tookTooLong` and `closed`, `moved` when the file of the store was
+/// moved or replaced, and rarely `busy` and `internal`. Every write can also throw `busy` after the busy budget (R42)
+/// and `full`. A write throws `permission` for a store that is open for reading only, and `newerSchema` after a newer
+/// version has migrated the store. A storage on a server also throws `unavailable`. A call that throws stores no
+/// change. Only `evict`, and `purge` on a nearly full disk, can throw after they have removed some pages.
 public protocol PageStorage: Sendable {
     /// Returns the query with this key, and registers it when it is new.
     /// - Throws: `StorageError`, as every write does; `tooLarge` for a key that exceeds the storage's limit.
@@ -28,12 +30,12 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every read does.
     func state(of key: QueryKey) async throws(StorageError) -> ListState?
 
-    /// Returns the record of every undamaged query, by id. The cost is one row for each query, however long the lists
-    /// are.
+    /// Returns the record of every undamaged query, ordered by id. The cost is one row for each query, however long the
+    /// lists are.
     /// - Throws: `StorageError`, as every read does.
     func records() async throws(StorageError) -> [QueryRecord]
 
-    /// Returns every undamaged query with its outline and size, by id.
+    /// Returns every undamaged query with its outline and size, ordered by id.
     /// - Throws: `StorageError`, as every read does.
     func summaries() async throws(StorageError) -> [QuerySummary]
 
@@ -47,8 +49,8 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every read does.
     func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline?
 
-    /// Returns the items at `range`; `nil` when the query has been purged. Positions that do not exist are missing,
-    /// too.
+    /// Returns the items at `range`; `nil` when the query has been purged. Positions after the end of the list count as
+    /// missing, too.
     /// - Throws: `StorageError`, as every read does.
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow?
 
@@ -56,8 +58,8 @@ public protocol PageStorage: Sendable {
     /// (R2). Returns `nil` when the query has been purged.
     /// - Parameters:
     ///   - query: the query of the list.
-    ///   - choose: returns the ranges to read, given the outline. It runs inside the transaction and has to be quick.
-    ///     It may run more than once; the last run counts.
+    ///   - choose: returns the ranges to read, given the outline. The closure runs inside the transaction and has to be
+    ///     quick. It may be called more than once; the last result counts.
     /// - Throws: `StorageError`, as every read does.
     func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
@@ -98,8 +100,8 @@ public protocol PageStorage: Sendable {
     /// - Parameters:
     ///   - plan: the changes.
     ///   - request: the leases to take; `nil` means none. No lease is taken if the plan is not applied.
-    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow, or an
-    ///   impossible offset.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that contradicts itself or has a
+    ///   position out of range; `tooLarge` for a page that exceeds the storage's limit.
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt
 
     /// Takes leases on pages that are about to be fetched (R30). Each grant counts as one more attempt, and puts the
@@ -124,7 +126,7 @@ public protocol PageStorage: Sendable {
     /// Returns the ledger entries of all queries whose next attempt is due within a duration, soonest first.
     /// - Parameters:
     ///   - within: the duration from now. Zero returns the entries that are due now; a negative duration returns the
-    ///     entries that have been due for that long.
+    ///     entries that have been due for at least that long.
     ///   - limit: the most entries to return, 0 or more.
     /// - Throws: `StorageError`, as every read does.
     func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading
@@ -140,7 +142,7 @@ public protocol PageStorage: Sendable {
 
     /// Removes pages until the budget is kept, least recently used first (R40). Each removed page leaves a gap:
     /// positions, total and end of the list stay unchanged. Pinned queries are skipped, and so are queries in `exempt`
-    /// and queries with an observer in this process.
+    /// and queries that have an observer of their own in this process.
     /// - Throws: `StorageError`, as every write does.
     func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport
 
@@ -150,17 +152,17 @@ public protocol PageStorage: Sendable {
     /// - Parameter query: the query to observe; `nil` means all queries.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
 
-    /// Returns one stream for a set of queries that changes over time: see `StorageWatch`, and `ChangeBroadcaster`, which
-    /// creates such streams.
+    /// Returns one stream for a set of queries that changes over time: see `StorageWatch`, and `ChangeBroadcaster`,
+    /// which creates such streams.
     func watch() -> StorageWatch
 
     /// The queries that have an observer of their own in this process.
     var observedQueries: Set<QueryID> { get }
 
     /// Returns a number that shows, without a transaction, whether a query is unchanged. Read the number before the
-    /// query: if it is the same later, the read content is still the stored content. A change is counted before the
-    /// call that made it returns. A change by another process is counted when its notice arrives, milliseconds later
-    /// (R41).
+    /// query. As long as the number stays the same, the read content is the stored content. A change is counted before
+    /// the call that made it returns. A change by another process is counted when its notice arrives, usually
+    /// milliseconds later (R41).
     ///
     /// Returns `nil` when some changes may go uncounted. The default implementation returns `nil`, for storages that do
     /// not count.
@@ -175,7 +177,8 @@ extension PageStorage {
     }
 
     /// Applies a plan as a whole or not at all (R1, R4).
-    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that contradicts itself or has a
+    ///   position out of range.
     public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
         try await commit(plan, claiming: nil).outcome
     }
@@ -183,7 +186,7 @@ extension PageStorage {
 
 /// The place of an item in a list.
 public struct ItemPlace: Hashable, Sendable {
-    /// Its 0-based position.
+    /// The item's 0-based position.
     public var position: Int
     /// Hash of the held payload. Another hash at the origin means that the item was edited.
     public var content: UInt64
@@ -249,15 +252,15 @@ public struct PurgeReport: Hashable, Sendable {
     public var pages: Int
     /// Bytes of the removed items, including their layout.
     public var bytes: Int
-    /// Whether removed bytes may still be in the storage's log or file, because a reader used the log for longer than the
-    /// busy budget, or because the disk is full. The storage finishes the purge with a later commit or eviction, or when
-    /// it is closed or opened again. Defaults to false.
+    /// Whether removed bytes may still be in the storage's log or file. The cause is a reader that used the log for
+    /// longer than the busy budget, or a full disk. The storage finishes the purge with a later commit or eviction,
+    /// when it is closed, or when it is next opened for writing. Defaults to false.
     public var mayRemainInLog: Bool
     /// Whether removed bytes may remain because the disk is full, and not because of a reader. Defaults to false.
     public var isDiskFull = false
     /// Whether unused parts of the storage's file may still hold copies of removed bytes, because the file could not be
-    /// rewritten: it holds more than 64 MiB, is damaged or in use, or the disk has too little room. The next purge tries
-    /// again. Defaults to false.
+    /// rewritten. The file then holds more than 64 MiB, is damaged or in use, or the disk has too little room. The next
+    /// purge tries again. Defaults to false.
     public var mayRemainInFile = false
 
     /// Creates a report.

@@ -1,4 +1,4 @@
-// The comparison of a store with a client that has none, and requests every page of a list each time.
+// The comparison of a store with a client that has no store and requests every page of a list each time.
 
 extension ListOutline {
     /// The number of pages in which a client without a store requests the held items.
@@ -15,9 +15,9 @@ extension ListOutline {
 }
 
 extension StoreStatistics.Query {
-    /// The number of requests that the counted runs avoided: those of a client without a store, which requests every
-    /// page in every run, minus the sent ones. Never below 0. The tally counts the pages of the store; the present list
-    /// shows how many of that client's pages they are.
+    /// The number of requests that the counted runs avoided, compared with a client without a store. That client
+    /// requests every page in every run; the sent requests are subtracted. Never below 0. The tally counts pages of the
+    /// store. They are converted to pages of that client by the ratio that the present list has.
     package var requestsSaved: Int {
         let (plain, held) = (summary.outline.plainPages, summary.outline.heldPages.count { $0.count > 0 })
         guard plain != held, held > 0 else { return tally.requestsSaved }

@@ -1,7 +1,7 @@
 /// The identity of one list at an origin: the caller's scope (`scope`) and the query's text (`text`).
 ///
 /// Two keys identify the same list exactly when both parts are equal, byte for byte. A key must not contain secrets or
-/// paging parameters (R45). The code that makes keys has to ensure this.
+/// paging parameters (R45). The code that creates keys has to ensure this.
 public struct QueryKey: Hashable, Sendable {
     /// Tenant, account or locale; empty when one list serves all callers.
     public var scope: String
@@ -64,7 +64,7 @@ extension QueryKey: ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// The store's own number for a query. It is valid until the query is purged.
+/// The store's number for a query. The number is valid until the query is purged.
 public struct QueryID: Hashable, Sendable {
     /// The number.
     public var rawValue: Int64
@@ -116,12 +116,14 @@ public struct QueryRecord: Hashable, Sendable {
     public var version: ListVersion
     /// The total that the origin reports.
     public var total: ListTotal
-    /// The end of the list, once the origin has reported it (R24). Growth of the list removes it.
+    /// The position after the last item, once an answer has shown the end of the list (R24). `nil` until then, and
+    /// again after the list has grown.
     public var end: Int?
-    /// The time when page one was last validated; `nil` before its first answer.
+    /// The time when page one was last validated; `nil` before the first answer for page one.
     public var validatedAt: Timestamp?
-    /// The time when the list was invalidated. `nil` once an answer to page one was stored that was requested after
-    /// that time. Until then, every held item is stale for all callers, regardless of its age.
+    /// The time when the list was invalidated, until page one is fetched again. Until then, every held item is stale
+    /// for all callers, regardless of its age. `nil` if the list was never invalidated. The store also resets it to
+    /// `nil` with an answer for page one that was requested after that time.
     public var invalidatedAt: Timestamp?
     /// The freshness lifetime that the origin reports for page one (RFC 9111, 5.2.2.1: `max-age`), in whole
     /// milliseconds from 0 to a year. `nil` means that the origin reports none. `FreshnessPolicy` decides how much of
@@ -132,10 +134,10 @@ public struct QueryRecord: Hashable, Sendable {
     /// Whether ids of the list repeat at the origin (R25). While this is true, the storage accepts pages with an id
     /// that is held already. A sweep that finds no repeated id resets it.
     public var allowsDuplicates: Bool
-    /// The origin's paging style, in one word. `none` means that no request for a page behind page one is known. Empty
+    /// The origin's paging style, in one word. `none` means that no request for a page after page one is known. Empty
     /// until the style is known.
     public var paging: String
-    /// Whether no request for a page behind page one is known.
+    /// Whether no request for a page after page one is known.
     package var isOnePage: Bool { paging == QueryRecord.noPaging }
     /// The value of `paging` for an origin of which only page one can be requested.
     package static let noPaging = "none"
@@ -146,14 +148,15 @@ public struct QueryRecord: Hashable, Sendable {
     public var sweep: SweepProgress?
     /// Whether the query is pinned: exempt from eviction (R40), and kept complete and fresh by background work.
     public var isPinned: Bool
-    /// The end of the origin's result window: it returns no items from this position on, although it counts more. `nil`
-    /// means that no window is known.
+    /// The end of the origin's result window: the origin returns no items from this position on, although it counts
+    /// more. `nil` means that no window is known.
     public var resultWindow: Int?
-    /// The time when the last sweep of the list ended, or the last round of the recheck (R54): every page was requested
-    /// between the beginning of that sweep or round and this time. `nil` means that none has ended yet.
+    /// The time when the last sweep of the list, or the last round of the recheck, ended (R54). Every page was
+    /// requested between its beginning and this time. `nil` means that none has ended yet.
     public var lastAuditAt: Timestamp?
-    /// Whether the last run that refreshed the list ended as unproven although no position up to its end was missing: the
-    /// origin has shown or counted more items than it returned (R24). The list may then be a part.
+    /// Whether the last run that refreshed the list ended as unproven although no position up to its end was missing
+    /// (R24). The origin has then shown or counted more items than it returned, and the list may be only a part of the
+    /// origin's list.
     public var isUnproven: Bool
     /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
@@ -206,7 +209,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var isInvalidated: Bool { invalidatedAt != nil }
 }
 
-/// The progress of a sweep: the pass that verifies every page once, and resumes after an interruption (R31).
+/// The progress of a sweep: the work that verifies every page once, and resumes after an interruption (R31).
 public struct SweepProgress: Hashable, Sendable {
     /// The position up to which everything has been verified.
     public var position: Int

@@ -1,10 +1,10 @@
 extension QueryRecord {
-    /// Returns the record that a repair writes for a list whose record is damaged or lost. It follows from the name and
-    /// the pages. No other value of the damaged record is kept, because the checksum does not tell which one is wrong.
-    /// The next sync determines these values again.
+    /// Returns the record that a repair writes for a list whose record is damaged or lost. The record follows from the
+    /// name and the pages. Of the damaged record, only the pin is kept, because the checksum does not tell which value
+    /// is wrong. The next sync determines these values again.
     ///
-    /// The revision is higher than that of each page, and than the one in the damaged record, so that a plan for an
-    /// earlier state is superseded (R4). A wrong number in the damaged record only makes the new revision larger.
+    /// The revision is higher than that of each page and that of the damaged record. A plan for an earlier state is
+    /// therefore superseded (R4). A wrong number in the damaged record only makes the new revision larger.
     /// - Parameters:
     ///   - damaged: the record as it was read.
     ///   - key: the name that is bound to the id of the record.

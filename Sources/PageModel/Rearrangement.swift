@@ -9,7 +9,7 @@ public struct Rearrangement: Hashable, Sendable {
         /// A page that is new at this place. `from` names the old position of each item, or `nil` for an unknown item;
         /// an empty array means that all are unknown. The page's offset is its position in the new list.
         case written(PageWrite, from: [Int?])
-        /// Positions that exist and are not held.
+        /// This many positions that exist and are not held.
         case gap(Int)
     }
 
@@ -21,7 +21,7 @@ public struct Rearrangement: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// Replaces these positions by one new page that holds the same items.
+    /// Returns a rearrangement that replaces these positions by one new page with the same items.
     public static func replacing(_ range: Range<Int>, with page: PageWrite) -> Rearrangement {
         let before: [Piece] = range.lowerBound > 0 ? [.kept(0..<range.lowerBound)] : []
         return Rearrangement(before + [.written(page, from: Array(range)), .kept(range.upperBound..<Int.max)])
@@ -114,8 +114,8 @@ public struct Rearrangement: Hashable, Sendable {
 }
 
 extension ListEdit {
-    /// Replaces the positions in the range by a page, or removes them if the page is `nil`. Positions after the range
-    /// shift by the difference.
+    /// Returns an edit that replaces the positions in the range by a page, or removes them if the page is `nil`.
+    /// Positions after the range shift by the difference.
     public static func splice(_ range: Range<Int>, _ page: PageWrite?) -> ListEdit {
         var pieces: [Rearrangement.Piece] = []
         if range.lowerBound != 0 { pieces.append(.kept(min(0, range.lowerBound)..<range.lowerBound)) }
@@ -130,9 +130,9 @@ extension ListEdit {
 public struct ListDifference: Hashable, Sendable {
     /// An item whose position changed.
     public struct Move: Hashable, Sendable {
-        /// Its old position.
+        /// The item's old position.
         public var from: Int
-        /// Its new position.
+        /// The item's new position.
         public var to: Int
 
         /// Creates a move.
@@ -150,8 +150,8 @@ public struct ListDifference: Hashable, Sendable {
     public var opened: [Range<Int>] = []
     /// Items whose place among their neighbours changed.
     public var moved: [Move] = []
-    /// Items that kept their place among their neighbours and were written again. A commit reports those with other
-    /// bytes than before.
+    /// Items that kept their place among their neighbours and were written again. A commit reports only those whose
+    /// bytes changed.
     public var rewritten: [Move] = []
 
     /// A difference without changes.
@@ -229,7 +229,7 @@ public struct ListDifference: Hashable, Sendable {
 
 extension ChangeSet.Change {
     /// The change of a rearrangement, for observers. If one page is stored again with the same items, for example in
-    /// the place of several pages, the change confirms them (R6).
+    /// place of several pages, the change is `confirmed` (R6).
     /// - Parameters:
     ///   - rearrangement: the new layout of the list.
     ///   - takenOut: the pages that were held at positions which no piece keeps, by offset.

@@ -17,7 +17,8 @@ public struct RunTally: Hashable, Sendable {
     public var pagesKept: Int
     /// The number of body bytes received over the wire.
     public var bytesReceived: Int
-    /// The version of the list before the last counted run that changed an item. `nil` means that no counted run did.
+    /// The version of the list before the last counted run that changed an item. `nil` means that no counted run
+    /// changed one.
     public var changedSince: ContentVersion?
 
     /// Creates a tally. Figures range from 0 to 2^53 and default to 0.
@@ -50,7 +51,8 @@ public struct RunTally: Hashable, Sendable {
         pages > 0 ? Double(pagesUnchanged.addingCapped(pagesKept)) / Double(pages) : nil
     }
 
-    /// Adds two tallies. The earlier `beganAt` counts, and the `changedSince` of the right one unless it is nil.
+    /// Adds two tallies. The sum has the earlier `beganAt`, and the `changedSince` of the right tally unless that is
+    /// `nil`.
     public static func + (left: RunTally, right: RunTally) -> RunTally {
         RunTally(
             beganAt: [left.beganAt, right.beganAt].compactMap { $0 }.min(),

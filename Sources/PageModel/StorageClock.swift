@@ -29,7 +29,7 @@ public struct Uptime: Hashable, Sendable {
 }
 
 /// One reading of a storage's clock. A transaction takes one reading and uses it for all comparisons and stored times.
-/// Its times are within `StoredBounds`.
+/// The times of a reading are within `StoredBounds`.
 package struct StorageMoment: Hashable, Sendable {
     package var now: Timestamp
     package var uptime: Uptime

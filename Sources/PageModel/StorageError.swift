@@ -15,12 +15,13 @@ public struct StorageError: Error, Sendable {
         public static let newerSchema = Code(description: "newer_schema")
         /// The bytes of the store are damaged.
         public static let damaged = Code(description: "damaged")
-        /// The store's file was renamed, replaced or removed while it was open. Open the store again.
+        /// The store's file, its log or its shared memory was renamed, replaced or removed while the store was open.
+        /// Open the store again.
         public static let moved = Code(description: "store_moved")
-        /// The log next to the store belongs to another store that was at this path before, or the rollback journal
-        /// next to the store does not belong to its present state. The store is unchanged.
+        /// The log or the rollback journal next to the store belongs to another store, or to another state of this
+        /// store. The store is unchanged.
         public static let foreignLog = Code(description: "foreign_log")
-        /// A path next to the store that belongs to it is not a regular file. Nothing was changed.
+        /// A path next to the store that belongs to it is not a regular file. The store is unchanged.
         public static let strayFile = Code(description: "stray_file")
         /// The path of the store is a symbolic link into a directory that does not exist.
         public static let danglingLink = Code(description: "dangling_link")
@@ -41,7 +42,8 @@ public struct StorageError: Error, Sendable {
         public static let closed = Code(description: "closed")
         /// A key or a page exceeds the size limit of the storage.
         public static let tooLarge = Code(description: "too_large")
-        /// The plan contradicts the rules of the store; a defect of the caller.
+        /// An argument contradicts the rules of the store, for example a plan with a position out of range. This is a
+        /// defect of the caller.
         public static let invalidPlan = Code(description: "invalid_plan")
         /// A defect of this package.
         public static let `internal` = Code(description: "internal")
@@ -49,7 +51,7 @@ public struct StorageError: Error, Sendable {
 
     /// The code for decisions.
     public var code: Code
-    /// A message of one line. It names the file or the server, and contains no user data.
+    /// A message of one line. It usually names the file or the server, and contains no user data.
     public var message: String
     /// The underlying error; `nil` when there was none.
     public var cause: (any Error)?

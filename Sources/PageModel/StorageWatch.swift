@@ -1,6 +1,6 @@
 /// Notices for many queries in one stream. The set of observed queries may change at any time, and is empty at first.
 ///
-/// Use it to follow many lists, because one stream and one task for each would cost more than a short list itself. A
+/// Use a watch to follow many lists: one stream and one task for each list would cost more than a short list itself. A
 /// query counts as observed (`PageStorage.observedQueries`, R40) from `subscribe` to `unsubscribe`, or until the stream
 /// is dropped.
 public struct StorageWatch: Sendable {

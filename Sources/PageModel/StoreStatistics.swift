@@ -45,8 +45,9 @@ public struct StoreStatistics: Hashable, Sendable {
 
     /// The sum of the tallies of all queries. For the saved requests see ``requestsSaved``.
     public var tally: RunTally { queries.reduce(RunTally()) { $0 + $1.tally } }
-    /// The sum of the requests that each query saved, compared with a client that requests every page in every run, and
-    /// whose pages do not overlap. The failed requests of one query do not reduce the savings of another.
+    /// The sum of the requests that each query saved. Each query is compared with a client that requests every page in
+    /// every run, and whose pages do not overlap. The failed requests of one query do not reduce the savings of
+    /// another.
     public var requestsSaved: Int { queries.reduce(0) { $0.addingCapped($1.requestsSaved) } }
     /// The number of held items of all queries.
     public var items: Int { queries.reduce(0) { $0 + $1.items } }

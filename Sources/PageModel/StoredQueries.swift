@@ -9,7 +9,7 @@ package struct StoredQueries: Sendable {
         package var hasItsName: Bool
         /// The number of stored pages.
         package var pages: Int
-        /// The bytes of their items, including their layout.
+        /// The bytes of the items in these pages, including their layout.
         package var bytes: Int
 
         package init(id: QueryID, key: QueryKey, hasItsName: Bool, pages: Int, bytes: Int) {

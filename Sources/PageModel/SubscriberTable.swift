@@ -26,7 +26,7 @@ struct SubscriberTable {
         if observers[query]?.isEmpty ?? false { observers[query] = nil }
     }
 
-    /// Reverts every `add` of this observer. The cost grows with the number of queries.
+    /// Reverts every `add` of this observer. The cost grows with the number of observed queries.
     mutating func remove(_ number: Int) {
         for query in Array(observers.keys) where observers[query]?.contains(number) ?? false {
             observers[query]?.removeAll { $0 == number }

@@ -80,8 +80,8 @@ package enum XXH3 {
     // MARK: More than 240 bytes
 
     /// Hashes stripes of 64 bytes in eight lanes. The specification adds each word to the neighbouring lane at once.
-    /// This code sums the words in `sums` and adds them at the end of a block. No step reads a lane before that, and no
-    /// word has to change lanes.
+    /// This code sums the words in `sums` and adds them at the end of a block. The result is the same, because within a
+    /// block the lanes are only added to. No word has to change lanes at each stripe.
     private static func long(_ bytes: UnsafeRawBufferPointer, _ secret: UnsafeRawBufferPointer) -> UInt64 {
         var lanes = SIMD8(
             prime32.three, prime64.one, prime64.two, prime64.three, prime64.four, prime32.two, prime64.five, prime32.one

@@ -136,7 +136,7 @@ extension CommitTransaction {
     }
 
     /// Joins the page at `position` with the page after it when one of the two is small. A page that this commit wrote
-    /// as part of a chain is not joined.
+    /// with a cursor is not joined.
     private mutating func join(behind position: Int, isWritten: Bool) throws(StorageError) {
         guard let left = try PageTable.row(at: position, of: query, in: connection), left.summary.count > 0,
             !isWritten || left.summary.cursorOut == nil,

@@ -1,7 +1,7 @@
 import PageModel
 
-/// The rows that a commit reads, writes and deletes, with what the journal, the holdings and the index of items record of
-/// them.
+/// Reads, writes and deletes the rows of a commit, and records these changes in the journal, the holdings and the index
+/// of items.
 extension CommitTransaction {
     /// Returns the pages that hold positions in `range`. Rows with an invalid seal are deleted first, so that no edit
     /// builds on them. Their bodies remain for `repair`.
@@ -27,8 +27,8 @@ extension CommitTransaction {
         }
     }
 
-    /// Discards the changes for the journal, the holdings, and the list's entries in the index of items, because a
-    /// damaged row was deleted and its positions are not known. Readers then have to read the list again.
+    /// Discards the changes for the journal, the holdings, and the list's entries in the index of items. Call when a
+    /// damaged row was deleted, because its positions are not known. Readers then have to read the list again.
     mutating func discardChangeTracking() {
         journal.beginAnew()
         holdings = nil

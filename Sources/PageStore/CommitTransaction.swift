@@ -1,6 +1,7 @@
 import PageModel
 
-/// Applies a `CommitPlan` in one transaction (R1), under the generation and revision it was planned for (R4).
+/// Applies a `CommitPlan` in one transaction (R1), if the list still has the generation and the revision of the plan
+/// (R4).
 ///
 /// A value lives for one transaction and is discarded after the commit or the rollback.
 struct CommitTransaction {
@@ -80,7 +81,8 @@ struct CommitTransaction {
         journal = JournalDraft(session.journalBound)
     }
 
-    /// Applies the plan. Returns nil when all edits were applied. Otherwise returns the reason, and applies none.
+    /// Applies the plan. Returns nil when all edits were applied. Otherwise returns the reason; the caller then rolls
+    /// the transaction back.
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)

@@ -42,7 +42,7 @@ enum LedgerWriting {
         return leases
     }
 
-    /// Makes the grant to return. Call inside the transaction, after everything else in it.
+    /// Creates the grant to return. Call as the last step of the transaction.
     static func grant(
         _ leases: [Lease], _ request: LeaseRequest, _ record: QueryRecord, at moment: StorageMoment, in session: Session
     ) throws(StorageError) -> LeaseGrant {
@@ -71,7 +71,7 @@ enum LedgerWriting {
     }
 
     /// Renews the leases of an owner. The kernel lock proves that the owner's process is alive; the heartbeat proves
-    /// that it still makes progress (R30).
+    /// that the run still makes progress (R30).
     static func heartbeat(_ owner: LeaseOwner, for duration: Duration, in session: Session) throws(StorageError) -> Set<
         LeaseToken
     > {

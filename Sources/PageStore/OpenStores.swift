@@ -75,7 +75,8 @@ enum OpenStores {
                 entries[file]?.companions[suffix] = companion
                 found.append((path + suffix, companion))
             }
-            // Only the first connection fills the shared memory. That connection is given up if the disk has no room.
+            // Only the first connection fills the shared memory. If the disk has no room, that connection is closed
+            // again.
             if fillingSharedMemory, entries[file]?.isSharedMemoryFilled == false {
                 entries[file]?.sharedMemory = try StoreFile.fillSharedMemory(path)
                 entries[file]?.isSharedMemoryFilled = true
@@ -94,8 +95,8 @@ enum OpenStores {
         }
     }
 
-    /// Runs `body`, which creates a file and returns whether it did. No store is opened in this process until `body` has
-    /// closed its descriptor.
+    /// Runs `body`, which creates a file and returns whether a file was created. No store is opened in this process
+    /// until `body` has closed its descriptor.
     ///
     /// A new file can have the inode of a removed one whose last connection is just closing. The log and the shared
     /// memory of that connection are not those of the new file.
@@ -154,8 +155,8 @@ extension Connection {
     /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection
     /// has open. A process that opens a store without its log creates a new log. Two processes would then use different
     /// logs.
-    /// - Throws: `moved` when one of the files was renamed, replaced or removed; `notAStore` when the store has a second
-    ///   name.
+    /// - Throws: `moved` when one of the files was renamed, replaced or removed; `notAStore` when the store has a
+    ///   second name.
     func checkPlace() throws(StorageError) {
         guard !hasMoved, place.map({ FileIdentity(path) == $0.identity }) ?? true,
             companions.allSatisfy({ FileIdentity($0.path) == $0.identity })

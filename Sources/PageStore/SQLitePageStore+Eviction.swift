@@ -5,26 +5,29 @@ extension SQLitePageStore {
     /// Removes pages until the budget is kept (R40).
     ///
     /// On a full disk smaller portions are removed, and the log is merged in between. The file is shortened in
-    /// portions, too. Where the disk has no room for that, it keeps its length: `EvictionReport.unreturnedBytes`.
+    /// portions, too. Where the disk has no room for that, the file keeps its length: see
+    /// `EvictionReport.unreturnedBytes`.
     /// - Throws: `StorageError`, as every write does. Throws `full` when the disk has no room for the log of the
-    ///   smallest portion, which takes about 300 KB, or twelve pages of the file. The remaining pages then stay.
+    ///   smallest portion. That log takes 300 KB or twelve pages of the file, whichever is more. The remaining pages
+    ///   then stay.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         try await evict(to: budget, exempt: exempt, mayRewrite: false)
     }
 
-    /// Removes pages as `evict(to:exempt:)` does, on a disk without a free byte, too. Where a deletion has no room for
-    /// its log, or the file cannot be shortened afterwards, the remaining rows are held in memory and written over the
-    /// file. That closes this store, and the journals of changes start again.
+    /// Removes pages as `evict(to:exempt:)` does, also on a disk without a free byte. A deletion may have no room for
+    /// its log, or the file cannot be shortened afterwards. The remaining rows are then held in memory and written over
+    /// the file. That closes this store, and the journals of changes start again.
     ///
     /// **A crash of the process or of the system while the file is written loses the store**, because the disk has no
     /// room for a second copy.
     ///
     /// Damaged rows that can be read stay in the file as they are, for a later repair.
     /// - Throws: `StorageError`, as every write does. Throws `full`, and leaves the file as it is, when another process
-    ///   has the store open, when more than 256 MiB of items would remain, or when the remaining rows need more bytes
-    ///   than the file has. Throws `damaged`, and leaves the file as it is, when rows cannot be read, or when a file
-    ///   with damaged rows has no incremental vacuum. Throws `damaged`, too, when the file system refuses to write the
-    ///   file; the store is then lost.
+    ///   has the store open, or when more than 256 MiB of items would remain. Throws `full`, too, when the remaining
+    ///   rows need more bytes than the file and its log have, or than this process may write to a file. Throws
+    ///   `damaged`, and leaves the file as it is, when rows cannot be read, or when a file with damaged rows has no
+    ///   incremental vacuum. Throws `damaged`, too, when the file system refuses to write the file; the store is then
+    ///   lost.
     public func evictRewritingFile(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport {
@@ -39,7 +42,8 @@ extension SQLitePageStore {
             do throws(StorageError) {
                 try session.noteReads(force: true)
             } catch {
-                // On a full disk the order of eviction is slightly outdated, but room is made all the same.
+                // On a full disk the read times stay unstored, so the order of eviction is slightly outdated. The
+                // eviction still makes room.
                 guard error.code == .full || error.isUnreadableRow else { throw error }
             }
             return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
@@ -108,6 +112,7 @@ extension SQLitePageStore {
             error.code, "\(error.message); a deletion needs \(kilobytes) KB of free space for the log", cause: error)
     }
 
+    /// Rewrites the file without the remaining pages of the eviction.
     /// - Returns: nil when the file cannot be rewritten. The file is then unchanged.
     private func rewriteUnlessRefused(
         _ eviction: Eviction, because cause: StorageError

@@ -4,8 +4,8 @@ public import PageModel
 extension SQLitePageStore {
     /// Returns what `evict` would remove now, without removing anything.
     ///
-    /// Works for a store that is open for reading only, too. Read times of this process that are not stored yet are not
-    /// considered (R40).
+    /// Works for a store that is open for reading only, too. The preview does not consider read times of this process
+    /// that are not stored yet (R40).
     /// - Parameters:
     ///   - budget: the bounds to keep.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.

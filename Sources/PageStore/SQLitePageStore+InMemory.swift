@@ -4,9 +4,9 @@ import Synchronization
 extension SQLitePageStore {
     /// Opens an empty store that leaves nothing behind, for previews and tests.
     ///
-    /// It behaves like a store at a path, also with several readers. Its file is in memory where the system has a file
-    /// system for that (`/dev/shm`), and otherwise in the temporary directory. `close()` removes the file. A file that
-    /// a killed process has left is removed when a later process opens such a store.
+    /// The store behaves like a store at a path, also with several readers. Its file is in memory where the system has
+    /// a file system for that (`/dev/shm`), and otherwise in the temporary directory. `close()` removes the file. A
+    /// file that a killed process has left is removed when a later process opens such a store.
     /// - Parameters:
     ///   - options: the settings. Defaults to `Options()`.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the system's clock.

@@ -1,14 +1,14 @@
 public import PageModel
 
-// A file can be replaced between finding it and locking it. `StoreGate` prevents that.
+// Without protection, a file could be replaced between finding and locking it. `StoreGate` prevents that.
 extension SQLitePageStore {
     /// Opens the store at `path`.
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
     /// - Parameters:
-    ///   - path: the path of the store. A symbolic link is followed if it belongs to the user of this process, and a link
-    ///     among the directories also if it belongs to root (R9). The resolved path has at most 504 bytes, and the name
-    ///     247.
+    ///   - path: the path of the store. A symbolic link is followed if it belongs to the user of this process. A link
+    ///     among the directories is also followed if it belongs to root (R9). The resolved path may have at most 504
+    ///     bytes, and the name of the file at most 247.
     ///   - mode: the action when there is no store. Defaults to creating one.
     ///   - options: the settings. Defaults to `Options()`.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the system's clock.
@@ -43,8 +43,8 @@ extension SQLitePageStore {
 
     /// Opens the store at `path` for reading only. Before that, migrates a store of an older schema (R8), and undoes a
     /// change that a killed program has left in a rollback journal. Both write to the file.
-    /// - Throws: `StorageError`, as `open` does. When the file cannot be written, the reason: `full`, `permission`,
-    ///   `busy` or `damaged`, for example.
+    /// - Throws: `StorageError`, as `open` does. If the migration or the undoing fails, the error has the code of that
+    ///   failure, such as `full`, `permission`, `busy` or `damaged`.
     package static func openForReading(
         at path: String, options: Options = Options()
     ) async throws(StorageError) -> SQLitePageStore {
@@ -74,7 +74,7 @@ extension SQLitePageStore {
         file: String, from path: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable
     ) async throws(StorageError) -> SQLitePageStore {
-        // Also where this process has the file open under its other name.
+        // This check also applies when this process has the file open under its other name.
         try StoreFile.checkName(of: file)
         // The gate keeps the file from being replaced until SQLite holds its own locks.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
@@ -112,7 +112,7 @@ extension SQLitePageStore {
         return store
     }
 
-    /// Creates the file where there is none.
+    /// Creates the file if it does not exist.
     /// - Returns: the gate, locked shared. `nil` where the file existed, or no gate could be opened.
     private static func make(_ file: String, _ options: Options) async throws(StorageError) -> StoreGate? {
         guard !StoreFile.exists(file) else { return nil }

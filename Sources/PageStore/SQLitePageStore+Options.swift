@@ -19,8 +19,8 @@ extension SQLitePageStore {
         public var busyBudget: Duration = .seconds(5)
         /// The failures that a commit survives. Defaults to `normal`.
         public var durability: Durability = .normal
-        /// The largest number of concurrent reads. Each uses a connection of its own, opened on demand. 1…1,000;
-        /// other values are clamped. Defaults to 4.
+        /// The largest number of concurrent reads. Each uses a connection of its own, opened on demand. The range is 1
+        /// to 1,000; other values are clamped. Defaults to 4.
         public var readers: Int = 4
         /// `readers`, within its range.
         var readerCount: Int { min(max(1, readers), 1_000) }
@@ -28,7 +28,7 @@ extension SQLitePageStore {
         /// could otherwise keep a statement running forever (R46). More than 0. Defaults to 60 seconds.
         public var timeLimit: Duration = .seconds(60)
         /// The bound of the journal of each list's changes (R48). Defaults to 1 MiB per list. Entries younger than ten
-        /// minutes are kept beyond the bound.
+        /// minutes are kept beyond the bound, see `JournalBound`.
         public var journal = JournalBound()
         /// The name of the SQLite VFS to use. `nil` means the default one. Tests inject faults with it.
         package var fileSystem: String?

@@ -19,13 +19,14 @@ extension SQLitePageStore {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
-    /// Returns every query as a table shows it, without reading each page: see `StoreReading.listed`.
+    /// Returns every query with the values that a table of queries shows. Usually reads only sums over the page
+    /// records, and not each record: see `StoreReading.listed`.
     /// - Throws: `StorageError`, as every read does.
     package func listed() async throws(StorageError) -> [QuerySummary] {
         try await read { reading throws(StorageError) in try reading.listed() }
     }
 
-    /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
+    /// Returns one query with its outline and size, or nil when the query has been purged. Reads no other query.
     /// - Throws: `StorageError`, as every read does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
         try await read { reading throws(StorageError) in try reading.summary(of: query) }
@@ -80,8 +81,8 @@ extension SQLitePageStore {
     /// - Parameters:
     ///   - query: the query of the list.
     ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
-    ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction, which keeps the log from
-    ///     being truncated, and must not use the store.
+    ///     positions of the next piece; `nil` ends the reading. The closure runs inside the transaction, which keeps
+    ///     the log from being truncated, and must not use the store.
     /// - Throws: `StorageError`, as every read does.
     package func pieces(
         of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?

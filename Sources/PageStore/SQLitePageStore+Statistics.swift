@@ -14,7 +14,7 @@ extension SQLitePageStore {
         try await read { reading throws(StorageError) in try TallyTable.tally(of: query, in: reading.connection) }
     }
 
-    /// Adds the figures of a run to the tally of its query. Ignored for a query that is gone.
+    /// Adds the figures of a run to the tally of its query. The call is ignored for a query that has been purged.
     ///
     /// No decision depends on tallies, and observers of the query are not notified.
     /// - Parameters:

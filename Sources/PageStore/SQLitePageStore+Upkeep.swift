@@ -31,8 +31,8 @@ extension SQLitePageStore {
     /// store open. A process that is killed during the repair leaves either the old store or the new one.
     /// - Returns: the findings, the repairs, and the damage that remains. If any remains, set the store aside.
     /// - Throws: `StorageError`, as every write does. Throws `busy` when a new file is needed and another process has
-    ///   the store open; this store is then closed. Throws `full`, with the number of bytes in its message, when the disk
-    ///   has no room for a new file; this store is then closed, too.
+    ///   the store open; this store is then closed. Throws `full` when the disk has no room for a new file; the message
+    ///   has the number of bytes, and this store is then closed, too.
     public func repair() async throws(StorageError) -> RepairReport {
         let ending = try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
@@ -59,12 +59,12 @@ extension SQLitePageStore {
 
     /// Repairs the header of a store's file, so that the store can be opened and ``repair()`` can save its rows.
     ///
-    /// Restores the format numbers. Restores the application id and the schema number where the tables prove them. Writes
-    /// the actual number of pages into the header of a truncated file. No process may have the store open.
+    /// Restores the format numbers. Restores the application id and the schema number where the tables prove them.
+    /// Writes the actual number of pages into the header of a truncated file. No process may have the store open.
     /// - Parameter path: the path of the store.
     /// - Returns: the problems that were found and repaired. Empty if nothing was changed.
-    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `notAStore`, `strayFile`, `busy`, `permission` or
-    ///   `inputOutput`.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `notAStore`, `strayFile`, `busy`, `permission`,
+    ///   `inputOutput`, or `damaged` for a header that cannot be repaired.
     public static func repairHeader(at path: String) throws(StorageError) -> [Finding] {
         let file = try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
@@ -73,7 +73,8 @@ extension SQLitePageStore {
         return problems.map { Finding(.file, $0) }
     }
 
-    /// Returns whether ``repairHeader(at:)`` would change the file. Changes nothing. Returns true where that is not known.
+    /// Returns whether ``repairHeader(at:)`` would change the file, without changing it. Returns true if that is not
+    /// known, for example while this process has the file open.
     package static func hasRepairableHeader(_ path: String) -> Bool {
         do throws(StorageError) {
             let file = try StoreFile.locate(path)
@@ -81,18 +82,18 @@ extension SQLitePageStore {
             if try StoreHeader.isDamaged(file, otherwise: inUse) { return true }
             return try ShortFile.isShort(file, otherwise: inUse)
         } catch {
-            // A header that no repair knows is damage.
+            // `repairHeader` cannot repair a file whose header is damaged in another way.
             return error.code != .damaged
         }
     }
 
-    /// Copies the readable rows of a store with a changed schema to a new file, as ``repair()`` does for a store with rows
-    /// that cannot be read. The old file is kept as `….corrupt-<time>`. No process may have the store open.
+    /// Copies the readable rows of a store with a changed schema to a new file. ``repair()`` does the same for a store
+    /// with rows that cannot be read. The old file is kept as `….corrupt-<time>`. No process may have the store open.
     /// - Parameters:
     ///   - path: the path of the store.
     ///   - change: the change, see `SchemaChange.isSalvageable`.
-    /// - Throws: `StorageError`, as ``repair()`` does. Throws `damaged`, and leaves the file as it is, when the rows cannot
-    ///   be copied.
+    /// - Throws: `StorageError`, as ``repair()`` does. Throws `damaged`, and leaves the file as it is, when the rows
+    ///   cannot be copied.
     package static func salvage(
         at path: String, from change: SchemaChange, options: Options = Options(),
         clock: any StorageClock = SystemStorageClock()
@@ -113,7 +114,7 @@ extension SQLitePageStore {
             do throws(StorageError) {
                 return try Salvage.run(file, report, options, clock, isSchemaChanged: true)
             } catch {
-                // A statement does not fit what the file has under the names of our tables.
+                // A statement does not fit the objects that have the names of this package's tables.
                 guard error.code == .internal || error.isUnreadableRow else { throw error }
                 throw StorageError(
                     .damaged, "\(file) \(change.words), and its rows cannot be copied: \(error.message)", cause: error)
@@ -144,12 +145,13 @@ extension SQLitePageStore {
     /// was purged later.
     public var filesSetAside: [String] { Quarantine.setAside(of: path) }
 
-    /// Returns whether a file is a damaged store: its header or its schema cannot be read, or ``verify()`` has findings.
+    /// Returns whether a file is a damaged store: its header or its schema cannot be read, or ``verify()`` has
+    /// findings.
     ///
     /// Undoes a change that a killed program has left in a rollback journal. Changes nothing else, and creates no file.
-    /// - Throws: `StorageError` with `notAStore` for another file, with `newerSchema` for a store of a newer version, with
-    ///   `strayFile` for an obstacle next to the store, and with `notFound` for a blank file; otherwise as opening and
-    ///   reading do.
+    /// - Throws: `notAStore` for another file, `newerSchema` for a store of a newer version, `strayFile` for an
+    ///   obstacle next to the store, and `notFound` for a blank file; otherwise `StorageError`, as opening and reading
+    ///   do.
     package static func isDamaged(at path: String) async throws(StorageError) -> Bool {
         let file = try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
@@ -184,8 +186,8 @@ extension SQLitePageStore {
         }
     }
 
-    /// Opens a store for reading only. Undoes a change that a killed program has left in a rollback journal, and keeps an
-    /// older schema.
+    /// Opens a store for reading only. Undoes a change that a killed program has left in a rollback journal, and keeps
+    /// an older schema.
     private static func openUnmigrated(at path: String) async throws(StorageError) -> SQLitePageStore {
         do throws(StorageError) {
             return try await open(at: path, mode: .readOnly)
@@ -253,7 +255,7 @@ extension SQLitePageStore {
 
     /// Renames an unreadable store to `….corrupt-<time>`, so that the next opening creates a new one.
     ///
-    /// Only this call renames a store that cannot be opened. No process may have the store open.
+    /// No other public call renames a store that cannot be opened. No process may have the store open.
     /// - Parameters:
     ///   - path: the path of the store.
     ///   - now: the time for the new name.

@@ -70,9 +70,9 @@ extension SQLitePageStore {
     /// Removes all queries.
     ///
     /// A deletion writes to the file, so it can fail on a full disk. The file is then emptied instead, and this store
-    /// is closed. The same happens when damage prevents a deletion. No other process may have the store open for that.
-    /// A deletion can also succeed on a full disk that has no room for the rest of the work. The file is then emptied,
-    /// too, unless it has a query that was registered after the deletion.
+    /// is closed. The same happens when damage prevents a deletion. Emptying the file requires that no other process
+    /// has the store open. A deletion can also succeed on a full disk that has no room for the rest of the work. The
+    /// file is then emptied, too, unless it has a query that was registered after the deletion.
     /// - Returns: the removed queries, pages and bytes. If damage prevents the count, `pages` is 0, and `bytes` is the
     ///   size of the emptied files.
     /// - Throws: `StorageError`, as every write does. Throws `full` or `damaged` when another process has the store
@@ -127,7 +127,9 @@ extension SQLitePageStore {
         _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
     }
 
-    /// - Parameter size: the report of a successful deletion. `nil` means that it could not be counted.
+    /// Empties the file after a deletion has failed, and makes it a store again where there is room.
+    /// - Parameter size: the report that a successful deletion would return. `nil` means that the rows could not be
+    ///   counted.
     private func recreate(
         removing queries: [QueryID], _ size: PurgeReport?, because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {

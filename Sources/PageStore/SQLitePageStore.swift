@@ -75,11 +75,12 @@ public final class SQLitePageStore: PageStorage {
 
     /// Whether the path that the store was opened with still leads to the file that was opened.
     ///
-    /// Can be read after `close()`, too. Closing merges the log; only then is it certain that all stored data is at
-    /// this path.
+    /// Can be read after `close()`, too. Only then is it certain that all stored data is at this path, because closing
+    /// merges the log.
     public var isInPlace: Bool { FileIdentity(path) == identity && (try? StoreFile.locate(askedPath)) == path }
 
-    /// The link that the store was opened with, if it leads to another file now while the store itself is in its place.
+    /// The link that the store was opened with, if the link now leads to another file although the store is still in
+    /// its place. Otherwise `nil`.
     package var changedLink: String? { FileIdentity(path) == identity && !isInPlace ? askedPath : nil }
 
     /// Access to the store on the caller's own thread, for callers that may block.

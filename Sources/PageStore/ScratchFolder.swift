@@ -7,7 +7,7 @@ import Darwin
 #endif
 import PageModel
 
-/// A folder that is removed with this object, and otherwise by a later process.
+/// A folder that is removed with this object, or by a later process if this process was killed.
 ///
 /// A locked file in the folder shows that its process is alive. The lock ends with the process.
 final class ScratchFolder: Sendable {
@@ -49,8 +49,8 @@ final class ScratchFolder: Sendable {
         return named.count > 1 && named.hasSuffix("/") ? String(named.dropLast()) : named
     }
 
-    /// Removes the folders of processes that have ended. A folder without a lock file is left: its process may be about
-    /// to make the file.
+    /// Removes the folders of processes that have ended. A folder without a lock file stays, because its process may be
+    /// about to create the file.
     private static func removeAbandoned(in base: String) {
         for name in names(in: base) where name.hasPrefix(prefix) {
             let folder = "\(base)/\(name)"

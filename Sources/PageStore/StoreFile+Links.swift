@@ -15,7 +15,7 @@ extension StoreFile {
     /// Resolves the path step by step, and throws `permission` for a symbolic link that belongs neither to root nor to
     /// this user. The owner of such a link could lead each later opening to another store.
     ///
-    /// Ends without an error where the path leads to nothing, or has more than 40 links. Opening then reports that.
+    /// Does not throw if the path leads to no file, or has more than 40 links. The opening then reports that.
     static func checkLinks(of path: String) throws(StorageError) {
         var place = path.hasPrefix("/") ? "/" : "."
         var rest = Array(path.split(separator: "/").reversed())

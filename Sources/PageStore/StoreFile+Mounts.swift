@@ -9,7 +9,7 @@ import Darwin
 /// A store file that is mounted by itself, and not with its directory.
 extension StoreFile {
     /// Returns whether the file itself is a mount point, as after `docker -v cache.db:/data/cache.db`. Such a file has
-    /// two names in two directories, and so two logs. Returns false where the system does not list its mounts.
+    /// two names in two directories, and therefore two logs. Returns false where the system does not list its mounts.
     static func isMountPoint(_ path: String) -> Bool {
         #if os(Linux)
         let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
@@ -28,8 +28,8 @@ extension StoreFile {
         #endif
     }
 
-    /// Looks for the path in the lines of `mountinfo`: the fifth field of each is the mount point, in which the kernel
-    /// writes some bytes as octal numbers (https://www.kernel.org/doc/html/latest/filesystems/proc.html).
+    /// Looks for the path in the lines of `mountinfo`. The fifth field of each line is the mount point, in which the
+    /// kernel writes some bytes as octal numbers (https://www.kernel.org/doc/html/latest/filesystems/proc.html).
     static func isMountPoint(_ path: String, in mounts: [UInt8]) -> Bool {
         var field: [UInt8] = []
         for byte in path.utf8 {

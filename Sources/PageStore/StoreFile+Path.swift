@@ -43,12 +43,12 @@ extension StoreFile {
     }
 
     /// The largest length of a resolved path and of a file name, in bytes. SQLite's limit for a path is 512
-    /// (`MAX_PATHNAME`), and that of the usual file systems for a name is 255 (`NAME_MAX`). Both hold for the longest
-    /// name next to the store, which ends with "-journal".
+    /// (`MAX_PATHNAME`), and the limit of most file systems for a name is 255 (`NAME_MAX`). The longest name next to
+    /// the store, which ends with "-journal", has to fit as well.
     private static let mostPathBytes = 504
     private static let mostNameBytes = 247
 
-    /// Returns the resolved path. Throws `cannotCreate` when the files next to the store would have too long a path.
+    /// Returns `file`. Throws `cannotCreate` when the files next to the store would have too long a path or name.
     @discardableResult
     private static func checkLength(_ file: String) throws(StorageError) -> String {
         let (path, name) = (file.utf8.count, split(file).name.utf8.count)
@@ -90,8 +90,9 @@ extension StoreFile {
         throw StorageError(.notFound, "there is no store at \(path): the link leads to \(target), which does not exist")
     }
 
-    /// Returns the path to which a symbolic link of this user leads, if there is no file. Returns nil for other files.
-    /// - Throws: `danglingLink` when the directory of that path does not exist, or when the path is a link, too.
+    /// Returns the path to which a symbolic link of this user leads, if there is no file at that path. Returns nil for
+    /// any other file or link.
+    /// - Throws: `danglingLink` when the directory of that path does not exist, or when that path is itself a link.
     private static func targetOfDanglingLink(_ file: String, asked path: String) throws(StorageError) -> String? {
         var status = stat()
         guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, status.st_uid == geteuid(),

@@ -25,7 +25,8 @@ enum StoreFile {
     }
 
     /// Creates an empty file with mode 0600, unless there is a file (R9). SQLite gives `-wal` and `-shm` the mode of
-    /// the main file. The directory entry is on the disk when this function returns. There is no file when it throws.
+    /// the main file. The directory entry is on the disk when this function returns. If the function throws, it leaves
+    /// no new file.
     static func make(_ file: String) throws(StorageError) {
         try OpenStores.making(file) { () throws(StorageError) in
             let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -65,7 +66,8 @@ enum StoreFile {
     }
 
     /// Returns the kind of the file by its header, before SQLite opens it for use. Throws `damaged` for a store whose
-    /// header was overwritten: the mark of this package, the files next to it, or its schema show that it was one.
+    /// header was overwritten. The mark of this package, the files next to the store, or its schema then show that the
+    /// file was a store.
     ///
     /// Call while this process does not have the file open, see `OpenStores`.
     static func kind(of path: String) throws(StorageError) -> Kind {
@@ -101,24 +103,25 @@ enum StoreFile {
         throw StorageError(.damaged, "\(path) is a store whose header was overwritten")
     }
 
-    /// Throws `notAStore` for a file with a second hard link, unless a killed repair has left it: see `secondNames(of:)`.
-    /// Opening that second name is refused, because it has the store's own name as its other one.
+    /// Throws `notAStore` for a file with a second hard link, unless a killed repair has left it: see
+    /// `secondNames(of:)`. Opening the file by that second name throws, because the store's own name is not a name that
+    /// a repair gave.
     static func checkName(of path: String) throws(StorageError) {
         guard linkCount(path) > secondNames(of: path).count + 1 else { return }
         throw StorageError(.notAStore, "\(path) has a second name (a hard link), and a store must have only one")
     }
 
-    /// Returns the names that repairs gave to the store's file to set it aside, and that still lead to it. A repair that
-    /// was killed leaves one: see `Salvage`.
-    /// - Parameter suffix: the suffix of a file next to the store, whose names are returned instead. A set-aside that was
-    ///   killed leaves one: see `Quarantine`. Defaults to the store itself.
+    /// Returns the names that repairs gave to the store's file to set it aside, and that still lead to it. A repair
+    /// that was killed leaves one: see `Salvage`.
+    /// - Parameter suffix: the suffix of a file next to the store, whose second names are returned instead. A call of
+    ///   `setAside` that was killed leaves one: see `Quarantine`. Defaults to the store itself.
     static func secondNames(of path: String, _ suffix: String = "") -> [String] {
         guard linkCount(path + suffix) > 1, let identity = FileIdentity(path + suffix) else { return [] }
         return Quarantine.setAside(of: path).filter { FileIdentity($0) == identity }
     }
 
-    /// Returns whether the file with this suffix next to the store is still that of a store that was set aside, because
-    /// the process that did so was killed.
+    /// Returns whether the file with this suffix next to the store still belongs to a store that was set aside. That is
+    /// so after the process that set the store aside was killed.
     static func isOfStoreSetAside(_ path: String, _ suffix: String) -> Bool {
         secondNames(of: path, suffix).contains { exists(String($0.dropLast(suffix.count))) }
     }
@@ -157,7 +160,7 @@ enum StoreFile {
     /// The free bytes of the store's file system. `Int.max` where the system call fails.
     static func room(beside path: String) -> Int {
         var status = statvfs()
-        // Some file systems of other machines do not state their size.
+        // Some network file systems do not state their size.
         guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return .max }
         return Int(
             clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
@@ -171,7 +174,7 @@ enum StoreFile {
     }
 
     /// Returns whether a process uses the shared memory: each connection of SQLite holds a lock on byte 128. Unused
-    /// shared memory is left over, and SQLite recreates it.
+    /// shared memory is left over from earlier processes, and SQLite creates it again.
     static func isInUse(sharedMemory descriptor: Int32) -> Bool {
         ByteLock(descriptor: descriptor).isHeldElsewhere(at: 128) == true
     }

@@ -7,20 +7,20 @@ import Darwin
 #endif
 import PageModel
 
-/// Keeps a process from opening a store while another one creates, renames, replaces or empties its file, and the
-/// reverse.
+/// Keeps a process from opening a store while another process creates, renames, replaces or empties its file. Also
+/// keeps a process from such a change while another process opens the store.
 ///
 /// A process that has opened a file but not yet locked it holds no lock. Another process could then rename the file and
 /// create a new one under its name. The first process would use the old file with the log of the new one. So a process
 /// that opens a store holds one byte of `<store>-owners` shared until SQLite holds its own lock. Every change of the
 /// file itself holds that byte exclusively.
 ///
-/// The lock belongs to the open file description, so tasks of one process exclude each other, too. It ends with this
-/// object.
+/// The lock belongs to the open file description, so tasks of one process exclude each other, too. The lock ends with
+/// this object.
 final class StoreGate: Sendable {
     private let store: String
     private let descriptor: Int32
-    /// The position of the locked byte, behind the bytes that owners lock (`OwnerLock`).
+    /// The position of the locked byte, after the bytes that owners lock (`OwnerLock`).
     private static let position = Int64.max - 2
 
     /// Opens the file of the gate. Returns `nil` where the file is missing and not created, or cannot be opened. The
@@ -41,7 +41,8 @@ final class StoreGate: Sendable {
     /// Takes the lock, or changes its kind. Does not wait.
     /// - Returns: whether the lock was taken, or the file system has no such locks.
     func lock(_ kind: ByteLock.Kind) -> Bool {
-        // A file system without such locks reports another error. SQLite cannot share a store on it, either.
+        // A file system without such locks reports another error. SQLite cannot share a store on such a file system,
+        // either.
         ByteLock(descriptor: descriptor).set(kind, at: StoreGate.position) || ![EAGAIN, EACCES, EINTR].contains(errno)
     }
 

@@ -3,12 +3,12 @@ import PageModel
 // The queries of a store as a table shows them. The cost of a list depends little on the number of its pages.
 extension StoreReading {
     /// Returns every query with an intact record, with its size, its held positions and its failures. In these outlines
-    /// one page stands for each stretch of held pages, with the time of the page that was validated longest ago. Pages
+    /// one page stands for each stretch of held pages. Each has the earliest validation time of the list's pages. Pages
     /// of older generations and ledger entries that do not fail are left out.
     ///
-    /// The held positions are those of the newest journal row, if the page records add up to the same numbers. Otherwise
-    /// the records of all pages are read. A page record that is damaged elsewhere is found by `verify`, and by every
-    /// read of its items.
+    /// The held positions are those of the newest journal row, if the page records add up to the same numbers.
+    /// Otherwise the records of all pages are read. This method does not notice other damage in a page record; `verify`
+    /// does, and so does every read of its items.
     func listed() throws(StorageError) -> [QuerySummary] {
         var listed: [QuerySummary] = []
         for record in try QueryTable.all(in: connection) {
@@ -33,7 +33,7 @@ extension StoreReading {
         else { return nil }
         var pages: [PageSummary] = []
         if let checkedAt = sums.checkedAt {
-            // A list whose pages are all empty has one of them.
+            // For a list whose pages are all empty, one empty page stands for all of them.
             let stretches = holdings.held.segments.isEmpty ? [0..<0] : holdings.held.segments
             pages = stretches.map { range in
                 PageSummary(
@@ -53,7 +53,7 @@ struct PageSums {
     var pages: Int
     /// The items of these pages.
     var items: Int
-    /// The time at which the page was validated that was validated longest ago. `nil` when there is no page.
+    /// The earliest time at which one of these pages was last validated. `nil` when there is no page.
     var checkedAt: Timestamp?
     /// The bytes of all pages, including those of other generations.
     var bytes: Int

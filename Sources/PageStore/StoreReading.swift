@@ -127,7 +127,8 @@ struct StoreReading {
             range, of: record, range.isEmpty ? PageRows() : PageTable.read(meeting: range, of: query, in: connection))
     }
 
-    /// - Parameter rows: the rows that hold positions in `range`. May include others.
+    /// Returns the window of `range`, with the items of these pages.
+    /// - Parameter rows: the rows of pages that hold positions in `range`. May include other rows.
     private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError)
         -> ListWindow
     {

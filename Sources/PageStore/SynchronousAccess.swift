@@ -1,7 +1,7 @@
 public import PageModel
 
-/// Access to a store on the caller's own thread, for callers that may block it: request handlers with threads of their
-/// own, tools and crawlers.
+/// Access to a store on the caller's own thread, for callers that may block their thread. Examples are request handlers
+/// with threads of their own, tools and crawlers.
 ///
 /// Each call is one transaction, and switches no threads. Do not use it in `async` code, where few threads serve all
 /// tasks.
@@ -26,14 +26,14 @@ public struct SynchronousAccess: Sendable {
         try read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
-    /// Returns the list without its items, or nil when the query is gone.
+    /// Returns the list without its items, or nil when the query has been purged.
     /// - Throws: `StorageError`, as every read does.
     public func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
         try read { reading throws(StorageError) in try reading.outline(of: query) }
     }
 
-    /// Returns the items at `range`, or nil when the query is gone. Positions that do not exist are missing from the
-    /// result.
+    /// Returns the items at `range`, or nil when the query has been purged. Positions after the end of the list count
+    /// as missing.
     /// - Throws: `StorageError`, as every read does.
     public func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         try read { reading throws(StorageError) in try reading.window(of: query, range) }
@@ -46,7 +46,7 @@ public struct SynchronousAccess: Sendable {
         try read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
-    /// Returns the changes of a list since `version`, or nil when the query is gone. See
+    /// Returns the changes of a list since `version`, or nil when the query has been purged. See
     /// `PageStorage.changes(of:since:limit:)`.
     /// - Throws: `StorageError`, as every read does.
     public func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError)
@@ -55,15 +55,17 @@ public struct SynchronousAccess: Sendable {
         try read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
     }
 
-    /// Applies all edits of a plan or none (R1, R4). Waits for commits under way, in this process and in others.
-    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow.
+    /// Applies a plan as a whole or not at all (R1, R4). Waits for commits under way, in this process and in others.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that contradicts itself or has a
+    ///   position out of range.
     public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {
         try commit(plan, claiming: nil).outcome
     }
 
-    /// Applies all edits of a plan or none, and then takes leases (R1, R4, R30). See `PageStorage.commit(_:claiming:)`.
-    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow, or an
-    ///   impossible offset.
+    /// Applies a plan as a whole or not at all, and then takes leases (R1, R4, R30). See
+    /// `PageStorage.commit(_:claiming:)`.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that contradicts itself or has a
+    ///   position out of range.
     public func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) throws(StorageError) -> CommitReceipt {
         try write { session throws(StorageError) in try CommitTransaction.apply(plan, claiming: request, in: session) }
     }
@@ -74,7 +76,7 @@ public struct SynchronousAccess: Sendable {
         try write { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session) }
     }
 
-    /// Applies changes to the ledger in one transaction. Ignored for a query that is gone.
+    /// Applies changes to the ledger in one transaction. The call is ignored for a query that has been purged.
     /// - Returns: the tokens among the edits whose lease was lost (R30). See `PageStorage.record`.
     /// - Throws: `StorageError`, as every write does; `invalidPlan` for an impossible offset.
     @discardableResult

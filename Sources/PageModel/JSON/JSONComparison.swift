@@ -1,4 +1,4 @@
-/// Compares two payloads as JSON. The order of members and white space do not count. Strings are compared by their
+/// Compares two payloads as JSON. White space and the order of members do not count. Strings are compared by their
 /// text, and numbers by their spelling: `1` is not `1.0`.
 ///
 /// If a member's name repeats, its values are compared in their order.

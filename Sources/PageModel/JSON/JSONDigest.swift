@@ -1,15 +1,17 @@
-/// A hash of a JSON value that is independent of its spelling. The order of members and white space do not count.
-/// Strings count by their text, and numbers by their spelling.
+/// A hash of a JSON value. White space and the order of members do not count. Strings count by their text without
+/// escapes, and numbers by their spelling.
 ///
 /// Equal values have equal hashes. The order of the values of a repeated name does not affect the hash.
 struct JSONDigest {
-    /// The most levels of arrays and objects; the default of `HTTPLimits.depth`. Deeper values are not hashed.
+    /// The most levels of arrays and objects, which is also the default of `HTTPLimits.depth`. Deeper values are not
+    /// hashed.
     static let depth = 64
 
     private let scanner: JSONScanner
 
-    /// Returns the hash of an array, an object or a string that makes up the whole of `payload`. Returns `nil` for any
-    /// other payload: numbers and literals have only one spelling.
+    /// Returns the hash of an array, an object or a string that makes up the whole of `payload`. Returns `nil` for a
+    /// value that nests deeper than `depth`, and for any other payload: numbers and literals are compared by their
+    /// bytes.
     static func hash(of payload: UnsafeRawBufferPointer) -> UInt64? {
         let digest = JSONDigest(payload)
         let start = digest.scanner.space(0)

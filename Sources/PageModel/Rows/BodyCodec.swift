@@ -3,7 +3,7 @@
 ///
 /// Layout, format 3: the byte 3, the number of items, and an entry for each item. An entry is the length of the
 /// payload, an id word and the id. The id word is 0 for an item without an id. Otherwise it is twice the length of the
-/// id, plus one where the id is a number, plus one. Numbers are LEB128.
+/// id in bytes, plus one if the id is a number, plus one. Numbers are LEB128.
 package enum BodyCodec {
     package static let format: UInt8 = 3
 

@@ -1,7 +1,7 @@
 /// The leases that a session has granted and that have not ended. A heartbeat finds their ledger rows by offset,
 /// without a search for the owner (Decision 0009).
 ///
-/// The store decides which leases are held. An outdated entry renews no lease.
+/// The rows of the store decide which leases are held. An outdated entry here renews no lease.
 package struct HeldLeases {
     private struct Place {
         var query: QueryID
@@ -11,8 +11,8 @@ package struct HeldLeases {
     }
 
     private var places: [LeaseToken: Place] = [:]
-    /// The number of entries from which on `add` first removes the expired ones. Owners may never end or renew their
-    /// leases.
+    /// The number of entries at which `add` first removes the expired entries. An owner can leave a lease without
+    /// ending or renewing it.
     private static let many = 1_024
 
     package init() {}

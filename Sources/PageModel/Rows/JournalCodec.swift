@@ -1,5 +1,5 @@
-/// Encodes the changes of a journal entry for its row: a format byte, then numbers in LEB128 and texts with their
-/// length in front.
+/// Encodes the changes of a journal entry for its row: a format byte, then numbers in LEB128, and texts and payloads
+/// with their length in front.
 package enum JournalCodec {
     private static let format: UInt8 = 2
 
@@ -112,7 +112,7 @@ package enum JournalCodec {
         }
     }
 
-    /// Every read returns nil where the bytes end too early, or hold an impossible position or length (R46).
+    /// Every method returns nil where the bytes end too early, or hold an impossible position or length (R46).
     private struct Reader {
         let bytes: UnsafeRawBufferPointer
         var position: Int

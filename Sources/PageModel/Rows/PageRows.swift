@@ -66,7 +66,7 @@ package struct PageRows {
     }
 
     /// Returns the parts of `ranges` that no page holds, ascending. A range that is entirely held leaves an empty
-    /// range.
+    /// range, unless another part has positions.
     private static func merged(_ ranges: [Range<Int>], without held: Coverage) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         for range in ranges {
@@ -88,8 +88,8 @@ package struct PageRows {
 }
 
 extension PageSummary {
-    /// Returns whether the page holds a position in `range`. An empty page meets the ranges with its offset, and the
-    /// empty range that begins there.
+    /// Returns whether the page holds a position in `range`. A page without items meets each range that contains its
+    /// offset, and the empty range at its offset.
     package func meets(_ range: Range<Int>) -> Bool {
         if count == 0 { return offset == range.lowerBound || range.contains(offset) }
         return self.range.overlaps(range)

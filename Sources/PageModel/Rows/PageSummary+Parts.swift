@@ -1,8 +1,8 @@
 // Pages that a commit makes from other pages. Every storage on disk splits and joins pages with these functions.
 extension PageSummary {
-    /// Splits the page into its items before `index` and the items from there on. Neither half is the answer to a request,
-    /// so that neither has a validator (R1). Each half keeps the cursor at its outer end. The fingerprints are those of the
-    /// whole page.
+    /// Splits the page into its items before `index` and the items from there on. Neither half is the answer to a
+    /// request, so neither has a validator (R1). Each half keeps the cursor at its outer end. The fingerprints are
+    /// those of the whole page.
     package func split(at index: Int) -> (head: PageSummary, tail: PageSummary) {
         var head = self
         head.count = index
@@ -23,7 +23,8 @@ extension PageSummary {
         return (head, tail)
     }
 
-    /// Joins the page with the page after it. The result has the age of the older one, and the fingerprint of this one.
+    /// Joins the page with the page after it. The result has the age of the older page, and the fingerprint of this
+    /// page.
     package func joined(with next: PageSummary) -> PageSummary {
         var joined = self
         // G1: an inferred seam between the pages stays inferred inside the joined page.

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Collects which pages were read, by the ids of their bodies, until the storage writes down the time of these reads.
-/// Eviction removes the pages first that were read longest ago (R40).
+/// Collects which pages were read, by the ids of their bodies, until the storage stores the time of these reads.
+/// Eviction first removes the pages that were read longest ago (R40).
 ///
 /// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
 package final class ReadLog<Body: Hashable & Sendable>: Sendable {
@@ -32,8 +32,8 @@ package final class ReadLog<Body: Hashable & Sendable>: Sendable {
     /// Returns the bodies that were read and the read time to write for them, and empties the log. Returns nil when no
     /// write is due or no body was read.
     /// - Parameters:
-    ///   - moment: the current time. With `nil` the write is due, and the read time is the latest moment of an earlier
-    ///     call.
+    ///   - moment: the current time. With `nil` the write is due, and the read time is the latest time of an earlier
+    ///     call or of the opening.
     ///   - force: whether the write is due regardless of the interval. Defaults to false.
     package func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Body>, at: Timestamp)? {
         state.withLock { state in

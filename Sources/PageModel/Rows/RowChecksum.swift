@@ -1,7 +1,8 @@
 /// The checksum of a row over its own columns, in their order.
 ///
-/// Every step is a bijection of the previous value and of the mixed value. A single different value therefore always
-/// changes the seal. Two different values go unnoticed with a probability of 2^-64.
+/// Texts and blobs are first hashed to one word. Every step is a bijection of the previous value and of the mixed word.
+/// A single different word therefore always changes the seal. Two different words go unnoticed with a probability of
+/// about 2^-64.
 package struct RowChecksum {
     package private(set) var value: UInt64
 

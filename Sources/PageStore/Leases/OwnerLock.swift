@@ -11,7 +11,8 @@ import PageModel
 ///
 /// The process holds a kernel lock on one byte of a file next to the store. The number of that byte is the name of the
 /// process in leases. The kernel drops the lock when the process ends, however it ends. All other processes then see
-/// that its leases are void. A pid would not work: pids are reused, and mean nothing in another container.
+/// that the leases of this process are void. A pid would not work: pids are reused, and mean nothing in another
+/// container.
 ///
 /// The file also records the owner of the log (`LogOwner`) and is never deleted. Locked bytes may be beyond its end.
 /// Locks belong to the open file and not to the process ("open file description locks", fcntl(2)), so two stores in one
@@ -23,7 +24,7 @@ final class OwnerLock: Sendable {
 
     /// Opens the file and locks a free byte.
     /// - Parameter store: the resolved path of the store file.
-    /// - Throws: `permission`, `cannotCreate` or `inputOutput`.
+    /// - Throws: `permission`, `cannotCreate`, `full` or `inputOutput`.
     init(store: String) throws(StorageError) {
         let path = store + "-owners"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -56,8 +57,8 @@ final class OwnerLock: Sendable {
         return ByteLock(descriptor: descriptor).isHeldElsewhere(at: number) ?? true
     }
 
-    /// Returns those of the named owners whose process has certainly ended. Writes nothing, and needs no permission to
-    /// write. Returns none when the file of the locks is missing.
+    /// Returns the owners in `owners` whose process has certainly ended. The call does not write, and needs no
+    /// permission to write. Returns an empty set when the file of the locks is missing.
     static func ended(_ owners: Set<String>, store: String) -> Set<String> {
         let descriptor = open(store + "-owners", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return [] }
@@ -76,6 +77,7 @@ final class OwnerLock: Sendable {
 }
 
 extension SQLitePageStore {
-    /// Returns those of these owners of leases whose process has certainly ended. Their leases are void (R30).
+    /// Returns the owners of leases in `names` whose process has certainly ended. The leases of these owners are void
+    /// (R30).
     package func endedOwners(_ names: Set<String>) -> Set<String> { OwnerLock.ended(names, store: path) }
 }

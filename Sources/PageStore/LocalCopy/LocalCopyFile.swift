@@ -2,11 +2,11 @@ import PageModel
 
 /// The SQLite file of a local copy: bodies of pages by query and id, and the order of their last uses.
 ///
-/// The connection holds SQLite's exclusive lock, so that no other process can open the file. Every body is compared with
-/// the checksum that the server's row has for it, so that the file needs no protection against power loss.
+/// The connection holds SQLite's exclusive lock, so that no other process can open the file. Every body is compared
+/// with the checksum that the server's row has for it, so the file needs no protection against power loss.
 ///
-/// Mutable state: the sizes, the held queries and the bodies that were read. Only the thread that holds the copy's mutex
-/// uses it.
+/// Mutable state: the sizes, the held queries and the bodies that were read. Only the thread that holds the copy's
+/// mutex uses it.
 final class LocalCopyFile {
     /// "pgcl", in the header of every local copy.
     static let applicationID: UInt32 = 0x7067_636c
@@ -23,7 +23,7 @@ final class LocalCopyFile {
     private let bound: Int
     private(set) var bytes: Int
     private(set) var queries: Set<Int64>
-    /// The number of the next use. It only grows.
+    /// The number of the next use. The number only grows.
     private var clock: Int64
     private var touched: Set<Int64> = []
 
@@ -81,9 +81,9 @@ final class LocalCopyFile {
         try readSizes()
     }
 
-    /// Takes SQLite's exclusive lock. Makes an empty file a local copy, and checks the mark of another one.
+    /// Takes SQLite's exclusive lock. Makes an empty file a local copy, and checks the mark of any other file.
     ///
-    /// The mark is in the header of a local copy since its creation. This function does not let SQLite read a file
+    /// The mark is in the header of a local copy from its creation on. This function does not let SQLite read a file
     /// without the mark, because reading alone can merge a log or undo a journal. A file without the mark is never
     /// reported as `damaged`, so it is never removed.
     private static func makeOrCheck(_ connection: Connection) throws(StorageError) {
@@ -147,7 +147,7 @@ final class LocalCopyFile {
 
     // MARK: Reading
 
-    /// Returns the items of a page; nil if they are missing, or if they do not match the row of the server.
+    /// Returns the items of a page. Returns nil if they are missing, or if they do not match the row of the server.
     func content(of row: PageRow, in query: QueryID) throws(StorageError) -> PageContent? {
         let found = try connection.first(LocalCopyFile.find, query.rawValue, row.body) {
             found throws(StorageError) -> (Int64, PageContent?) in
@@ -223,7 +223,8 @@ final class LocalCopyFile {
         if let failure { throw failure }
     }
 
-    /// Removes the least recently used bodies until the rest takes at most `size` bytes. Call inside a write transaction.
+    /// Removes the least recently used bodies until the rest takes at most `size` bytes. Call inside a write
+    /// transaction.
     /// - Returns: the bytes of the rest.
     @discardableResult
     private func evict(to size: Int) throws(StorageError) -> Int {

@@ -9,11 +9,12 @@ import Musl
 import Darwin
 #endif
 
-/// A local copy of bodies that a store on a server holds (Decision 0022). The copy is a cache: each body is served only if
-/// it matches the server's row, and the file may be removed at any time.
+/// A local copy of bodies that a store on a server holds (Decision 0022). The copy is a cache: each body is served only
+/// if it matches the server's row, and the file may be removed at any time.
 ///
-/// State: the file, the time of its last check, and the purged queries. The mutex guards all of it. A read runs on the
-/// calling thread if the mutex is free; all other work runs on a queue, because it may wait for the disk.
+/// State: the file, the time of its last check, the end of the pause after a full disk, and the purged queries. The
+/// mutex guards all of it. A short read runs on the calling thread if the mutex is free and the file is open. All other
+/// work runs on a queue, because it may wait for the disk.
 package final class LocalPageCopy: Sendable {
     /// The size and the use of a copy.
     package struct Status: Sendable {
@@ -25,7 +26,7 @@ package final class LocalPageCopy: Sendable {
     private enum State {
         case unopened
         case open(LocalCopyFile)
-        /// The file cannot be used. It is tried again at `until`, in nanoseconds of the monotonic clock.
+        /// The file cannot be used. The next call after `until`, in nanoseconds of the monotonic clock, opens it again.
         case failed(StorageError, until: UInt64)
         case closed
     }
@@ -44,13 +45,13 @@ package final class LocalPageCopy: Sendable {
     /// The bytes that wait for the queue.
     private let pending = Atomic<Int>(0)
 
-    /// The pause before a file that failed is tried again.
+    /// The pause before a file that failed is opened again, in nanoseconds: 10 seconds.
     private static let pause: UInt64 = 10_000_000_000
     private static let checkInterval: UInt64 = 100_000_000
     private static let mostPending = 16 << 20
     /// The number of items that can be read in the time that waking a thread takes.
     private static let brief = 256
-    /// With one processor there is one thread for all tasks, which must not wait for the disk.
+    /// With one processor, one thread runs all tasks, and it must not wait for the disk.
     private static let mayReadAtOnce = sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1
 
     /// - Parameters:
@@ -65,7 +66,7 @@ package final class LocalPageCopy: Sendable {
     // MARK: Reading
 
     /// Returns the items of pages, with nil for each page whose items are missing. Returns nil instead of an array if
-    /// the read would have to wait, or the pages have more than 256 items.
+    /// the read would have to wait, if the file is not open, or if the pages have more than 256 items.
     package func contentsAtOnce(of rows: [PageRow], in query: QueryID) -> [PageContent?]? {
         guard LocalPageCopy.mayReadAtOnce, rows.reduce(0, { $0 + $1.summary.count }) <= LocalPageCopy.brief else {
             return nil
@@ -135,7 +136,7 @@ package final class LocalPageCopy: Sendable {
         }
     }
 
-    /// The queries with bodies in the file.
+    /// Returns the queries with bodies in the file.
     package func queries() async -> Set<Int64> {
         await onQueue { copy in
             var found: Set<Int64> = []
@@ -161,9 +162,9 @@ package final class LocalPageCopy: Sendable {
         await queue.run { self.mutex.withLock { _ in body(self) } }
     }
 
-    /// Opens the file if necessary, and runs `body` with it. An error makes the copy unused for a while. The caller holds
-    /// the mutex.
-    /// - Parameter despitePause: whether a file that failed is tried again at once. Defaults to false.
+    /// Opens the file if necessary, and runs `body` with it. After an error, `failed` decides: it pauses stores to a
+    /// full file, removes a damaged file, and otherwise pauses the copy. The caller holds the mutex.
+    /// - Parameter despitePause: whether a file that failed is opened again at once. Defaults to false.
     private func withFile(despitePause: Bool = false, _ body: (LocalCopyFile) throws(StorageError) -> Void) {
         let now = Watchdog.now()
         checkPlace(now)
@@ -181,7 +182,7 @@ package final class LocalPageCopy: Sendable {
         }
     }
 
-    /// Leaves a file that was removed or replaced. Its connection is closed before another one is opened.
+    /// Closes the connection to a file that was removed or replaced, before the file now at the path is opened.
     private func checkPlace(_ now: UInt64) {
         guard case .open(let file) = state, now &- checkedAt >= LocalPageCopy.checkInterval else { return }
         checkedAt = now

@@ -33,7 +33,7 @@ final class ChangeNotifier: Sendable {
         self.isReadOnly = isReadOnly
     }
 
-    /// Returns the ids of all queries. Called after another process has written.
+    /// A closure that returns the ids of all queries. It is called after another process has written.
     var knownQueries: (@Sendable () -> [QueryID])? {
         get { queries.withLock { $0 } }
         set { queries.withLock { $0 = newValue } }
@@ -45,7 +45,8 @@ final class ChangeNotifier: Sendable {
         return stream
     }
 
-    /// Returns a watch. Its observers also receive changes of other processes, from the moment of `subscribe` on.
+    /// Returns a watch. Its stream also has notices of changes by other processes, for each query from the call of
+    /// `subscribe` on.
     func watch() -> StorageWatch {
         let watch = hub.watch()
         return StorageWatch(
@@ -57,8 +58,8 @@ final class ChangeNotifier: Sendable {
             unsubscribe: { watch.unsubscribe($0) })
     }
 
-    /// Returns the number of changes to this query so far. Returns nil if changes may be missed: the kernel grants no
-    /// watch, or the file of notices cannot be opened.
+    /// Returns the change counter of this query, see `ChangeBroadcaster.changeCount(of:)`. Returns nil if changes may
+    /// be missed: the kernel grants no watch, the file of notices cannot be opened, or the store is closed.
     func changeCount(of query: QueryID) -> UInt64? {
         switch file.withLock({ $0 }) {
         case .open(_, .on): break

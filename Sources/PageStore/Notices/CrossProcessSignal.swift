@@ -12,9 +12,9 @@ import Synchronization
 /// one system call after a commit. The other processes watch it through the kernel.
 ///
 /// The file is a table of stamps. Each process that writes locks the first byte of one row and uses that row. The
-/// number of a query selects the column (`ChangeBroadcaster.column`). A stamp is a number that was not in that place before. A
-/// reader compares the table with its previous copy, and so finds the changed columns however late it reads. The file
-/// never grows, and losing it loses only notices.
+/// number of a query selects the column (`ChangeBroadcaster.column`). A stamp is a number that this cell of the table
+/// did not hold before. A reader compares the table with its previous copy, and so finds the changed columns however
+/// late it reads. The file never exceeds the size of the table, 128 KiB. A lost file costs only notices.
 final class CrossProcessSignal: Sendable {
     private static let rows = 64
 
@@ -23,7 +23,7 @@ final class CrossProcessSignal: Sendable {
     /// The row of this process and its last stamp. `nil` until the process has written.
     private let own = Mutex<(row: Int, stamp: UInt64)?>(nil)
 
-    /// Opens the file, and creates it when `create` is true. Returns nil when it cannot be opened: no notices are
+    /// Opens the file, and creates it when `create` is true. Returns nil when the file cannot be opened: no notices are
     /// exchanged then.
     init?(store: String, create: Bool) {
         path = store + "-notices"
@@ -74,8 +74,8 @@ final class CrossProcessSignal: Sendable {
         return table
     }
 
-    /// Locks the first free row. When all are taken, the last row is shared. Two processes that write to it at the same
-    /// moment may then each miss the other's notice.
+    /// Locks the first free row. When all other rows are taken, processes share the last row, which is never locked.
+    /// Two processes that write to it at the same moment may then each miss the other's notice.
     private func takeRow() -> Int {
         for row in 0..<CrossProcessSignal.rows - 1 {
             if ByteLock(descriptor: descriptor).set(.exclusive, at: Int64(row * ChangeBroadcaster.columns * 8)) {

@@ -7,8 +7,8 @@ import Musl
 import Darwin
 #endif
 
-/// Calls a closure when a file has been written to, without polling. Uses inotify(7) on Linux, a vnode source on Apple
-/// systems.
+/// Calls a closure when a file has been written to, without polling. Uses inotify(7) on Linux, and a vnode source on
+/// Apple systems.
 final class NoticeWatch: Sendable {
     // Dispatch sources may be used from any thread, but Dispatch does not declare them as `Sendable`.
     private nonisolated(unsafe) let source: any DispatchSourceProtocol
@@ -32,7 +32,7 @@ final class NoticeWatch: Sendable {
             var events = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &events, events.count) > 0 {}
             call()
-            // The first write is reported at once. Later ones are collected for five milliseconds, so a busy writer
+            // The first write is reported at once. Later writes are collected for five milliseconds, so a busy writer
             // does not keep its watchers busy.
             usleep(5_000)
         }

@@ -35,7 +35,8 @@ actor WriterActor {
     }
 
     /// Closes the connection; later calls throw `closed`. First stores the times of reads and resumes purges, if
-    /// possible. Another process's write is waited for a moment only, and not for the busy budget.
+    /// possible. The call waits for a write of another process for a tenth of a second at most, and not for the busy
+    /// budget.
     func close() {
         session.withLock { session in
             if let session {
@@ -58,8 +59,8 @@ actor ReaderActor {
     }
 }
 
-/// Runs an actor's jobs on a serial dispatch queue. (`DispatchSerialQueue` is an executor on Apple systems, but does
-/// not exist on Linux.)
+/// Runs an actor's jobs on a serial dispatch queue. `DispatchSerialQueue`, which is an executor on Apple systems, does
+/// not exist on Linux.
 final class QueueExecutor: SerialExecutor {
     let queue: DispatchQueue
 

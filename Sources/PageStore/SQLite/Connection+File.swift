@@ -3,8 +3,8 @@ import CSQLite
 /// The database file behind a connection.
 extension Connection {
     /// A number that changes with each commit of any connection, as of the open transaction
-    /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite
-    /// does not provide it.
+    /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). `nil` when SQLite does
+    /// not provide the number.
     var dataVersion: UInt32? {
         var version: UInt32 = 0
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK ? version : nil
@@ -21,7 +21,7 @@ extension Connection {
         return UInt64(bigEndian: word)
     }
 
-    /// The size of the database file in bytes, without its log. Returns nil when it cannot be read.
+    /// The size of the database file in bytes, without its log. `nil` when the size cannot be read.
     var sizeOfFile: Int64? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         var size: sqlite3_int64 = 0

@@ -19,8 +19,8 @@ extension Connection {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Merges the pages of the log that no reader still needs into the file. Call it only while the write lock is held:
-    /// see `LogMerger`.
+    /// Merges the log into the file, as far as no reader still needs the older pages of the file. Call only while the
+    /// write lock is held: see `LogMerger`.
     /// - Returns: whether all pages of the log are in the file.
     /// - Throws: `busy` when another connection merges; errors of reading, writing and syncing.
     func mergeLog() throws(StorageError) -> Bool {
@@ -30,7 +30,8 @@ extension Connection {
         return merged == size
     }
 
-    /// Merges the log and truncates it. Only for a connection that excludes all others: see `LogMerger` for the reason.
+    /// Merges the log and truncates it. Call only on a connection that excludes all others: see `LogMerger` for the
+    /// reason.
     /// - Returns: whether the log is empty.
     func truncateLog() throws(StorageError) -> Bool {
         var isBlocked = false
@@ -42,8 +43,8 @@ extension Connection {
     /// - Parameter cuttingLog: whether the log file is cut off after that page, if this commit restarts the log
     ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
     /// - Returns: whether the earlier contents of the log file are gone, provided that this commit restarted the log.
-    ///   The size of the file shows that: it changed, or it was no larger than one page before. SQLite does not report
-    ///   a failed truncation, which leaves the size unchanged.
+    ///   The size of the log file shows that: the size changed, or it was no larger than one page before the commit.
+    ///   SQLite does not report a failed truncation, which leaves the size unchanged.
     @discardableResult
     func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) -> Bool {
         var size = 0

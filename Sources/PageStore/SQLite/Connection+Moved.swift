@@ -1,8 +1,8 @@
 import PageModel
 
 extension Connection {
-    /// Returns the error of a moved store with a message that says which of its files is gone, and whether another file
-    /// is in its place. Returns `moved` unchanged where every file is in its place by now.
+    /// Returns the error of a moved store. Its message says which file of the store is gone, and whether another file
+    /// is in its place. Returns `moved` unchanged if every file is in its place again.
     func explainedByFiles(_ moved: StorageError) -> StorageError {
         guard let place else { return moved }
         // Only a connection that writes takes turns with other writers.

@@ -3,7 +3,7 @@ import PageModel
 
 /// How long a statement waits for a lock, and when the current wait began.
 struct LockWait {
-    /// The longest wait of a statement. 0 means that it does not wait.
+    /// The longest wait of a statement. 0 means that the statement does not wait.
     var budget = Duration.zero
     /// The time of the first attempt of the current statement, in nanoseconds of the monotonic clock.
     fileprivate var began: UInt64 = 0
@@ -32,7 +32,7 @@ extension Connection {
         try waiting(atMost: .zero, body)
     }
 
-    /// Runs `body`, and waits for locks of other connections no longer than `limit`, and than the busy budget.
+    /// Runs `body`, and waits for locks of other connections no longer than `limit` and the busy budget allow.
     /// - Returns: the result of `body`, or `nil` when another connection still holds a lock.
     func waiting<Value>(
         atMost limit: Duration, _ body: () throws(StorageError) -> Value

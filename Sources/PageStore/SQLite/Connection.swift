@@ -25,7 +25,7 @@ final class Connection {
     let place: OpenStore?
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
-    /// The waiting for locks of other connections, see `Connection+Waiting`.
+    /// How statements wait for locks of other connections, see `Connection+Waiting`.
     var lockWait = LockWait()
     /// The turns of the processes that write. `nil` for a connection that only reads.
     var turns: WriteTurns?
@@ -137,7 +137,7 @@ final class Connection {
         }
     }
 
-    /// Calls `body` with each row. Before each row calls `goesOn`, and stops when it returns false.
+    /// Calls `body` with each row. Calls `goesOn` before each row, and stops when `goesOn` returns false.
     func each(
         _ sql: SQL, _ values: SQLValue..., while goesOn: () -> Bool, body: (borrowing Row) throws(StorageError) -> Void
     ) throws(StorageError) {

@@ -1,7 +1,8 @@
 import PageModel
 import Synchronization
 
-/// The time for which this process has waited for a lock that another process holds on a store. The tool shows it.
+/// The time for which this process has waited for a lock that another process holds on a store. The tool shows this
+/// time.
 ///
 /// Mutable state: the times of the latest wait, of all stores of this process, behind the mutex.
 package enum LockWaits {
@@ -10,7 +11,7 @@ package enum LockWaits {
     /// The length of the present wait. `nil` when there is none.
     package static var current: Duration? { times.withLock { $0.length(at: Watchdog.now()) } }
 
-    /// Call when the present wait is known to have ended. Another pause shows that it goes on.
+    /// Call when the present wait is known to have ended. If a wait goes on after all, its next pause is counted again.
     package static func end() { times.withLock { $0.end() } }
 
     /// Call before each pause of a call that waits for a lock.
@@ -21,7 +22,7 @@ package enum LockWaits {
     }
 }
 
-/// The beginning and the latest pause of a wait. Pure. Times are nanoseconds of a monotonic clock.
+/// The beginning and the latest pause of a wait: a plain value. Times are nanoseconds of a monotonic clock.
 struct WaitTimes: Equatable {
     /// The time without a pause after which a wait counts as ended, because no call reports its end. A pause between
     /// two attempts is far shorter.

@@ -13,10 +13,10 @@ import Darwin
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one restarts it
 /// (https://www.sqlite.org/wal.html#the_wal_reset_bug). In that case the merge reads the header of the old log, and the
-/// log restarts. Only afterwards does the merge read how much of the log is merged. A log restarts in a commit, and each
-/// commit holds the write lock. So this type first takes the write lock on a second connection. No process can then
-/// restart the log before the merge has ended. The method needs only SQLite's public interface, and works with each
-/// version of SQLite.
+/// log restarts. Only afterwards does the merge read how much of the log has been merged. A log restarts in a commit,
+/// and each commit holds the write lock. So this type first takes the write lock on a second connection. No process can
+/// then restart the log before the merge has ended. The method needs only SQLite's public interface, and works with
+/// each version of SQLite.
 ///
 /// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
 /// Recovery after a crash holds all locks. No other connection runs at either moment. Automatic merges are off (`PRAGMA
@@ -34,13 +34,13 @@ final class LogMerger {
     /// Whether the session still has to record the owner of the log (`LogOwner`). The first commit sets this, and so
     /// does each commit that restarts the log.
     var isNew = false
-    /// The number of commits of this type. Each of them may follow a commit of another connection.
+    /// The number of commits that this object has made. Each may follow a commit of another connection.
     private(set) var commits = 0
-    /// `true` while this type commits or merges.
+    /// `true` while this object commits or merges.
     private var isWorking = false
-    /// `true` once reading, writing or syncing has failed in a merge. This process then merges no more. A later sync
-    /// can succeed although pages of the failed merge never reached the disk, and the log would then be overwritten.
-    /// The next process that opens the store alone merges the whole log again.
+    /// `true` once reading, writing or syncing has failed in a merge. This object then merges no more. A later sync can
+    /// succeed although pages of the failed merge never reached the disk, and the log would then be overwritten. The
+    /// next process that opens the store alone merges the whole log again.
     ///
     /// A write that found no room on the disk does not count. No sync has failed, the log is whole, and the next merge
     /// writes every page of the unfinished one again.
@@ -59,8 +59,9 @@ final class LogMerger {
 
     /// Merges the log when that is due. Call after each commit of the writer. A failed merge leaves the log as it is.
     ///
-    /// A reader that began before the merge keeps the log from restarting. At twice its threshold the log is restarted
-    /// by a commit of one page. That commit is retried until readers have left, for at most `readerPatience`.
+    /// A reader that began before the merge keeps the log from restarting. When the log has twice the size of the
+    /// threshold, a commit of one page restarts it. That commit is retried until readers have left, for at most
+    /// `readerPatience`.
     /// - Parameters:
     ///   - pages: the number of pages in the log.
     ///   - pageSize: the size of a page in bytes.
@@ -81,11 +82,11 @@ final class LogMerger {
         }
     }
 
-    /// The longest time for which a commit retries the restart of the log while readers use it. It is longer than
-    /// reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
+    /// The longest time for which a commit retries the restart of the log while readers use it. A read of an outline of
+    /// 10,000 pages takes less time, and the busy budget of other writers is far longer.
     private static let readerPatience = Duration.milliseconds(50)
 
-    /// Merges the pages of the log that no reader still needs, under the write lock.
+    /// Merges the log under the write lock, as far as no reader still needs the older pages of the file.
     /// - Parameter isPatient: whether the call waits for other writers, as long as a commit would. Defaults to `true`.
     /// - Returns: whether the whole log is in the file. The next commit then restarts the log, unless a reader still
     ///   uses it.

@@ -1,7 +1,7 @@
 /// Decides after which commits the write-ahead log is merged into the database file.
 ///
 /// A merge is due when the log has reached its threshold. A reader may keep the log from restarting. The merge is then
-/// tried again after each further sixteenth of the threshold.
+/// attempted again after each further sixteenth of the threshold.
 struct MergeSchedule: Equatable {
     /// The threshold, in bytes of database pages. 1 or more.
     let bytes: Int

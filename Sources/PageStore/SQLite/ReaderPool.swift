@@ -69,7 +69,8 @@ private final class Reader: Sendable {
     private let mutex = Mutex(())
     // `Mutex` would send the state out of the caller's region at every use. The state never leaves this file.
     private nonisolated(unsafe) var state = State.unopened
-    // The time of the last check of the file, and the stamp to recognise it by. The mutex guards both.
+    // The time of the last check of the file, and the stamp by which the check recognises the file. The mutex guards
+    // both.
     private nonisolated(unsafe) var checkedAt: UInt64 = 0
     private nonisolated(unsafe) var stamp: StoreStamp?
     private let open: @Sendable () throws(StorageError) -> Connection
@@ -137,8 +138,8 @@ private final class Reader: Sendable {
         }
     }
 
-    /// Checks the place once more after a read of a millisecond and more. A process that opens a moved store elsewhere
-    /// does not see this transaction, and overwrites what it reads.
+    /// Checks the place once more after a read that took a millisecond or more. A process that opens a moved store at
+    /// its new path does not see this transaction, and may overwrite the pages that the transaction reads.
     private func checkPlace(_ connection: Connection, after began: UInt64) throws(StorageError) {
         guard Watchdog.now() &- began >= 1_000_000 else { return }
         do throws(StorageError) { try connection.checkPlace() } catch { throw connection.explained(error) }

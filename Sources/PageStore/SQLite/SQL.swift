@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The text of a statement. Every connection prepares it once and caches the prepared statement under its number.
+/// The text of a statement. Each connection prepares the text at its first use, and caches the prepared statement under
+/// the number.
 final class SQL: Sendable {
     let text: String
     let number: Int
@@ -12,7 +13,7 @@ final class SQL: Sendable {
         number = SQL.count.add(1, ordering: .relaxed).oldValue
     }
 
-    /// The name of a table, a column or another object as a part of a statement.
+    /// Returns the name of a table, a column or another object, quoted for use in a statement.
     static func quoted(_ name: String) -> String {
         let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
         return "\"\(parts.joined(separator: "\"\""))\""

@@ -46,11 +46,13 @@ extension StorageError {
         return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
 
-    /// The errors of locks and of descriptors, for which SQLite's own message has no remedy.
+    /// Returns the error for a lock that failed, or for a lack of file descriptors. SQLite's own message names no
+    /// remedy for these. Returns nil for any other code.
     ///
     /// SQLITE_PROTOCOL means that a hundred attempts to lock the log within ten seconds failed
-    /// (https://www.sqlite.org/rescode.html#protocol). For example, a process was stopped while it recovered the log. SQLite
-    /// gives the same code on a file system that cannot lock, and keeps the reason in `errno` only.
+    /// (https://www.sqlite.org/rescode.html#protocol). This happens, for example, when a process was stopped while it
+    /// recovered the log. SQLite gives the same code on a file system that cannot lock, and keeps the reason in `errno`
+    /// only.
     private static func lockOrDescriptorError(
         _ code: Int32, _ reason: Int32, _ what: String, _ handle: OpaquePointer?, _ cause: SQLiteError
     ) -> StorageError? {
@@ -67,7 +69,8 @@ extension StorageError {
         return StorageError(.busy, "\(what): another process holds a lock on the store", cause: cause)
     }
 
-    /// SQLITE_IOERR_UNLOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_LOCK and SQLITE_IOERR_SHMLOCK.
+    /// The extended codes of failed locks: SQLITE_IOERR_UNLOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK,
+    /// SQLITE_IOERR_LOCK and SQLITE_IOERR_SHMLOCK.
     private static let locking: Set<Int32> = Set([8, 9, 14, 15, 20].map { SQLITE_IOERR | $0 << 8 })
 
     /// Result codes for a file that SQLite may not write: the store, its log or its shared memory.

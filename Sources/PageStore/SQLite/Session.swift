@@ -28,16 +28,17 @@ final class Session {
     let journalBound: JournalBound
     private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
-    /// The value of `Connection.dataVersion` after the last commit. A commit of another connection changes it, too.
+    /// The value of `Connection.dataVersion` after the last commit. A commit of another connection changes the value,
+    /// too.
     private var dataVersion: UInt32?
     /// The list that the last transaction committed. `nil` when that transaction committed no plan, or failed.
     private var lastCommitted: CommittedList?
-    /// The same list during a transaction. `nil` when another connection has committed since.
+    /// The value of `lastCommitted`, during the next transaction. `nil` when another connection has committed since.
     private var known: CommittedList?
     /// The list that the present transaction commits.
     private var committed: CommittedList?
     /// Set while purged bytes may still be in the log. `commits` is the number of commits until the next attempt to
-    /// empty it. `next` is the number between that attempt and the one after.
+    /// empty the log. `next` is the number of commits between that attempt and the one after it.
     private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
@@ -139,8 +140,8 @@ final class Session {
         return LeaseToken(rawValue: tokens.lowerBound)
     }
 
-    /// Checks, under the write lock, that the file is in its place and was not overwritten. No commit may be
-    /// acknowledged otherwise. Skips the check for one millisecond after the last one.
+    /// Checks, under the write lock, that the file is in its place and was not overwritten. Otherwise no commit may be
+    /// acknowledged. Skips the check for one millisecond after the last check.
     private func checkFile() throws(StorageError) {
         let now = Watchdog.now()
         guard now &- fileCheckedAt >= 1_000_000 else { return }
@@ -158,7 +159,7 @@ final class Session {
         schema = numbers
     }
 
-    /// Runs a transaction, and retries it each time it meets a row that it could not reach. The retry skips that row.
+    /// Runs a transaction, and retries it each time it meets a row that cannot be reached. The retry skips that row.
     private func aroundDamage<Value>(_ transaction: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         while true {
             let known = connection.unreachable.count
@@ -184,8 +185,8 @@ final class Session {
         }
     }
 
-    /// Stores the times of reads before the connection closes. They only choose what an eviction removes, so a caller
-    /// that has its result waits no longer than a few commits of other processes take.
+    /// Stores the times of reads before the connection closes. These times only decide which pages an eviction removes
+    /// first. So the call waits for other processes for 100 ms at most.
     func noteLastReads() {
         _ = try? connection.waiting(atMost: .milliseconds(100)) { () throws(StorageError) in
             try noteReads(force: true)
@@ -272,8 +273,8 @@ final class Session {
     /// The largest number of commits between two attempts, because each attempt waits for the disk.
     private static let longestWait = 64
 
-    /// Returns the owner of this connection's leases. It is created when a lease is first taken or checked, so that
-    /// reading a store writes no file.
+    /// Returns the owner of this connection's leases. The owner is created when a lease is first taken or checked, so
+    /// that reading a store writes no file.
     func owner() throws(StorageError) -> OwnerLock {
         if let ownerLock { return ownerLock }
         let made = try OwnerLock(store: connection.path)

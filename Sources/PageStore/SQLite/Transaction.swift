@@ -47,7 +47,7 @@ extension Connection {
         try run(TransactionKind.beginWrite)
     }
 
-    /// Ends a read transaction. After SQLITE_CORRUPT it can only be rolled back, which loses no data.
+    /// Ends a read transaction. After SQLITE_CORRUPT, a rollback is the only way, and loses no data.
     private func end() {
         do throws(StorageError) {
             try run(TransactionKind.commit)

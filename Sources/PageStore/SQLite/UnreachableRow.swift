@@ -15,7 +15,7 @@ extension Connection {
     /// Runs a statement that can be skipped. Returns nil when the row is known to be unreachable, or when a read
     /// transaction fails to reach it.
     ///
-    /// After SQLITE_CORRUPT in a transaction SQLite refuses its further writes and its COMMIT. A write transaction
+    /// After SQLITE_CORRUPT, SQLite refuses further writes and the COMMIT of the same transaction. A write transaction
     /// therefore remembers the row and throws. `Session.write` then runs the transaction again, without that row.
     func reaching<Value>(
         _ row: UnreachableRow, _ body: () throws(StorageError) -> Value

@@ -12,7 +12,7 @@ import Darwin
 /// Interrupts a statement that computes for too long. A statement on a damaged or crafted file may otherwise never end.
 ///
 /// Mutable state: the limit and the deadline. Only the thread that uses the connection touches them; SQLite calls back
-/// on it.
+/// on that thread.
 final class Watchdog {
     var limit: Duration? {
         didSet { restart() }
@@ -32,7 +32,7 @@ final class Watchdog {
     }
 
     /// Restarts the time limit. Call at the beginning of every transaction. A statement outside a transaction counts as
-    /// one.
+    /// a transaction.
     func restart() {
         guard let limit else {
             deadline = .max

@@ -11,9 +11,9 @@ import Darwin
 /// SQLite's write lock has no queue. A process that commits without a pause takes the lock again long before a waiting
 /// process tries again, so the waiting one starves. Two bytes of `<store>-owners` form a queue of length one:
 ///
-/// - The process that waits for the write lock holds the first byte: it is the next one.
-/// - A process whose turn is over holds the second byte. It takes the write lock only after the next process has had
-///   it.
+/// - The next process, which waits for the write lock, holds the first byte.
+/// - A process whose turn is over holds the second byte. That process takes the write lock only after the next process
+///   has had it, or after the time of one turn.
 ///
 /// The bytes are advisory: no commit depends on them. If the next process is stopped, it delays another process by one
 /// turn at most, and less and less often.
@@ -57,7 +57,8 @@ final class WriteTurns {
         schedule.begin(at: now, after: now &- began)
     }
 
-    /// Waits before the next attempt to take the write lock. Becomes the next process if there is no other one.
+    /// Waits before the next attempt to take the write lock. This process becomes the next process if no other process
+    /// is the next one.
     /// - Parameter attempt: the number of attempts before the one that has just failed.
     func pause(attempt: Int) {
         let began = Watchdog.now()
@@ -88,8 +89,8 @@ final class WriteTurns {
 
     // MARK: The bytes
 
-    /// Returns whether another process, or another store object of this process, holds a byte. False where the file of
-    /// the bytes cannot be opened.
+    /// Returns whether another process, or another store object of this process, holds the byte. False where the file
+    /// of the bytes cannot be opened.
     private func isHeld(_ byte: Int64) -> Bool {
         isOpen() && ByteLock(descriptor: descriptor).isHeldElsewhere(at: byte) == true
     }
@@ -108,12 +109,12 @@ final class WriteTurns {
 
 /// Decides when a committing process checks whether another one waits. Times are nanoseconds of a monotonic clock.
 struct TurnSchedule: Equatable {
-    /// How long a process may commit before it lets the next one in. It suffices for some fifty commits, and is too
-    /// short for a person to notice.
+    /// How long a process may commit before it lets the next process commit: 20 ms. That is enough for about fifty
+    /// commits, and too short for a person to notice.
     static let turn: UInt64 = 20_000_000
-    /// The longest time between two checks while other processes are stopped.
+    /// The longest time between two checks while other processes are stopped: 1 second.
     static let longest: UInt64 = 1_000_000_000
-    /// How long after a wait a process assumes that another one commits without a pause.
+    /// How long after a wait a process assumes that another process commits without a pause: 100 ms.
     static let memory: UInt64 = 100_000_000
 
     private var began: UInt64 = 0

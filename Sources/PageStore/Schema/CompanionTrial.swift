@@ -8,21 +8,22 @@ import Musl
 import Darwin
 #endif
 
-/// Applies a log or a rollback journal to a copy of the store next to it. SQLite takes both by their names, and neither
-/// names its store.
+/// Applies the log or the rollback journal that is next to a store to a copy of the store. SQLite finds both by their
+/// names, and neither contains the name of its store.
 enum CompanionTrial {
     /// The effect of the file on the store.
     enum Outcome {
         /// The store stays sound, and stays the same store.
         case harmless
-        /// The store is sound without the file. With it the store is damaged, or another store. So nothing is lost when
-        /// SQLite does not apply the file.
+        /// The store is sound without the file. With the file, the store would be damaged, or would be another store.
+        /// So no data is lost when SQLite does not apply the file.
         case harmful
-        /// The store is damaged without the file, and may need it. Or another program is at work, or no copy can be made.
+        /// The store is damaged without the file, and may need it. Or another program is at work, or no copy can be
+        /// made.
         case unknown
     }
 
-    /// The largest store, with the file, of which a copy is made. In bytes.
+    /// The largest total size of a store and the file, in bytes, of which a copy is made.
     private static let mostBytes = Recreation.mostBytesInMemory
 
     /// Returns the effect of the file on the store. SQLite applies the file to a copy, whose rows are then verified.

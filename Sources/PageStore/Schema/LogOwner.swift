@@ -12,18 +12,18 @@ import PageModel
 /// SQLite finds a log by its name and trusts it. When another store replaces a file, as `mv` does, the log of the old
 /// store remains. SQLite would write the pages of that log over the new store. So the process whose commit begins a log
 /// records the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file next to it
-/// shows the stamp of another store. A log that is also the log of a store set aside is refused, too: the process that set
-/// the store aside was killed, and another file has its place now.
+/// shows the stamp of another store. A log that is also the log of a store set aside is refused, too. In that case, the
+/// process that set the store aside was killed, and another file is now at the path of that store.
 ///
 /// A log without a record is tried on a copy of a sound store: see `CompanionTrial`. It is refused if it would damage
-/// the store, or make another store of it. A process that is killed just after it began a log leaves no record, and so
-/// does a copy of a store with its log only.
+/// the store, or make another store of it. There is no record if a process was killed just after it began a log. A copy
+/// of a store with only its log has none either.
 ///
 /// All other logs are trusted. A file without a visible stamp may be a new store, whose stamp is in the file only after
 /// the first merge of its log.
 enum LogOwner {
     /// Records the owner of the log. Call after a commit that began the log, and after the first commit of a session.
-    /// Where the record cannot be read or written, the log is trusted.
+    /// If the record cannot be written, the log stays without a record.
     static func note(_ stamp: StoreStamp?, beside path: String) {
         guard let stamp, let log = salts(path) else { return }
         let words = stamp.words + [log]
@@ -37,8 +37,9 @@ enum LogOwner {
 
     /// Checks the log next to a file before SQLite reads it. Call while this process does not have the file open, see
     /// `OpenStores`.
-    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before, or the log or the rollback
-    ///   journal to another store or to an older state; `moved` when the log of an open store was removed.
+    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before, and when the log or the
+    ///   rollback journal belongs to another store or to an older state of this store; `moved` when the log of an open
+    ///   store was removed or cut.
     static func check(_ path: String) throws(StorageError) {
         guard !isCut(path) else {
             throw StorageError(
@@ -60,7 +61,7 @@ enum LogOwner {
     }
 
     /// Tries out a log whose owner is not recorded. Records the store as the owner of a harmless log, so that the next
-    /// opening does without a copy.
+    /// opening needs no copy.
     /// - Throws: `foreignLog` when the log would damage a sound store, or make another store of it.
     private static func tryOut(_ log: UInt64, of path: String) throws(StorageError) {
         let size = StoreFile.size(path + "-wal")

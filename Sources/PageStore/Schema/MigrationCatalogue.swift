@@ -4,7 +4,7 @@ import PageModel
 struct Migration: Sendable {
     /// The schema version after this step.
     let version: Int
-    /// The name of its file in `Migrations/`.
+    /// The name of the step's file in `Migrations/`.
     let name: String
     let script: [UInt8]
 

@@ -40,8 +40,8 @@ enum Migrator {
         }
     }
 
-    /// Returns the schema version of a store. Throws `newerSchema` for a version that this build does not know, and
-    /// `damaged` for a number that the tables of the store disprove.
+    /// Returns the schema version of a store. Throws `newerSchema` for a version that this build does not know,
+    /// `notAStore` for a store of an earlier build, and `damaged` for a number that the tables of the store disprove.
     static func version(of connection: Connection) throws(StorageError) -> Int {
         let version = try connection.pragma("user_version")
         if (0...Int64(Migration.newest)).contains(version) { return Int(version) }
@@ -75,7 +75,7 @@ enum Migrator {
     /// script never changes, so a build from before the release made the store. Call for a schema that differs.
     private static func isOfEarlierBuild(_ connection: Connection) -> Bool {
         var isEarlier = false
-        // A store without the table was made by no build.
+        // No build of this package makes a store without this table.
         try? connection.each(notes) { row throws(StorageError) in
             let (version, checksum) = (row.int(0), row.text(1))
             guard let known = Migration.catalogue.first(where: { $0.version == version }) else { return }
@@ -101,9 +101,9 @@ enum Migrator {
     private static let expected = Mutex<[Int: [SchemaObject]]>([:])
 
     /// Compares the schema, text for text, with the one that the migrations make for the store's version. Throws
-    /// `damaged` if only indexes are missing. Throws `notAStore` for an extra trigger or view, or a table replaced by a
-    /// view (R46). Both have the cause `SchemaChange`. Throws `notAStore`, too, for a file of version 0 that has any
-    /// table. Throws `newerSchema` and `damaged` as `version` does.
+    /// `damaged` if only indexes are missing. Throws `notAStore` for any other difference, such as an extra trigger or
+    /// a table replaced by a view (R46). Both have the cause `SchemaChange`. Throws `notAStore`, too, for a file of
+    /// version 0 that has any table. Throws as `version` does, too.
     static func checkSchema(of connection: Connection) throws(StorageError) {
         let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [SchemaObject]) in
             (try Migrator.version(of: connection), try schema(of: connection))

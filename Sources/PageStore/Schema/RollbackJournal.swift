@@ -6,18 +6,19 @@ import Musl
 import Darwin
 #endif
 
-/// The rollback journal next to a store, as SQLite would apply it (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
+/// The rollback journal next to a store, as SQLite would apply it
+/// (https://www.sqlite.org/fileformat2.html#the_rollback_journal).
 ///
 /// A store has a write-ahead log. While its header says so, the only journal of the store itself is that of a change of
-/// the journal mode. It restores page one, and changes nothing there but the mode and the counters. Any other journal
-/// belongs to another file, or to a program that was copying another file over the store.
+/// the journal mode. That journal restores the first page of the file, and changes only the mode and the counters
+/// there. Any other journal belongs to another file, or to a program that was copying another file over the store.
 struct RollbackJournal: Equatable {
     private static let mark: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-    /// The bytes of page one that a change of the journal mode may change: the mode, the change counter, and the numbers
-    /// of that change and of SQLite's version.
+    /// The bytes of the first page that a change of the journal mode may change. They are the mode, the change counter,
+    /// the number of that change, and SQLite's version.
     private static let changing = [18..<20, 24..<28, 92..<100]
 
-    /// With a random number, which is another one in each transaction.
+    /// The header of the journal. It contains a random number, which differs for each transaction.
     private let header: [UInt8]
     private let pageSize: Int
     /// The number of records in the file. Each restores a page.
@@ -36,7 +37,7 @@ struct RollbackJournal: Equatable {
         else { return nil }
         func number(_ place: Int) -> Int { header[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
         let count = number(8), sector = number(20)
-        // SQLite takes 0 for the size of the store's pages, of which 1 means 65,536.
+        // In the journal, SQLite takes 0 as the page size of the store. In the header of the store, 1 means 65,536.
         let own = RollbackJournal.bytes(of: path, at: 16, count: 2).map { Int($0[0]) << 8 | Int($0[1]) } ?? 0
         let pageSize = number(24) == 0 ? own == 1 ? 65_536 : own : number(24)
         guard (512...65_536).contains(pageSize), (32...65_536).contains(sector) else { return nil }
@@ -48,8 +49,8 @@ struct RollbackJournal: Equatable {
         first = RollbackJournal.bytes(of: path + "-journal", at: sector, count: pageSize + 4) ?? []
     }
 
-    /// Whether the journal would change more of the store than its journal mode. For a store that another program has set
-    /// to a rollback journal: whether the journal would damage it.
+    /// Whether the journal would change more of the store than its journal mode. For a store that another program has
+    /// set to a rollback journal: whether the journal would damage it.
     func isForeign(to path: String) -> Bool {
         guard let form = RollbackJournal.bytes(of: path, at: 18, count: 2), form == [2, 2] else { return harms(path) }
         guard length == StoreFile.size(path), held <= 1 else { return true }
@@ -65,8 +66,8 @@ struct RollbackJournal: Equatable {
     /// Returns whether the journal would damage a sound store, or would make another store of it. Returns false where
     /// that is not known.
     ///
-    /// The store has no write-ahead log: another program has set it to a rollback journal. Its own journals may change any
-    /// page, so only their effect shows whether they belong to it.
+    /// The store has no write-ahead log: another program has set it to a rollback journal. A journal of the store
+    /// itself may change any page, so only the effect of a journal shows whether it belongs to the store.
     private func harms(_ path: String) -> Bool {
         CompanionTrial.outcome(of: "-journal", on: path) { RollbackJournal(of: path) == self } == .harmful
     }

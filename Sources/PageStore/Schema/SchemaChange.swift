@@ -24,8 +24,8 @@ struct SchemaObject: Hashable, Sendable {
 /// The difference between the schema of a store and the one that this package makes (R46): the cause of the error that
 /// refuses the store.
 package struct SchemaChange: Error, Equatable {
-    /// The objects that are not of this package, without the indexes and triggers of such tables, and without the tables
-    /// that a virtual table keeps its rows in. SQLite removes these objects with their table.
+    /// The objects that are not of this package. The indexes and triggers of such tables are left out, and so are the
+    /// tables in which a virtual table keeps its rows. SQLite removes these with their table.
     private let foreign: [SchemaObject]
     private let missing: [SchemaObject]
     private let changed: [SchemaObject]

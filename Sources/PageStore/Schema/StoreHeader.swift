@@ -12,8 +12,8 @@ import Darwin
 /// The numbers in the header of a store's file that have one right value
 /// (https://www.sqlite.org/fileformat2.html#the_database_header). No checksum covers the header.
 ///
-/// The tables of a store prove its mark and its schema version: their schema text equals that of this package, and the
-/// records of the applied migrations have the right checksums.
+/// The tables of a store prove its mark and its schema version if two conditions hold. Their schema text equals that of
+/// this package, and the records of the applied migrations have the right checksums.
 enum StoreHeader {
     private static let length = 100
     /// The write version and the read version: 2 for a file with a write-ahead log, 1 without. SQLite does not write a
@@ -45,8 +45,8 @@ enum StoreHeader {
         if let problem = problem(of: connection) { throw StorageError(.damaged, problem) }
     }
 
-    /// Returns the schema version that follows from the tables of a file, whatever its header says. Returns nil for any other
-    /// file. Changes nothing, creates no file, and ignores a log.
+    /// Returns the schema version that follows from the tables of a file, whatever its header says. Returns nil for any
+    /// other file. Changes nothing, creates no file, and ignores a log.
     ///
     /// Call while this process does not have the file open, see `OpenStores`.
     static func provenVersion(of path: String) -> Int? {
@@ -121,7 +121,7 @@ enum StoreHeader {
         return damage
     }
 
-    /// The header of a database; `nil` for another file.
+    /// Returns the header of a database, or `nil` for any other file.
     private static func bytes(of path: String) throws(StorageError) -> [UInt8]? {
         guard StoreFile.isOrdinaryOrMissing(path) else { return nil }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

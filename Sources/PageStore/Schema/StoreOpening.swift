@@ -41,8 +41,8 @@ enum StoreOpening {
             do throws(StorageError) {
                 try switchToWAL(connection, options)
             } catch {
-                // Another program chose a rollback journal, and the disk has no room for the switch. This process uses the
-                // store alone then, and can make room.
+                // Another program chose a rollback journal, and the disk has no room for the switch. This process uses
+                // the store alone then, and can make room.
                 guard error.code == .full, options.isAlone else { throw error }
             }
         }
@@ -93,8 +93,8 @@ enum StoreOpening {
 
     /// Opens a connection that only reads. The writer must have been opened before, unless the whole store is open for
     /// reading only. In that case this function checks the schema itself.
-    /// - Parameter takesOlder: whether a store of an older schema is opened, too. Defaults to false: `permission` with
-    ///   the cause `NeedsWriter` is thrown.
+    /// - Parameter takesOlder: whether a store of an older schema is opened, too. Otherwise such a store throws
+    ///   `permission` with the cause `NeedsWriter`. Defaults to false.
     static func openReader(
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: SQLitePageStore.Options,
         takesOlder: Bool = false
@@ -243,7 +243,7 @@ enum StoreOpening {
     }
 
     /// Runs `body` again while another process holds a lock. All attempts together last no longer than the busy budget:
-    /// an attempt may wait itself, with the rest of the budget.
+    /// each attempt may itself wait for the rest of the budget.
     private static func retrying(
         _ connection: Connection, _ options: SQLitePageStore.Options, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {

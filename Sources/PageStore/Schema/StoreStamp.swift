@@ -7,7 +7,7 @@ import PageModel
 /// SQLite. That detects another store or another kind of file. It cannot detect an older copy of the same store.
 struct StoreStamp: Equatable {
     private let number: Int64
-    /// The position of the number in the file, in bytes. Its seal is directly in front of it.
+    /// The position of the number in the file, in bytes. The seal of the number is directly before it.
     let position: Int64
     /// Whether the number was read from the file. Before the first merge of the log the file may lack the page with it.
     private var isInFile = false

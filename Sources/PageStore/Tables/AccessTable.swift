@@ -1,7 +1,7 @@
 import PageModel
 
-/// The times at which pages were last read (R40). They are written from time to time, so that a read needs no write
-/// transaction.
+/// The times at which pages were last read (R40). The store writes these times from time to time, so that a read needs
+/// no write transaction.
 enum AccessTable {
     private static let note = SQL(
         """

@@ -13,7 +13,7 @@ enum CounterTable {
     /// The valid counts. Any other count is damage (R46).
     static let counts = 0...largest
 
-    /// Returns the end of the last block. Returns `nil` when there is none, or when no block can follow.
+    /// Returns the end of the last reserved block. Returns `nil` when there is none, or when no block can follow.
     static func count(in connection: Connection) throws(StorageError) -> Int64? {
         try connection.number(value).flatMap { (0...largest - block).contains($0) ? $0 : nil }
     }

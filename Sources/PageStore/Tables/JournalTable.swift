@@ -150,8 +150,8 @@ enum JournalTable {
         return ListChanges.page(entries, since: version, limit: limit)
     }
 
-    /// Returns the version of a list at a time. Returns the first version for an earlier time, and nil when the journal
-    /// does not reach back to it.
+    /// Returns the version of a list at a time. Returns the first version for a time before that version, and nil when
+    /// the journal does not reach back to the time.
     static func version(
         of query: QueryID, at moment: Timestamp, in connection: Connection
     ) throws(StorageError) -> ContentVersion? {

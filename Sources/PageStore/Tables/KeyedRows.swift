@@ -90,8 +90,8 @@ extension KeyedRows {
     /// Reads `range` in ascending order. Where a page cannot be read, reads around it from both sides, and by seeks in
     /// between.
     ///
-    /// Each seek halves the widest unread stretch. A scan makes at most `probes` seeks. It therefore finds the rows
-    /// between two damaged pages, unless they take too small a share of the range.
+    /// Each seek halves the widest unread stretch. The method makes at most `probes` seeks. It therefore finds the rows
+    /// between two damaged pages, unless these rows take too small a share of the range.
     mutating func read(_ range: Range<Int64>, probes: Int = 512, ascending: Scan, descending: Scan) throws(StorageError)
     {
         guard try !isRead(range, ascending) else { return }
@@ -149,8 +149,8 @@ extension KeyedRows {
         private(set) var abandoned: [Range<Int64>] = []
         private var left: Int
         var isEmpty: Bool { stretches.isEmpty && abandoned.isEmpty }
-        /// The width from which on a stretch counts as endless. Its rows may fill only its beginning, where halving
-        /// would not find them.
+        /// The width above which a stretch counts as endless. The rows of such a stretch may fill only its beginning,
+        /// where halving would not find them.
         private static var boundless: Int64 { 1 << 48 }
 
         init(left: Int) { self.left = left }
@@ -176,8 +176,8 @@ extension KeyedRows {
             return stretches.remove(at: widest)
         }
 
-        /// Returns the middle of a stretch. In an endless stretch, returns a place that is twice as far from its start
-        /// with each call.
+        /// Returns the middle of a stretch. In an endless stretch, returns a place whose distance from the start of the
+        /// stretch doubles with each call.
         mutating func middle(of stretch: Range<Int64>) -> Int64 {
             let width = stretch.upperBound - stretch.lowerBound
             guard width > Search.boundless else { return stretch.lowerBound + width / 2 }

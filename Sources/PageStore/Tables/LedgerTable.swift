@@ -64,7 +64,7 @@ enum LedgerTable {
         let latest = (moment.now + within).stored
         do throws(StorageError) {
             var due: [DueFetch] = []
-            // SQLite takes a negative limit as none.
+            // SQLite treats a negative limit as no limit.
             try connection.each(dueBefore, .time(latest), .int(max(0, limit))) { row throws(StorageError) in
                 if let entry = entry(row, at: moment) {
                     due.append(DueFetch(query: QueryID(rawValue: row.int64(15)), entry: entry))

@@ -79,7 +79,7 @@ enum PageTable {
                 }
             }
         }
-        // The rows of the first scan are read again, so that their order can be judged.
+        // The rows of the first scan are read again, so that their order can be checked.
         rows = KeyedRows()
         try rows.read(0..<Int64(ListTotal.largest) + 1, ascending: scan(upwards), descending: scan(downwards))
         without.sorted().forEach(broken)

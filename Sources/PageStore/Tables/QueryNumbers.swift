@@ -14,9 +14,9 @@ enum QueryNumbers {
         .map { SQL("SELECT max(\($0.1)) FROM \($0.0) NOT INDEXED WHERE \($0.1) < \(bound - 1)") }
         + [SQL("SELECT max(seq) FROM sqlite_sequence WHERE name = 'query' AND seq < \(bound - 1)")]
 
-    /// Returns an id for a new query, greater than each id in any table, so that the query adopts no row of a query
-    /// whose record was lost. Where the end of a table cannot be read, the id is a random number beyond all counted
-    /// ones.
+    /// Returns an id for a new query. The id is greater than each id in any table, so that the query adopts no row of a
+    /// query whose record was lost. Where the end of a table cannot be read, the id is a random number beyond all
+    /// counted ones.
     static func next(in connection: Connection) throws(StorageError) -> QueryID {
         var last: Int64 = 0
         for (number, sql) in greatest.enumerated() {

@@ -3,7 +3,8 @@ import PageModel
 /// Rows of `upkeep`: unfinished work. Any process that has the store open can finish it.
 enum UpkeepTable {
     /// The name of a task to empty the log, which may still hold purged bytes. Each purge adds a task of its own, with
-    /// a random number after this name. A process that finishes one purge then leaves the task of a later one.
+    /// a random number after this name. A process that finishes one purge then leaves the task of a later purge in
+    /// place.
     private static let emptyLog = "empty_log"
 
     private static let note = SQL("INSERT OR IGNORE INTO upkeep (task) VALUES (?)")

@@ -64,7 +64,7 @@ struct Eviction: Sendable {
 
     /// Puts back a portion that did not fit on the disk, because a deletion needs room in the log. The next portion is
     /// smaller.
-    /// - Returns: false when the failed portion size was already one page.
+    /// - Returns: false when the portion that failed was already a single page.
     mutating func makeSmaller(_ failed: [Candidate]) -> Bool {
         guard portion > 1 else { return false }
         portion = portion > Eviction.smallPortion ? Eviction.smallPortion : 1
@@ -90,7 +90,7 @@ struct Eviction: Sendable {
         report.queries = touched.count
     }
 
-    /// Notes how many bytes the file keeps, because the disk has no room to shorten it.
+    /// Notes how many unused bytes the file keeps.
     mutating func keeps(_ bytes: Int) { report.unreturnedBytes = bytes }
 
     /// Notes how many chosen pages stay because they are damaged.

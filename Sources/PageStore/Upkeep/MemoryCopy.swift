@@ -1,13 +1,14 @@
 import PageModel
 
-/// The rows of a store without some of its pages, in a database in memory. They are written over the store's file on a
-/// full disk. Each list gets a journal that starts again.
+/// The rows of a store without some of its pages, in a database in memory. On a full disk, an eviction writes these
+/// rows over the store's file. Each list gets a journal that starts again.
 struct MemoryCopy {
     private let connection: Connection
     /// The pages that are left out.
     let removed: [Eviction.Candidate]
 
-    /// - Parameter pages: the pages to leave out. Skips an offset where the page has changed since.
+    /// Copies the rows of a store.
+    /// - Parameter pages: the pages to leave out. A page that has changed since is copied.
     init(of store: Connection, without pages: [Eviction.Candidate], at now: Timestamp) throws(StorageError) {
         let memory = try Connection(path: ":memory:")
         try StoreOpening.stampBlank(memory)
@@ -19,8 +20,8 @@ struct MemoryCopy {
         connection = memory
     }
 
-    /// Copies a store with damaged rows and sound b-trees page by page, so that the damaged rows stay as they are: a
-    /// later repair needs them, and `verify` reports them.
+    /// Copies a store with damaged rows and sound b-trees page by page, so that the damaged rows stay as they are. A
+    /// later repair needs these rows, and `verify` reports them.
     init(
         ofDamaged store: Connection, without pages: [Eviction.Candidate], at now: Timestamp
     ) throws(StorageError) {

@@ -22,14 +22,14 @@ enum Purge {
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
-    /// The largest size of the remaining data for which a purge rewrites the file. A rewrite of that size takes half a
-    /// second and as much memory, and other writers wait meanwhile.
+    /// The largest size of the remaining data for which a purge rewrites the file. A rewrite of that size takes about
+    /// half a second and as many bytes of memory, and other writers wait meanwhile.
     private static let mostBytesRewritten = 64 << 20
 
     /// Removes queries, overwrites their bytes in the file, rewrites the file, and empties the log. The removal is one
     /// transaction, unless the disk has too little room for it.
-    /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false. They are also removed with a
-    ///   damaged record whose name is not bound to its id.
+    /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false. Orphaned rows are also
+    ///   removed with a damaged record whose name is not bound to its id.
     static func run(
         _ queries: [QueryID], withOrphans: Bool = false, in session: Session
     ) throws(StorageError) -> PurgeReport {
@@ -95,8 +95,8 @@ enum Purge {
     }
 
     /// Removes the intact pages of queries in portions. The overwritten bytes of a large list need more room in the log
-    /// than a nearly full disk has. After each portion the log is merged, so that the next one uses its blocks. A process
-    /// that ends meanwhile leaves a list with gaps.
+    /// than a nearly full disk has. After each portion the log is merged, so that the next portion uses the blocks of
+    /// the log again. A process that ends meanwhile leaves a list with gaps.
     /// - Returns: the removed pages.
     /// - Throws: `full` when the disk has no room for one page.
     private static func removePages(
@@ -129,8 +129,8 @@ enum Purge {
     /// The largest number of pages that a purge on a nearly full disk removes in one transaction.
     private static let mostPagesRemoved = 4
 
-    /// Rewrites the file from its rows (Decision 0002). SQLite overwrites a row that it deletes, but no copies of the
-    /// row in unused parts of the file's pages. It leaves such copies when it moves rows from page to page.
+    /// Rewrites the file from its rows (Decision 0002). SQLite overwrites a row that it deletes, but not the copies of
+    /// the row in unused parts of the file's pages. SQLite leaves such copies when it moves rows from page to page.
     /// - Returns: false where the file is too large, damaged or in use, or where the disk has too little room.
     private static func rewriteFile(of connection: Connection) throws(StorageError) -> Bool {
         do throws(StorageError) {
@@ -169,11 +169,11 @@ enum Purge {
         try QueryTable.delete(query, in: connection)
     }
 
-    /// Moves the last pages of the file into unused ones, and cuts the file.
+    /// Moves the last pages of the file into unused pages, and truncates the file.
     ///
     /// Each portion is one transaction, so that other writers get their turn. A portion needs room in the log for each
-    /// page that it moves. Where the disk lacks that room, a smaller portion follows, and the log is merged in between,
-    /// so that the file becomes shorter and the next portion uses the blocks of the log.
+    /// page that it moves. Where the disk lacks that room, a smaller portion follows, and the log is merged in between.
+    /// The file then becomes shorter, and the next portion uses the blocks of the log.
     /// - Throws: `full` when not one page can be moved.
     private static func shorten(in session: Session) throws(StorageError) {
         let connection = session.connection
@@ -208,14 +208,14 @@ enum Purge {
         return isTooMuch ? .max : Int(clamping: bytes)
     }
 
-    /// The bytes that no row uses, if only a rewrite of the file returns them, because another program has changed the
-    /// file with `PRAGMA auto_vacuum` and VACUUM. 0 otherwise.
+    /// The bytes that no row uses, if only a rewrite of the file returns them. That is so after another program has
+    /// changed the file with `PRAGMA auto_vacuum` and VACUUM. 0 otherwise.
     static func unreturnableBytes(of connection: Connection) throws(StorageError) -> Int {
         try connection.pragma("auto_vacuum") == 0 ? unusedBytes(of: connection) : 0
     }
 
     /// Gives freed pages back to the file system, and empties the log, which may still hold purged data. Readers may
-    /// delay that; a later commit then finishes it.
+    /// delay that; a later commit then empties the log.
     /// - Parameter isUrgent: whether the call waits for readers and other writers to empty the log.
     /// - Returns: whether the log is free of purged data, from this purge and from earlier ones.
     @discardableResult

@@ -13,7 +13,7 @@ enum Quarantine {
     /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
         let inUse = StorageError(.busy, "\(file) is in use; end the processes that have it open")
-        // Nothing is written next to a file of another program.
+        // This check comes first, so that no file is written next to a file of another program.
         do throws(StorageError) {
             _ = try OpenStores.whileClosed(file, otherwise: inUse) { () throws(StorageError) in
                 try StoreFile.kind(of: file)
@@ -24,12 +24,12 @@ enum Quarantine {
         let target = name(for: file, at: now)
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
             try? Salvage.removeLeftovers(of: file)
-            // A log that is there already would be taken for the log of this file.
+            // SQLite would take an existing log with the new name for the log of this file.
             for name in [target, target + "-wal", target + "-journal"] where StoreFile.exists(name) {
                 throw StorageError(.cannotCreate, "\(name) exists already")
             }
-            // The log must keep the name of its file. It has both names until the file is renamed, so the file has its
-            // log whenever this process ends.
+            // The log must have the name of its file. The log has both names until the file is renamed, so the file has
+            // its log whenever this process ends.
             for suffix in ["-wal", "-journal"] { link(file + suffix, target + suffix) }
             do throws(StorageError) {
                 try StoreFile.syncDirectory(of: file)

@@ -8,7 +8,8 @@ import Musl
 import Darwin
 #endif
 
-/// Empties a store whose file SQLite can no longer write. On a full disk a DELETE fails, because it also writes.
+/// Empties or rewrites a store whose file SQLite can no longer write. On a full disk a DELETE fails, because a DELETE
+/// also writes.
 enum Recreation {
     /// The largest number of bytes held in memory while a file is recreated.
     static let mostBytesInMemory = 256 << 20
@@ -22,7 +23,7 @@ enum Recreation {
         return bytes
     }
 
-    /// Reads rows of a store with `look`, empties its file, and fills it again. No process commits between reading and
+    /// Reads rows of a store with `look`, empties the file, and fills it again. No process commits between reading and
     /// emptying, and none opens the store before the file is filled. Close the store before.
     /// - Parameters:
     ///   - look: reads the rows. Returns `nil` to leave the file as it is. Its connection excludes all others.
@@ -47,8 +48,8 @@ enum Recreation {
         return (value, bytes)
     }
 
-    /// Writes the rows that `choose` has chosen over the file, which needs no new block. No process commits or opens the
-    /// store meanwhile. Close the store before.
+    /// Writes the rows that `choose` returns over the file, which takes no new block of the disk. No process commits or
+    /// opens the store meanwhile. Close the store before.
     /// - Throws: an error with the code of `cause` when another connection has the store open, and the errors of
     ///   `StoreImage.write(over:because:)`.
     static func rewrite(

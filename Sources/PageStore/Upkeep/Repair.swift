@@ -64,8 +64,8 @@ struct Repair {
         guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         var after = before
         do throws(StorageError) {
-            // A repaired row can reveal further damage. For example, when an unreachable page record is dropped, its body
-            // becomes an orphan.
+            // A repaired row can reveal further damage. For example, when an unreachable page record is dropped, its
+            // body becomes an orphan.
             for _ in 0..<mostPasses {
                 guard let found = try repair.pass() else { return .needsNewFile(before.report) }
                 after = found
@@ -227,18 +227,19 @@ struct Repair {
 }
 
 extension Verification.Damage {
-    /// Whether all damage is in rows that a copy of the lists creates again: records of migrations, the stamp, journals and
-    /// holdings.
+    /// Whether all damage is in rows that a copy of the lists creates again: records of migrations, the stamp, journals
+    /// and holdings.
     var sparesLists: Bool {
         pages.isEmpty && rows.isEmpty && identities.isEmpty && queries.isEmpty && lost.isEmpty && namesakes.isEmpty
             && ledger.isEmpty && !isFileDamaged && !isTreeDamaged && !hasOrphans && !hasImpossibleNotes
     }
 
-    /// Whether every row can be read and deleted. Checksums of rows may not hold.
+    /// Whether every row can be read and deleted. Rows may have wrong checksums.
     var sparesTrees: Bool { !isFileDamaged && !isTreeDamaged }
 
-    /// Whether an eviction may write the rows that stay over the file, see `MemoryCopy`. A copy lacks the rows that cannot
-    /// be read, and so the evidence of the damage. A file without incremental vacuum would not become shorter.
+    /// Whether an eviction may write the rows that stay over the file, see `MemoryCopy`. A copy lacks the rows that
+    /// cannot be read, and with them the evidence of the damage. A file without incremental vacuum would not become
+    /// shorter.
     func allowsRewriting(_ connection: Connection) throws(StorageError) -> Bool {
         if sparesLists { return true }
         guard sparesTrees else { return false }

@@ -15,11 +15,12 @@ import PageModel
 /// finds a log by the name of its store. One `rename` replaces the file. A process that is killed therefore leaves the
 /// old store or the new one.
 ///
-/// The old file gets its second name just before, so that the repair needs no room for a copy of it. A process that is
-/// killed in between leaves a store with two names, see `removeLeftovers(of:)`.
+/// The old file gets its second name just before the rename, so that the repair needs no room for a copy of the file. A
+/// process that is killed in between leaves a store with two names, see `removeLeftovers(of:)`.
 enum Salvage {
-    /// - Parameter isSchemaChanged: whether tables of the old file have another form than the statements of this package
-    ///   need. Defaults to false.
+    /// Replaces the store at `path` by a new file with its readable rows.
+    /// - Parameter isSchemaChanged: whether tables of the old file have another form than the statements of this
+    ///   package need. Defaults to false.
     static func run(
         _ path: String, _ found: VerifyReport, _ options: SQLitePageStore.Options, _ clock: any StorageClock,
         isSchemaChanged: Bool = false
@@ -101,7 +102,8 @@ enum Salvage {
 
     // MARK: Files
 
-    /// Gives the old file the name under which it stays. Where the file system has no hard links, a copy gets that name.
+    /// Gives the old file the name under which it is kept. Where the file system has no hard links, a copy gets that
+    /// name.
     private static func keep(
         _ original: borrowing FileCopy, of path: String, as target: String
     ) throws(StorageError) {
@@ -119,10 +121,10 @@ enum Salvage {
     }
 
     /// Removes what a killed repair has left: the second name of the store's file, and the unfinished new file. Also
-    /// removes the second names of the log and the journal, which a killed set-aside has left.
+    /// removes the second names of the log and the journal, which a killed call of `setAside` has left.
     ///
-    /// A name is removed only while it leads to the store's own file, so the store keeps its data. Call while holding the
-    /// store's gate. No repair is running then, and none gives the file a name.
+    /// A name is removed only while it leads to the store's own file, so the store keeps its data. Call while holding
+    /// the store's gate. No repair is running then, and none gives the file a name.
     /// - Throws: `inputOutput` when an unfinished file cannot be removed.
     static func removeLeftovers(of path: String) throws(StorageError) {
         for suffix in ["", "-wal", "-journal"] where suffix.isEmpty || !StoreFile.isOfStoreSetAside(path, suffix) {
@@ -184,8 +186,8 @@ enum Salvage {
         let read = report.found
         report.found = found
         if isSchemaChanged {
-            // The old file was not verified, so that the copied and the lost rows are what the repair has checked. A
-            // page that was dropped counts, and its items do not.
+            // The old file was not verified, so the report counts the copied and the lost rows as checked. A dropped
+            // page counts, but its items do not.
             report.found.queries = read.queries + rows.queriesLost
             report.found.pages = read.pages + rows.pagesLost
             (report.found.items, report.found.bytes) = (report.remaining.items, report.remaining.bytes)

@@ -95,15 +95,16 @@ struct SalvagedRows {
         try new.run(SalvagedRows.raiseSequence, .int(last))
     }
 
-    /// Copies the count of tokens, because a token is never issued twice (R30). Where the count cannot be read, the new
-    /// one is a random number, greater than those with which a count starts.
+    /// Copies the count of tokens, because a token is never issued twice (R30). If the count cannot be read, the new
+    /// count is a random number, greater than those with which a count starts.
     private func copyTokens() throws(StorageError) {
         let count = try orNil { () throws(StorageError) in try CounterTable.count(in: old) }
         guard let count else { return try CounterTable.set(CounterTable.beyond(), in: new) }
         if let count { try CounterTable.set(count + CounterTable.block, in: new) }
     }
 
-    /// Returns the other queries with intact records of pages. A damaged record of a page may name a query that never was.
+    /// Returns the other queries with intact records of pages. A damaged record of a page may name a query that never
+    /// existed.
     private func lostQueries(besides known: Set<QueryID>) throws(StorageError) -> Set<QueryID> {
         var (lost, last): (Set<QueryID>, Int64) = ([], .min)
         while true {
@@ -149,7 +150,7 @@ struct SalvagedRows {
         pagesKept += rows.count
     }
 
-    /// The bytes of items that one transaction copies. A larger page is a portion of its own.
+    /// The most bytes of items that one transaction copies. A larger page is a portion of its own.
     static let mostBytesAtOnce = 1 << 20
 
     private static func portion(of rows: ArraySlice<PageRow>) -> ArraySlice<PageRow> {

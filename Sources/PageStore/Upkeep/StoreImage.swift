@@ -25,7 +25,7 @@ struct StoreImage: ~Copyable {
         bytes[19] = 2
     }
 
-    /// Makes the database of `memory` a copy of a store, page by page, with what its log holds.
+    /// Makes the database of `memory` a copy of a store, page by page, including the content of the store's log.
     /// - Parameter memory: a new connection to a database in memory.
     /// - Throws: `full` when there is no memory for a copy.
     static func copy(_ store: Connection, to memory: Connection) throws(StorageError) {
@@ -48,9 +48,9 @@ struct StoreImage: ~Copyable {
     /// Writes the image over the file at `path`, in the blocks of the file and of its log, and deletes the log. Call
     /// while no other connection has the store open.
     /// - Throws: `cause`, and leaves the file as it is, when the image does not fit into these blocks or exceeds the
-    ///   process's limit for files. Throws `inputOutput`, and leaves the file as it is, when the log cannot be cut. Throws
-    ///   `inputOutput`, too, when the file is written and its directory cannot be synced. Throws `damaged` when the file
-    ///   is partly written.
+    ///   process's limit for files. Throws `inputOutput`, and leaves the file as it is, when the log cannot be cut.
+    ///   Throws `inputOutput`, too, when the file is written and its directory cannot be synced. Throws `damaged` when
+    ///   the file is partly written.
     func write(over path: String, because cause: StorageError) throws(StorageError) {
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
@@ -61,7 +61,7 @@ struct StoreImage: ~Copyable {
                 .full, "\(path) would be larger than this process may make a file (raise the limit with 'ulimit -f')",
                 cause: cause)
         }
-        // The log of the old content must not be applied to the new one. SQLite has it open, so that only cutting it
+        // The log of the old content must not be applied to the new one. SQLite has the log open, so only a truncation
         // frees its blocks.
         guard truncate(path + "-wal", 0) == 0 || errno == ENOENT else {
             throw StoreFile.failure(.inputOutput, "cannot cut \(path)-wal")

@@ -46,7 +46,8 @@ struct Verification {
         self.connection = connection
     }
 
-    /// - Parameter isOlder: whether the store has an older schema. Its lists are not checked then. Defaults to false.
+    /// - Parameter isOlder: whether the store has an older schema. The lists of such a store are not checked. Defaults
+    ///   to false.
     static func run(in connection: Connection, isOlder: Bool = false) -> Verification {
         var verification = Verification(connection)
         verification.checkFile()

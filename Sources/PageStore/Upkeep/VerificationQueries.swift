@@ -1,11 +1,11 @@
 import PageModel
 
-/// Rows to which no other row refers. The statements avoid the index of names, because a damaged index may lack intact
-/// queries.
+/// Rows whose query, page or body does not exist. The statements avoid the index of names, because a damaged index may
+/// lack intact queries.
 enum Orphans {
     private static let hasNoQuery = "query NOT IN (SELECT id FROM query NOT INDEXED)"
 
-    /// The rows of each table, with words for one row and for several.
+    /// The condition for orphans in each table, with words for one row and for several.
     private static let conditions: [(table: String, condition: String, one: String, many: String)] = [
         ("page", hasNoQuery, "page record without a query", "page records without a query"),
         ("ledger", hasNoQuery, "fetch record without a query", "fetch records without a query"),
