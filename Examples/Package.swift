@@ -2,12 +2,12 @@
 
 import PackageDescription
 
-// Programs that use the public API and nothing else; README.md says what each shows. `Scripts/examples` builds and runs
-// them; `Scripts/snippets` compares `Snippets` with the pages that show them.
+// Programs that use only the public API. README.md describes each of them. `Scripts/examples` builds and runs them;
+// `Scripts/snippets` compares `Snippets` with the pages that show them.
 let strict = Context.environment["PAGECACHE_STRICT"] == "1"
 let settings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 
-// All that a program needs whose pages do not come over HTTP.
+// The only product that a program needs if it does not fetch its pages over HTTP.
 let library: [Target.Dependency] = [.product(name: "PagedRepository", package: "pagecache")]
 let testing: Target.Dependency = .product(name: "PagedRepositoryTesting", package: "pagecache")
 let postgres: Target.Dependency = .product(name: "PostgresPageStore", package: "pagecache")

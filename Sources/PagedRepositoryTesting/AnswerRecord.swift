@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// The answers of a simulated origin so far. Tests of G1 compare a cache with them.
+/// The answers of a simulated origin so far. Tests compare the items and the verified seams of a cache with them (G1).
 struct AnswerRecord: Sendable {
     private struct Pair: Hashable {
         var first: UInt64
@@ -14,7 +14,7 @@ struct AnswerRecord: Sendable {
     }
 
     private var items: Set<RawItem> = []
-    /// Identity keys of neighbours within one answer.
+    /// The identity keys of neighbouring items within one answer.
     private var pairs: Set<Pair> = []
     /// The total that was last reported with each tag.
     private var totals: [Tag: ListTotal] = [:]

@@ -1,10 +1,10 @@
 public import PagedRepository
 import Synchronization
 
-/// An in-memory origin of your own items, which accepts any offset. A test changes its items, lets requests fail, and
-/// reads which requests it received.
+/// An in-memory origin of your own items, which accepts any offset. A test can change the items, make requests fail,
+/// and read the requests so far.
 ///
-/// State, under a mutex: the items, the failures to come, and the requests.
+/// State, under a mutex: the items, the failures to come, the requests, and the number of bytes sent.
 public final class ItemOrigin<Value: Codable & Sendable>: PageSource, PromptSource {
     private struct State {
         var items: [Value]
@@ -40,7 +40,7 @@ public final class ItemOrigin<Value: Codable & Sendable>: PageSource, PromptSour
 
     public var access: PagingAccess { .offsets }
 
-    /// 0: no request fetches an item again. Tests can then predict each request.
+    /// 0, so that no page repeats an item of the page before it. Tests can then predict each request.
     public var largestOverlap: Int? { 0 }
 
     public var usage: SourceUsage {

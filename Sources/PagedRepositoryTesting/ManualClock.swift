@@ -2,17 +2,17 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-/// A clock for tests that moves only by calls. A sleep moves it to the end of the sleep at once. An alarm waits until
-/// the clock reaches its moment.
+/// A clock for tests, whose time changes only when its methods are called. `sleep(until:)` moves the clock to the end
+/// of the sleep and returns. `alarm(at:)` waits until other calls have moved the clock to that moment.
 ///
-/// Tests that use it never wait, and can check how long the code under test would have waited. Pass the same clock to
-/// the code under test and to its storage.
+/// Tests with this clock do not wait for real time, and can check how long the code under test would have waited. Pass
+/// the same clock to the code under test and to its storage.
 ///
 /// State: the moment, the uptime, the sleeps so far and the waiting alarms, guarded by a mutex.
 public final class ManualClock: SyncClock, StorageClock {
     private struct State {
         var moment: Timestamp
-        /// Moves forward with the moment, and never back.
+        /// Moves forward with the moment, and does not move back with it.
         var uptime = Uptime(milliseconds: 1_000_000, boot: "boot-1")
         var boots = 1
         var slept: [Duration] = []
@@ -33,7 +33,7 @@ public final class ManualClock: SyncClock, StorageClock {
 
     private let state: Mutex<State>
 
-    /// A clock that shows this moment. Defaults to 15 January 2027, 8:00 UTC.
+    /// A clock that shows the moment `start`. Defaults to 15 January 2027, 8:00 UTC.
     public init(_ start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) {
         state = Mutex(State(moment: start))
     }
@@ -41,11 +41,11 @@ public final class ManualClock: SyncClock, StorageClock {
     /// Returns the moment that the clock shows.
     public func now() -> Timestamp { state.withLock { $0.moment } }
 
-    /// Returns the time since the start of the simulated machine. It grows when the clock is advanced, and stays when
-    /// the clock is set back.
+    /// Returns the uptime of the simulated machine. It grows when the clock is advanced, and stays the same when the
+    /// clock is set back.
     public func uptime() -> Uptime { state.withLock { $0.uptime } }
 
-    /// Restarts the simulated machine: all earlier leases have ended (R30). The wall time stays.
+    /// Restarts the simulated machine, so that all earlier leases end (R52). The wall time stays the same.
     public func reboot() {
         state.withLock { state in
             state.boots += 1

@@ -3,7 +3,7 @@ import PageModel
 /// The journal of a list in memory (R48): one entry for each version, the newest last.
 struct MemoryJournal: Sendable {
     private var entries: [JournalEntry] = []
-    /// The sum of the entries' costs.
+    /// The sum of the costs of all entries.
     private var kept = 0
 
     /// The version of the list.

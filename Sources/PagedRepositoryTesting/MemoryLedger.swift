@@ -1,6 +1,6 @@
 import PageModel
 
-/// The ledger of a list in memory: the fetch record of every page that was ever attempted (R26), with its lease (R30).
+/// The ledger of a list in memory: the fetch records of its pages (R26), with their leases (R30).
 struct MemoryLedger: Sendable {
     /// A lease, which keeps other owners from fetching a page.
     struct Lease: Sendable {
@@ -22,7 +22,8 @@ struct MemoryLedger: Sendable {
 
     private var records: [Int: Record] = [:]
 
-    /// Returns the entries by offset, ascending. Ends of leases are wall times as of this moment.
+    /// Returns the entries by offset, ascending. The ends of leases are converted to wall times with the clocks of
+    /// `moment`.
     func entries(at moment: StorageMoment) -> [LedgerEntry] {
         records.values.map { record in
             var entry = record.entry
@@ -45,16 +46,16 @@ struct MemoryLedger: Sendable {
         var lost: Set<LeaseToken> = []
     }
 
-    /// Returns the tokens in these edits that are held now.
+    /// Returns the tokens in these edits that records hold now.
     func held(among edits: [LedgerEdit]) -> Set<LeaseToken> {
         Set(edits.compactMap(\.lease)).filter { place(of: $0) != nil }
     }
 
-    /// Returns the time of the grant; `nil` when the lease was lost.
+    /// Returns the time at which the lease was granted. Returns nil when the lease was lost.
     func grantTime(of token: LeaseToken) -> Timestamp? { place(of: token).flatMap { records[$0]?.entry.lastAttemptAt } }
 
     /// Applies the edits in order.
-    /// - Parameter held: tokens that were held before the list edits of the same commit moved the rows. Defaults to
+    /// - Parameter held: tokens that records held before the list edits of the same commit moved them. Defaults to
     ///   none.
     mutating func apply(_ edits: [LedgerEdit], held: Set<LeaseToken> = [], at moment: StorageMoment) -> Applied {
         var applied = Applied()
@@ -68,7 +69,7 @@ struct MemoryLedger: Sendable {
         return applied
     }
 
-    /// Returns the offset at which an edit applies; `nil` when it changes no record (see `LedgerEdit`).
+    /// Returns the offset at which an edit applies. Returns nil when the edit changes no record (see `LedgerEdit`).
     private mutating func place(
         for edit: LedgerEdit, _ held: inout Set<LeaseToken>, _ lost: inout Set<LeaseToken>, at moment: StorageMoment
     ) -> Int? {
@@ -96,7 +97,7 @@ struct MemoryLedger: Sendable {
                     lastAttemptAt: known?.lastAttemptAt ?? now))
         case .failed(_, var failure, let pause, _):
             let deadline = failure.retryAfter.map { now + $0 }
-            // The duration loses its meaning later; the deadline keeps it.
+            // A duration would be wrong at a later time, so the record keeps the deadline.
             failure.retryAfter = nil
             records[offset] = Record(
                 entry: LedgerEntry(
@@ -123,14 +124,14 @@ struct MemoryLedger: Sendable {
 
     private func place(of token: LeaseToken) -> Int? { records.first { $0.value.lease?.token == token }?.key }
 
-    /// Whether the page is in flight under a lease that still counts (R30). Every owner of this ledger counts as
-    /// living.
+    /// Whether the page is in flight under a lease that still counts (R30). Every owner in this ledger counts as alive.
     private func counts(_ offset: Int, at moment: StorageMoment) -> Bool {
         records[offset]?.lease.map { !moment.isOver($0.end) } ?? false
     }
 
     /// Puts the page in flight under this lease. Returns false when another lease of the page still counts.
-    /// - Parameter retryAt: the time when a retry is due again, because the retry may crash the process (R31).
+    /// - Parameter retryAt: the time at which a failed page is due again if this attempt does not end, because the
+    ///   attempt may crash the process (R31).
     mutating func claim(_ offset: Int, _ lease: Lease, retryAt: Timestamp, at moment: StorageMoment) -> Bool {
         guard !counts(offset, at: moment) else { return false }
         var entry = records[offset]?.entry ?? LedgerEntry(offset: offset, state: .pending)
@@ -143,7 +144,7 @@ struct MemoryLedger: Sendable {
     }
 
     /// Renews the owner's leases for `duration` from now on.
-    /// - Returns: their tokens.
+    /// - Returns: the tokens of these leases.
     mutating func renew(by owner: String, for duration: Duration, at moment: StorageMoment) -> [LeaseToken] {
         records.keys.compactMap { offset in
             guard var record = records[offset], let lease = record.lease, lease.owner == owner else { return nil }
@@ -161,7 +162,7 @@ struct MemoryLedger: Sendable {
         records = records.filter { !(range.contains($0.key) && $0.value.entry.state.isFailure) }
     }
 
-    /// Removes the record of a success at an offset where no page starts any more. Other records stay.
+    /// Removes the record at an offset where no page starts any more, if it is the record of a success.
     mutating func forgetSuccess(at offset: Int) {
         if records[offset]?.entry.state == .ok { records[offset] = nil }
     }
@@ -179,7 +180,7 @@ struct MemoryLedger: Sendable {
             let distance = moves.first { $0.range.contains(record.entry.offset) }?.distance ?? 0
             let isPageOne = record.entry.offset == 0
             if !isPageOne { record.entry.offset += distance }
-            // A record that would move onto page one in flight is dropped.
+            // A record that would move onto the record of page one is dropped.
             if isPageOne || shifted[record.entry.offset] == nil { shifted[record.entry.offset] = record }
         }
         records = shifted

@@ -2,7 +2,7 @@ import PageModel
 
 /// The times of reads, and the removal of the pages that were read longest ago (R40).
 extension MemoryList {
-    /// Notes that items at these positions were read. The next transaction supplies the time.
+    /// Notes that items at these positions were read. A later transaction sets the time of the reads.
     mutating func markRead(_ range: Range<Int>) {
         for index in pages.indices where !pages[index].isEmpty && pages[index].meets(range) {
             pages[index].isMarked = true

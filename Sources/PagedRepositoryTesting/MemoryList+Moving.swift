@@ -21,7 +21,7 @@ extension MemoryList {
             }
             pages[index].summary.offset += move.distance
             pages[index].summary.revision = record.version.revision + 1
-            // R1: the page's request would now return other items.
+            // The validator is void, because the page's request would now return other items (R1).
             pages[index].summary.validator = nil
         }
         ledger.shift(moves)

@@ -2,14 +2,14 @@ import PageModel
 
 /// Reads of a list in memory.
 extension MemoryList {
-    /// Returns the outline of the list; with a range, only the parts that concern these positions.
+    /// Returns the outline of the list. With a range, returns only the pages and fetch records at these positions.
     func outline(_ range: Range<Int>? = nil, at moment: StorageMoment) -> ListOutline {
         ListOutline(
             record: record, pages: pages.filter { range.map($0.meets) ?? true }.map(\.summary),
             ledger: ledger.entries(at: moment).filter { range?.contains($0.offset) ?? true }, readAt: moment.now)
     }
 
-    /// Returns the state of the list that a refresh needs when page one is unchanged.
+    /// Returns the part of the list that a refresh reads if page one is unchanged.
     func state(at moment: StorageMoment) -> ListState {
         var state = ListState(outline(at: moment))
         state.holdings = state.holdings?.kept
@@ -30,7 +30,7 @@ extension MemoryList {
         return ListWindow(record: record, range: range, parts: parts, damaged: [], readAt: moment.now)
     }
 
-    /// Returns the first held place of each key.
+    /// Returns the first held position of each key, with the hash of the item there.
     func locate(_ wanted: Set<UInt64>) -> [UInt64: ItemPlace] {
         var places: [UInt64: ItemPlace] = [:]
         for page in pages where isHeld(page) && page.keys.contains(where: wanted.contains) {
@@ -44,7 +44,7 @@ extension MemoryList {
 
     var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }
 
-    /// Whether every position and number is within the accepted range (R44).
+    /// Whether every position, the total and the end are within the bounds of stored numbers (R46).
     var isPossible: Bool {
         let numbers = pages.map(\.range.upperBound) + ledger.offsets + [record.total.count ?? 0, record.end ?? 0]
         return numbers.allSatisfy { $0 >= 0 && $0 <= ListTotal.largest }

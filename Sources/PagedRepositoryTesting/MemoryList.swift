@@ -4,9 +4,9 @@ import PageModel
 struct MemoryList: Sendable {
     /// The reason why a plan is not applied.
     enum Refusal: Error {
-        /// The list holds the items already, or holds other items at the positions (R5).
+        /// The list holds one of the items already, or holds other items at the positions (R5).
         case held([Range<Int>])
-        /// The plan contradicts the rules.
+        /// The plan is invalid, for example because a position is out of range.
         case impossible(String)
     }
 
@@ -41,7 +41,7 @@ struct MemoryList: Sendable {
     ) {
         var changes: [ChangeSet.Change] = []
         let total = record.total
-        // Reads the ledger before the plan's own edits move its rows.
+        // The ledger is read before the edits of the plan move its records.
         let grantedAt = plan.requestLease.flatMap { ledger.grantTime(of: $0) }
         let held = plan.movesLedgerRows ? ledger.held(among: plan.ledger) : []
         for edit in plan.edits {
@@ -52,7 +52,7 @@ struct MemoryList: Sendable {
         {
             pages[head].summary.validator?.coversTotal = false
         }
-        // One commit is one revision, however many of its edits moved positions.
+        // A commit raises the revision by one, however many of its edits moved positions.
         if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }
 
         let applied = ledger.apply(plan.ledger, held: held, at: moment)
@@ -84,7 +84,7 @@ struct MemoryList: Sendable {
         return LeaseGrant(leases, at: moment.now, list: request.outlineRange.map { outline($0, at: moment) })
     }
 
-    /// - Parameter grantedAt: the time when page one was requested; `nil` when it is unknown.
+    /// - Parameter grantedAt: the time when page one was requested. `nil` means that the time is unknown.
     private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal)
         -> ChangeSet.Change?
     {
@@ -173,8 +173,8 @@ struct MemoryList: Sendable {
 
     // MARK: Pages
 
-    /// Removes the pages whose offsets are gone.
-    /// - Returns: the removed pages that were held, for the journal.
+    /// Removes the pages at whose offsets `isGone` is true.
+    /// - Returns: the removed pages that were held, for the journal. Empty if the journal cannot take all of them.
     mutating func takeOut(where isGone: (Int) -> Bool) -> [JournalDraft.TakenOut] {
         let gone = pages.filter { isGone($0.offset) }
         pages.removeAll { isGone($0.offset) }
@@ -189,10 +189,10 @@ struct MemoryList: Sendable {
             throw .impossible("the offset \(page.offset) of a page is out of range")
         }
         let new = MemoryPage(page, in: record.version, at: now)
-        // A page without items occupies a place, too.
+        // A page without items occupies its offset, too.
         let place = page.offset..<page.offset + max(page.content.count, 1)
         if let held = pages.first(where: { isHeld($0) && !$0.isEmpty && $0.meets(place) }) {
-            // R6: a page with the same items confirms the held page. Any other page is refused.
+            // A page with the same items confirms the held page (R6). Any other page is refused.
             guard held.offset == new.offset, held.isSame(as: new) else {
                 throw .held([held.range])
             }
@@ -203,7 +203,7 @@ struct MemoryList: Sendable {
             !$0.isEmpty && $0.offset == new.offset && $0.isSame(as: new)
         }
         if let same {
-            // R6: the refetched page is unchanged. It counts as held again and keeps its stored bytes.
+            // The refetched page is unchanged. It counts as held again and keeps its stored bytes (R6).
             let fingerprint = pages[same].summary.fingerprint
             pages[same].summary = new.summary
             pages[same].summary.fingerprint = fingerprint
@@ -211,15 +211,14 @@ struct MemoryList: Sendable {
             if !quietly { draft.loaded(new.range) }
             return .stored(new.range)
         }
-        // Older items are removed at the page's positions only; the others stay readable (R19).
+        // Items of older generations are removed only at the positions of the new page. The others stay readable (R19).
         cut(at: place.lowerBound)
         cut(at: place.upperBound)
         pages.removeAll { $0.meets(place) }
         if !record.allowsDuplicates { try makeRoom(for: new) }
         let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex
         pages.insert(new, at: index)
-        // These positions are fetched now, so that earlier failures there no longer count, whatever page they belong
-        // to.
+        // These positions are fetched now, so earlier failures there no longer count, even those of other pages.
         ledger.dropFailures(in: new.range)
         markInferred(new.range.upperBound, now)
         if !quietly { draft.loaded(new.range) }
@@ -241,7 +240,8 @@ struct MemoryList: Sendable {
         return .confirmed(pages[index].range)
     }
 
-    /// G1: marks a seam as inferred, because no answer contained both sides. Position 0 has no seam and stays verified.
+    /// Marks a seam as inferred, because no answer contained both sides (G1). Position 0 has no seam and stays
+    /// verified.
     mutating func markInferred(_ seam: Int, _ now: Timestamp) {
         guard let index = pages.firstIndex(where: { $0.offset == seam }) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
@@ -250,8 +250,8 @@ struct MemoryList: Sendable {
         pages[index].summary.evidenceAt = now
     }
 
-    /// R5: makes sure that no item is held twice. Held pages stay, and the plan is refused; older pages are removed
-    /// (R19).
+    /// Makes sure that no item is held twice (R5). The plan is refused if a held page has one of the items. Pages of
+    /// older generations that have one are removed (R19).
     private mutating func makeRoom(for new: MemoryPage) throws(Refusal) {
         let keys = Set(new.keys)
         guard keys.count == new.keys.count else { throw .held([new.range]) }

@@ -2,7 +2,7 @@ import PageModel
 
 /// A page in memory: its summary, its items, and values computed from the items.
 ///
-/// The items of a page never change, because other items make another page. Computed values therefore stay valid.
+/// A change of items makes a new value, so the values computed from the items stay valid.
 struct MemoryPage: Sendable {
     private(set) var content: PageContent
     /// The identity key of each item.
@@ -43,7 +43,7 @@ struct MemoryPage: Sendable {
     var range: Range<Int> { summary.range }
     var isEmpty: Bool { content.isEmpty }
 
-    /// The time when it was last read or fetched (R40).
+    /// The time when the page was last read or fetched (R40).
     var usedAt: Timestamp { max(summary.fetchedAt, readAt ?? summary.fetchedAt) }
 
     /// Whether both pages hold the same items, by their bytes or as JSON.
@@ -58,7 +58,7 @@ struct MemoryPage: Sendable {
         return positions.contains(offset) || positions == offset..<offset
     }
 
-    /// Splits the page into its items before `index` and the items from there on.
+    /// Splits the page into two: the items before `index`, and the items from `index` on.
     func split(at index: Int) -> [MemoryPage] {
         var head = summary
         head.innerInferredSeams = summary.innerInferredSeams.filter { $0.index < index }
@@ -79,10 +79,10 @@ struct MemoryPage: Sendable {
         return [part(head, 0..<index), part(tail, index..<content.count)]
     }
 
-    /// Joins the page with the page after it. The result has the age of the older one.
+    /// Joins the page with the page after it. The result has the age of the older page.
     func joined(with next: MemoryPage) -> MemoryPage {
         var both = summary
-        // G1: an inferred seam between the pages stays inferred inside the joined page.
+        // An inferred seam between the pages stays inferred inside the joined page (G1).
         if next.summary.evidence == .inferred {
             both.innerInferredSeams.append(InnerSeam(index: content.count, since: next.summary.evidenceAt))
         }
@@ -108,9 +108,9 @@ struct MemoryPage: Sendable {
         return part
     }
 
-    /// The size of the layout: a byte for the format, the number of items, and for each item its payload's length and
-    /// its id. The id's number is 0 for "no id". Otherwise it is twice the id's length, plus 1 for a number, plus 1;
-    /// the id follows it.
+    /// Returns the size of the layout. The layout has a byte for the format and the number of items. For each item it
+    /// has the length of the payload, a number for the id, and the id. The number is 0 without an id. It is 2·n + 1 for
+    /// a string of n bytes, and 2·n + 2 for a number of n bytes.
     private static func layoutSize(of content: PageContent) -> Int {
         (0..<content.count).reduce(1 + size(content.count)) { sum, index in
             let place = content.places[index]
@@ -119,7 +119,7 @@ struct MemoryPage: Sendable {
         }
     }
 
-    /// The size of a number in LEB128: a byte for each seven bits.
+    /// Returns the size of a number in LEB128: a byte for each seven bits.
     private static func size(_ number: Int) -> Int {
         max(1, (Int.bitWidth - number.leadingZeroBitCount + 6) / 7)
     }

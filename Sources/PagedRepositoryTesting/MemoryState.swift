@@ -1,11 +1,11 @@
 import PageModel
 
-/// The state of a `MemoryStorage`: all lists, and the numbers that are never reused.
+/// The state of a `MemoryStorage`: all lists, and the next unused numbers.
 struct MemoryState: Sendable {
     var lists: [QueryID: MemoryList] = [:]
-    /// Never reused, so that plans for a purged query cannot apply to another.
+    /// The id of the next query. Ids are never reused, so that a plan for a purged query cannot apply to another query.
     var nextID: Int64 = 1
-    /// Never reused, even after a lease has ended (R30).
+    /// The token of the next lease. Tokens are never reused, even after a lease has ended (R30).
     var nextToken: Int64 = 1
     let bound: JournalBound
     var stamps: any RandomNumberGenerator & Sendable
@@ -16,7 +16,7 @@ struct MemoryState: Sendable {
 
     func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
 
-    /// Notes the time of reads since the last writing transaction (R40).
+    /// Sets the time of the reads that were noted since the last call (R40).
     mutating func stampReads(at now: Timestamp) {
         for query in lists.keys { lists[query]?.stampReads(at: now) }
     }

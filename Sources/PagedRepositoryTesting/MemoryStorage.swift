@@ -1,14 +1,12 @@
 public import PageModel
 import Synchronization
 
-/// A `PageStorage` in memory, which loses its content when it is released. Use it in tests of your own code. It is also
-/// the reference for tests of the SQLite store.
+/// A `PageStorage` in memory, which loses its content when it is released. Use this storage in tests of your own code.
 ///
 /// State: the lists, guarded by one mutex. A transaction works on a copy of them. Its changes are published while the
 /// mutex is held, so that notices arrive in the order of the commits.
 public final class MemoryStorage: PageStorage {
-    /// The name of this storage in the owners of leases (R30). The owners count as living as long as this object
-    /// exists.
+    /// The name of this storage in the owners of leases (R30). The owners count as alive as long as this object exists.
     private let owner: String
     /// The source of every stored time (R52).
     package let clock: any StorageClock
@@ -18,7 +16,8 @@ public final class MemoryStorage: PageStorage {
     /// An empty storage.
     /// - Parameters:
     ///   - owner: the name in its leases (R30). Defaults to `memory`.
-    ///   - journal: the bound of each list's journal (R48). Defaults to 1 MiB; the last ten minutes always stay.
+    ///   - journal: the bound of each list's journal (R48). Defaults to 1 MiB per list. Entries younger than ten
+    ///     minutes are kept beyond the bound, unless a single commit exceeds it.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Pass the same `ManualClock` to the
     ///     storage and to the code under test. Defaults to the system's clock.
     ///   - stamps: the generator of the stamps of versions (R51). Defaults to the system's random numbers.
@@ -141,7 +140,7 @@ public final class MemoryStorage: PageStorage {
         _ plan: CommitPlan, claiming request: LeaseRequest?
     ) async throws(StorageError) -> CommitReceipt {
         try write { state, moment throws(StorageError) in
-            // The query was purged, so that no plan for it applies any more.
+            // The query is not stored any more, so no plan for it applies.
             guard var list = state.lists[plan.query] else {
                 return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
             }
@@ -253,7 +252,7 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    /// Runs one transaction at one moment, as a whole or not at all.
+    /// Runs one transaction at one moment. Its changes are applied as a whole, or not at all if `body` throws.
     private func write<Value: Sendable>(
         _ body: (inout MemoryState, StorageMoment) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {

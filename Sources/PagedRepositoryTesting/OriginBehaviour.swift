@@ -1,17 +1,18 @@
 /// Unusual properties of every answer of a simulated origin. The defaults describe an ordinary origin.
 public struct OriginBehaviour: Hashable, Sendable {
-    /// The items that each answer leaves out, although pages are cut as if they were visible.
+    /// The items that each answer leaves out, although pages are cut as if these items were visible.
     public enum Hiding: Hashable, Sendable {
         /// No items.
         case nothing
-        /// This percentage of items, drawn one by one. In a list that never changed, every full page shows at least one
-        /// item.
+        /// This percentage of items, drawn one by one. In a list that has not changed, every page of
+        /// `OriginPlan.pageSize` items shows at least one item.
         case some(percent: Int)
-        /// This percentage of groups of `count` items with consecutive creation numbers: whole pages are empty.
+        /// This percentage of groups, so that whole pages can be empty. A group consists of this number of items that
+        /// were created one after the other.
         case groups(of: Int, percent: Int)
     }
 
-    /// The answer to a request beyond the end, in place of the one that `OriginPlan.pastEnd` describes.
+    /// The answer to a request beyond the end. It can replace the answer that `OriginPlan.pastEnd` describes.
     public enum Beyond: String, Hashable, Sendable {
         /// The answer that `OriginPlan.pastEnd` describes.
         case asPlanned
@@ -38,7 +39,7 @@ public struct OriginBehaviour: Hashable, Sendable {
         case plain
         /// The page with the last item has a next cursor, which leads to an empty page.
         case emptyPage
-        /// As `emptyPage`. The next cursor of the empty page is the cursor with which the page was requested.
+        /// As `emptyPage`, and the empty page has a next cursor: the one with which it was requested.
         case sameCursor
     }
 
@@ -49,9 +50,9 @@ public struct OriginBehaviour: Hashable, Sendable {
     /// The number of items of a page that the next page of a chain repeats. Only positional cursors and sort keys
     /// overlap.
     public var overlap = 0
-    /// The position from which on no item is returned; `nil` means no limit. Totals count the full list.
+    /// The first position whose item cannot be fetched. `nil` means no limit. Totals count the full list.
     public var window: Int?
-    /// Whether requests after the window are refused with 422. Otherwise they get an empty page.
+    /// Whether requests after the window are refused with status 422. Otherwise they get an empty page.
     public var refusesBehindWindow = false
     /// The answer to a request beyond the end.
     public var beyond = Beyond.asPlanned
@@ -59,8 +60,8 @@ public struct OriginBehaviour: Hashable, Sendable {
     public var order = Order.stable
     /// The end of a chain.
     public var tail = Tail.plain
-    /// For this number of requests after a change, every second answer comes from an outdated replica. 0 means that there
-    /// is only one replica.
+    /// For this number of requests after a change, every second answer comes from an outdated replica. 0 means that
+    /// there is only one replica.
     public var replicaLag = 0
     /// Whether the JSON members of each item have another order in each answer.
     public var shufflesMembers = false
@@ -75,7 +76,7 @@ extension OriginBehaviour {
     /// The number of unusual properties.
     var weight: Int { parts.count }
 
-    /// Behaviours that each have one unusual property less.
+    /// Behaviours with fewer unusual properties than this one.
     var smaller: [OriginBehaviour] {
         let plain = OriginBehaviour()
         var fewer: [OriginBehaviour] = []

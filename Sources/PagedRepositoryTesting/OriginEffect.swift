@@ -18,8 +18,8 @@ enum OriginEffect: String, CaseIterable, Sendable {
 }
 
 extension OriginAddress {
-    /// Moves an address beyond the end to the page that the origin returns there. Returns the effect; `nil` when there
-    /// is none.
+    /// Moves an address beyond the end to the page that the origin returns instead. Returns the effect that occurs.
+    /// Returns nil for an address before the end, and for an ordinary origin.
     mutating func turn(back list: SimulatedList, _ plan: OriginPlan) -> OriginEffect? {
         guard list.count > 0, start >= list.count else { return nil }
         let isGrid = plan.style == .page || plan.style == .link
@@ -38,7 +38,7 @@ extension OriginAddress {
 }
 
 extension OriginPlan {
-    /// Whether an answer has a next cursor although no item follows those in `given`.
+    /// Whether an answer has a next cursor although no item follows the items in `given`.
     func goesOn(behind given: Range<Int>) -> Bool {
         if behaviour.beyond != .asPlanned { return !given.isEmpty }
         return switch behaviour.tail {

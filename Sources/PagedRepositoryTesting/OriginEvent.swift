@@ -1,4 +1,4 @@
-/// An event at a simulated origin: the list changes before a request is answered, or that one request fails.
+/// An event at a simulated origin: a change of the list before a request is answered, or a fault of one request.
 public struct OriginEvent: Hashable, Sendable {
     /// The kind of the event.
     public enum Kind: Hashable, Sendable {
@@ -13,7 +13,7 @@ public struct OriginEvent: Hashable, Sendable {
     /// The change or the fault at that request.
     public var kind: Kind
 
-    /// An event. `before(_:_:)` and `on(_:_:)` are shorter to read.
+    /// An event of this kind at a request. `before(_:_:)` and `on(_:_:)` are shorter forms.
     public init(request: Int, _ kind: Kind) {
         self.request = request
         self.kind = kind
@@ -33,7 +33,7 @@ public struct OriginEvent: Hashable, Sendable {
 /// A change to a simulated list. Places are fractions of the list at that time, and counts are limited to the items
 /// that exist. Every change is therefore possible in every list.
 public enum OriginChange: Hashable, Sendable {
-    /// Inserts new items side by side between two items, before the first or after the last.
+    /// Inserts new items side by side: between two items, before the first item or after the last one.
     case insert(at: OriginPlace, count: Int)
     /// Deletes this item and the items after it, `count` in all.
     case delete(at: OriginPlace, count: Int)
@@ -45,10 +45,10 @@ public enum OriginChange: Hashable, Sendable {
     case resort(seed: UInt64)
     /// Replaces all items by new ones.
     case replaceAll(count: Int)
-    /// Appends new items after the last.
+    /// Appends new items after the last item.
     case append(count: Int)
-    /// Leaves this item and the items after it, `count` in all, out of answers from now on. They keep their places,
-    /// and pages are cut as if they were visible.
+    /// Leaves this item and the items after it, `count` in all, out of answers from now on. The items keep their
+    /// places, and pages are cut as if they were visible.
     case hide(at: OriginPlace, count: Int)
 }
 
@@ -64,13 +64,14 @@ public enum OriginFault: Hashable, Sendable {
     case internalError
     /// Status 503.
     case unavailable
-    /// The answer `{"items":[],"total":0}`, as a failing origin may give it. It looks like an empty list.
+    /// The answer `{"items":[],"total":0}`, which a failing origin may send. The answer looks like that of an empty
+    /// list.
     case emptyAnswer
-    /// The empty answer for this request, and for any other one until this time has passed on the origin's clock.
-    /// Without a clock, it is given to this request alone.
+    /// The empty answer for this request, and for all further requests until this time has passed on the origin's
+    /// clock. Without a clock, only this request gets the empty answer.
     case emptyAnswers(for: Duration)
     /// Only the first half of the items of the answer (rounded up). A cursor with a position or a sort key, and an
-    /// offset, continue after the returned items. The next page number does not, so that the other half is skipped.
+    /// offset, continue after the returned items. The next page number does not, so the other half is skipped.
     case shortPage
     /// The first item of the answer is repeated as its last.
     case repeatedFirstItem
@@ -79,7 +80,7 @@ public enum OriginFault: Hashable, Sendable {
     case cursorExpired(status: Int)
 }
 
-/// A place in a list, as a fraction of its length. It stays valid when the list becomes shorter.
+/// A place in a list, as a fraction of the length of the list. The place stays valid when the list becomes shorter.
 public struct OriginPlace: Hashable, Sendable {
     /// The fraction in units of 1/65,536 of the list: 0 is the first place, 65,535 the last.
     public var fraction: UInt16
@@ -94,8 +95,8 @@ public struct OriginPlace: Hashable, Sendable {
     /// The last place.
     public static let end = OriginPlace(fraction: .max)
 
-    /// Returns the place with this 0-based number among `count` places. A list of n items has n places that hold an
-    /// item, and n + 1 places for insertions. The result is exact in lists of up to 65,536 places.
+    /// Returns the place with the 0-based index `number` among `count` places. A list of n items has n places that hold
+    /// an item, and n + 1 places for insertions. The result is exact in lists of up to 65,536 places.
     public static func number(_ number: Int, of count: Int) -> OriginPlace {
         let (whole, rest) = (number << 16).quotientAndRemainder(dividingBy: max(count, 1))
         return OriginPlace(fraction: UInt16(clamping: rest == 0 ? whole : whole + 1))

@@ -1,6 +1,6 @@
 import PagedRepository
 
-/// The expected result of synchronising a simulated origin, a bounded number of runs after its last change and fault.
+/// The expected result of synchronising a simulated origin, once several runs have followed its last change and fault.
 public struct OriginExpectation: Hashable, Sendable {
     /// The expected final content of the cache.
     public enum Contents: Hashable, Sendable {
@@ -8,7 +8,7 @@ public struct OriginExpectation: Hashable, Sendable {
         case equal
         /// The visible items of the origin, in any order.
         case inAnyOrder
-        /// The first visible items of the origin, this many.
+        /// The first visible items of the origin, up to this number.
         case first(Int)
         /// Visible items of the origin, not necessarily all of them.
         case some
@@ -20,7 +20,8 @@ public struct OriginExpectation: Hashable, Sendable {
     public var contents: Contents
     /// Whether the list may be marked as one whose ids repeat (R25).
     public var mayAllowDuplicates: Bool
-    /// The reason why the result differs from `complete` and equal content; otherwise empty.
+    /// The reason why the expectation differs from the outcome `complete` with equal content. Empty if it does not
+    /// differ.
     public var reason: String
 
     /// The expectation for an origin whose whole content can be proven to be held.
@@ -71,7 +72,8 @@ extension OriginPlan {
                 outcomes: ["complete"], contents: .some, mayAllowDuplicates: false,
                 reason: "a reached total ends a list whose answers show no item after it (R24)")
         }
-        // Behind a full page, a total that counts another full one looks like a result window, in a chain, too (R24).
+        // After a full page, a total that counts another full page looks like a result window. This is so in a chain,
+        // too (R24).
         var looksCutOff = false
         if case .tooHigh(let more) = totals { looksCutOff = length > size && length % size == 0 && more >= size }
         guard pastEnd != .emptyPage || access != .chain || looksCutOff else { return .complete }

@@ -3,19 +3,19 @@
 /// `OriginPlan(seed:kind:)` draws a plan of a kind. `OriginExpectation` describes the expected result of synchronising
 /// it.
 public enum OriginKind: String, Hashable, Sendable, CaseIterable {
-    /// The plans of `OriginPlan(seed:)`: full pages, reported ends, and totals that are exact or wrong in one of the
-    /// ways of `OriginPlan.Totals`.
+    /// The plans of `OriginPlan(seed:)`: full pages, changes and faults, and totals that are exact or wrong in one of
+    /// the ways of `OriginPlan.Totals`.
     case ordinary
-    /// Pages that stay short, or empty, in the middle of the list. The origin cuts pages from its full list and leaves
-    /// items out of each answer that the caller may not see. Examples: permissions (Microsoft Graph, Slack, Jira), soft
-    /// deletes, filters that run after the limit (DynamoDB `FilterExpression`, Firestore rules).
+    /// Pages that stay short, or empty, in the middle of the list. The origin cuts pages from its full list, and leaves
+    /// the items out of each answer that the caller may not see. Examples: permissions (Microsoft Graph, Slack, Jira),
+    /// soft deletes, filters that run after the limit (DynamoDB `FilterExpression`, Firestore rules).
     case hidden
     /// Pages that begin with the last item of the page before: inclusive cursors (`since_id` with `>=`, CouchDB
     /// `startkey`, Redis streams, Google Cloud Datastore queries by key).
     case overlapping
-    /// Pages of 10 to 100 items, as most JSON APIs have by default, with 13 and more inserts during one load.
+    /// Pages of 10 to 100 items, as most JSON APIs have by default, with 13 to 30 inserts during one load.
     case large
-    /// 300 and more pages: mailboxes, commit histories, audit logs.
+    /// 300 pages or more: mailboxes, commit histories, audit logs.
     case long
     /// One list that is fetched with another page size in each run, as by two screens or two versions of an app.
     case sizes
@@ -41,9 +41,11 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
     /// Two replicas behind one address that answer in turn, one of them a change behind: read replicas of Postgres and
     /// MySQL, eventually consistent indexes.
     case replicas
-    /// Validators on a list without a total: page one is answered with 304 although items were appended at the end.
+    /// Validators on a list without a total: a request for page one is answered with 304 although items were appended
+    /// at the end.
     case uncounted
-    /// One fault or one change, at one request of the first load. Over many seeds, each event happens at each request.
+    /// One fault or one change, at one request of the first load. Over many seeds, each kind of event happens at each
+    /// request.
     case firstContact
     /// A feed: an item is inserted at the head at every 5th, 15th or 40th request while the list is loaded.
     case feed
@@ -63,6 +65,6 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
         self = OriginKind.allCases[Int(seed % UInt64(OriginKind.allCases.count))]
     }
 
-    /// The number of the kind's own stream of random numbers.
+    /// The number of the stream of random numbers that belongs to the kind.
     var stream: UInt64 { UInt64(OriginKind.allCases.firstIndex(of: self) ?? 0) + 0x9a9e }
 }

@@ -11,13 +11,13 @@ enum OriginOccurrence: String, CaseIterable, Sendable {
     case internalError = "fault.500"
     case unavailable = "fault.503"
     case cursorExpired, emptyAnswer, emptyMinute, shortPage
-    /// The other half of a short page was skipped, because the next page number is after it.
+    /// The other half of a short page was skipped, because the next page number continues after it.
     case shortPageSkipped = "shortPage.skipped"
 
     case notModified = "304"
     /// "Not modified" was answered although the total differs from the one reported with the tag.
     case notModifiedTotalChanged = "304.totalChanged"
-    /// A validator arrived with the right request, and is outdated.
+    /// A validator arrived with the request that it belongs to, and is outdated.
     case validatorOutdated = "validator.outdated"
     /// A validator arrived with a request that it does not belong to, and was ignored.
     case validatorForeign = "validator.foreign"
@@ -26,7 +26,7 @@ enum OriginOccurrence: String, CaseIterable, Sendable {
     case clamped
     /// A request named a size that numbered pages do not have.
     case sizeIgnored
-    /// A request beyond the end was answered with "past the end".
+    /// A request beyond the end was answered with `PageAnswer.pastEnd`.
     case pastEnd
     /// A request beyond the end was answered with an empty page.
     case pastEndEmpty = "pastEnd.empty"

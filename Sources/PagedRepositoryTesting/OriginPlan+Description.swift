@@ -75,6 +75,6 @@ extension OriginFault: CustomStringConvertible {
 }
 
 extension OriginPlace: CustomStringConvertible {
-    /// The fraction as a source text can repeat it: 32768/65536 is the middle.
+    /// The fraction as it can be written in source code: 32768/65536 is the middle.
     public var description: String { "\(fraction)/65536" }
 }

@@ -1,7 +1,8 @@
 import PagedRepository
 
 extension OriginPlan {
-    /// The plan of this seed and kind: the same on every machine. `.ordinary` is `OriginPlan(seed:)`.
+    /// The plan of this seed and kind: the same on every machine. For `.ordinary`, the plan is that of
+    /// `OriginPlan(seed:)`.
     public init(seed: UInt64, kind: OriginKind) {
         guard kind != .ordinary else {
             self.init(seed: seed)
@@ -29,9 +30,9 @@ extension OriginPlan {
             style = random.pick([.cursor, .link, .keyset])
             behaviour.tail = random.pick([.emptyPage, .sameCursor])
         case .replicas:
-            // Without a total, an answer of the other replica cannot be told from a change.
+            // Without a total, an answer of the outdated replica cannot be distinguished from a change.
             totals = seed % 5 == 4 ? .none : .exact
-            // The largest lag lasts until the origin is settled.
+            // With the largest lag, the outdated replica answers until the events are cancelled.
             behaviour.replicaLag = random.pick([random.number(in: 4...40), 100, 10_000])
         case .uncounted: random.omitTotals(&self)
         case .feed: random.stretch(&self)
@@ -49,7 +50,7 @@ extension OriginPlan {
     /// Whether only an empty page shows the end of the list.
     fileprivate var endsWithEmptyPage: Bool { access != .chain && totals == .none && !saysHasMore }
 
-    /// A number that selects the event of the first contact. Consecutive seeds go through all events.
+    /// A number that selects the event of a plan of the kind `firstContact`. Consecutive seeds go through all events.
     fileprivate var slot: Int { Int((seed / 20 &+ seed % 20 &* 101) % 1_000_003) }
 }
 
@@ -170,7 +171,7 @@ extension SeededGenerator {
                     isLikely(60) ? .tooManyRequests(retryAfter: .seconds(3_600 * number(in: 1...30))) : .timeout)
             }
         case .hidden, .overlapping, .sizes, .miscounted, .window, .endless, .shuffled, .trailing, .rewritten:
-            // Most lives have no event, so that only the behaviour has an effect.
+            // Most of these plans have no event, so that only the behaviour has an effect.
             isLikely(60) || plan.kind == .hidden && plan.endsWithEmptyPage ? [] : few(plan, most: 5, before: 40)
         }
     }

@@ -3,8 +3,9 @@ import PagedRepository
 extension OriginPlan {
     /// The plan of this seed: the same on every machine, for the same bounds.
     ///
-    /// About half of the totals are exact. An empty answer, or a period of them, occurs once at most. Two of them, long
-    /// enough apart, would look the same as an empty list.
+    /// About half of the plans have exact totals, or all of them if the bounds exclude other totals. A plan has at most
+    /// one empty answer or period of empty answers. Two of them, long enough apart, would look the same as an empty
+    /// list.
     public init(seed: UInt64, bounds: OriginPlanBounds = OriginPlanBounds()) {
         var random = SeededGenerator(seed: seed)
         let style = random.pick(bounds.styles)
@@ -91,7 +92,7 @@ extension SeededGenerator {
         }
     }
 
-    /// Draws a place, with the ends of the list more often than random would.
+    /// Draws a place. The ends of the list are drawn more often than by chance.
     private mutating func place() -> OriginPlace {
         switch number(below: 100) {
         case ..<30: .start

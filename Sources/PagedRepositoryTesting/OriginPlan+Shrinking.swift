@@ -2,8 +2,9 @@
 extension OriginPlan {
     /// The measure that shrinking reduces: the amount of detail in a plan. Never negative.
     ///
-    /// It adds up the numbers of items, of items in a page and of items that events change. It adds 1 for each event,
-    /// and for each event's place that is not the start. It adds the distance of each feature from its plainest form.
+    /// The weight is the sum of the numbers of items, of items in a page and of items that events change. Each event
+    /// adds 1, and so does each place of an event that is not the start. Each feature adds its distance from its
+    /// plainest form.
     public var weight: Int {
         max(count, 0) + max(pageSize, 0) + events.reduce(0) { $0 + $1.weight } + style.weight + totals.weight
             + behaviour.weight
@@ -13,7 +14,7 @@ extension OriginPlan {
             ].count(where: \.self)
     }
 
-    /// Plans with one detail less: first with fewer events, then with fewer items, plainer features and smaller events.
+    /// Plans with less detail: first with fewer events, then with fewer items, plainer features and smaller events.
     /// Each has a smaller `weight`, so that repeated shrinking ends.
     public var smaller: [OriginPlan] {
         (withFewerEvents + withFewerItems + withPlainerFeatures + withSmallerEvents).filter { $0.weight < weight }
@@ -152,7 +153,7 @@ extension OriginPlace {
 }
 
 extension Int {
-    /// Returns 0, the half, a step less and one less, without repetitions and negative numbers.
+    /// Returns 0, the half, the number less `step` and the number less 1, without repetitions and negative numbers.
     fileprivate func smaller(orBy step: Int) -> [Int] {
         var numbers: [Int] = []
         for number in [0, self / 2, self - step, self - 1]

@@ -2,8 +2,8 @@ import PageModel
 
 /// The total that an origin reports, true or not.
 extension OriginPlan.Totals {
-    /// Returns the total reported at a request. `lengths` holds the list's length at first and at each request until
-    /// now.
+    /// Returns the total that is reported at a request. `lengths` holds the length of the list at first, and at each
+    /// request until now.
     func report(_ lengths: [Int], request: Int, seed: UInt64) -> ListTotal {
         let length = lengths.last ?? 0
         switch self {
@@ -30,7 +30,7 @@ extension OriginPlan.Totals {
         }
     }
 
-    /// The occurrence to note when such a total is wrong; `nil` for totals that are not noted.
+    /// The occurrence to note when such a total is wrong. `nil` means that no occurrence is noted.
     var occurrence: OriginOccurrence? {
         switch self {
         case .exact, .jittering: nil

@@ -12,10 +12,11 @@ public struct OriginPlan: Hashable, Sendable {
         case offset
         /// By page number, on a grid of the origin's own page size. The origin ignores any other requested size.
         case page
-        /// By an opaque token that stands for a position. An insertion before it repeats an item, and a deletion skips
-        /// one.
+        /// By an opaque token that stands for a position. An insertion before the position repeats an item, and a
+        /// deletion skips one.
         case cursor
-        /// By the next URL, with a page number inside. The size of page one applies to the pages linked after it.
+        /// By the next URL, which contains a page number. The size of page one applies to the pages that its links lead
+        /// to.
         case link
         /// By an opaque token that stands for the last item's sort key. The next page begins after that key, even when
         /// the item is gone.
@@ -26,26 +27,26 @@ public struct OriginPlan: Hashable, Sendable {
     public enum Totals: Hashable, Sendable {
         /// The true length.
         case exact
-        /// The length of this many requests ago, reported as exact.
+        /// The length that the list had this many requests earlier, reported as exact.
         case lagging(requests: Int)
         /// The length, limited to this number and reported as exact.
         case capped(Int)
-        /// An estimate, up to this number too high or too low. The error changes with every fourth request.
+        /// An estimate that is up to this number too high or too low. The error changes with every fourth request.
         case estimated(within: Int)
         /// No total.
         case none
         /// 0 for every list.
         case zero
-        /// This many too few, reported as exact.
+        /// The length less this number, at least 0, reported as exact.
         case tooLow(by: Int)
-        /// This many too many, reported as exact: a total beyond the end.
+        /// The length plus this number, reported as exact: a total beyond the end.
         case tooHigh(by: Int)
-        /// Up to this number too high or too low, with another error at each request, reported as exact.
+        /// A number up to this much too high or too low, with another error at each request, reported as exact.
         case jittering(by: Int)
     }
 
     /// The validators of the origin. A tag changes with the items of the page, with its next cursor and with `hasMore`.
-    /// It is valid for the exact request that it answered, and for no other.
+    /// A tag is valid only for the exact request whose answer contained it.
     public enum Validators: String, Hashable, Sendable, CaseIterable {
         /// No validators: every answer is sent in full.
         case none
@@ -69,7 +70,7 @@ public struct OriginPlan: Hashable, Sendable {
     public enum Identity: String, Hashable, Sendable, CaseIterable {
         /// Every item has an id of its own, and ids are never reused.
         case ids
-        /// No item has an id; payloads are unique.
+        /// No item has an id. Payloads are unique.
         case none
         /// Every item has an id. Every seventh item shares the id of an item made a little earlier, if that item still
         /// exists.
@@ -79,7 +80,8 @@ public struct OriginPlan: Hashable, Sendable {
     /// The `largestPage` that stands for no limit. Pages still have 1,000 items at most.
     public static let noLargestPage = 1_000
 
-    /// The seed of all random values while the plan is carried out: errors of estimates, latency.
+    /// The seed of all random values while the plan is carried out, such as errors of estimates, hidden items and
+    /// latency.
     public var seed: UInt64
     /// The way in which the origin's pages are requested.
     public var style: Style
@@ -103,7 +105,8 @@ public struct OriginPlan: Hashable, Sendable {
     public var behaviour = OriginBehaviour()
     /// The kind that the plan was drawn for. It has no effect on the origin.
     public var kind = OriginKind.ordinary
-    /// The events, ascending by request. Events at one request happen in this order.
+    /// The events. Changes before the same request happen in this order; of several faults at one request, the first
+    /// counts.
     public var events: [OriginEvent]
 
     /// Creates a plan. `count` is 0 or more, and a page has at least one item.

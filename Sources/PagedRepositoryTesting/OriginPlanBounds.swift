@@ -8,11 +8,11 @@ public struct OriginPlanBounds: Hashable, Sendable {
     public var pageSize: ClosedRange<Int>
     /// The number of changes and faults together.
     public var events: ClosedRange<Int>
-    /// The last request at which changes and faults happen; the first is 1.
+    /// The number of the last request at which changes and faults can happen. The first request has the number 1.
     public var requests: Int
-    /// Whether the list changes while it is read.
+    /// Whether changes are drawn.
     public var hasChanges: Bool
-    /// Whether requests fail.
+    /// Whether faults are drawn.
     public var hasFaults: Bool
     /// Whether the list may occasionally be replaced or resorted as a whole, or gain or lose whole pages.
     public var hasBulkChanges: Bool
@@ -21,7 +21,7 @@ public struct OriginPlanBounds: Hashable, Sendable {
     /// Whether items may lack ids, and ids may repeat.
     public var hasOtherIdentities: Bool
 
-    /// Creates bounds.
+    /// Creates bounds. See the properties for the meaning of the parameters.
     public init(
         styles: [OriginPlan.Style] = [.offset, .offset, .page, .page, .cursor, .link, .keyset, .keyset],
         count: ClosedRange<Int> = 0...200, pageSize: ClosedRange<Int> = 3...12, events: ClosedRange<Int> = 0...12,

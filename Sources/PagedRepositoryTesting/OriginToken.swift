@@ -5,7 +5,7 @@ import PagedRepository
 enum OriginToken: Equatable {
     /// `position:12`
     case position(Int)
-    /// `page=3`, from 1; with `&size=5` when page one had another size than the usual one.
+    /// `page=3`, counted from 1. With `&size=5` when page one had another size than the usual one.
     case page(Int, size: Int?)
     /// `after:8000.4`
     case behind(SortKey)
@@ -19,7 +19,7 @@ enum OriginToken: Equatable {
         }
     }
 
-    /// The token in a cursor; `nil` when an origin of this style cannot have returned it.
+    /// The token in a cursor. Returns nil when an origin of this style cannot have returned the cursor.
     init?(_ cursor: PageCursor, style: OriginPlan.Style) {
         let parts = cursor.text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0 == "=" }
         guard parts.count == 2 else { return nil }
@@ -42,7 +42,7 @@ enum OriginToken: Equatable {
 
 /// The part of the list that a request addresses.
 struct OriginAddress: Equatable {
-    /// The index of the first item; may be beyond the end.
+    /// The index of the first item, which may be beyond the end.
     var start: Int
     /// The number of items in the answer, if the list has that many.
     var size: Int
@@ -74,7 +74,7 @@ struct OriginAddress: Equatable {
             case .position(let position):
                 start = position
             case .page(let number, let linkedSize):
-                // A link contains its whole request, so that a size in the new request has no effect.
+                // A link contains its whole request, so a size in the new request has no effect.
                 size = linkedSize ?? plan.usualSize
                 start = (number - 1) * size
             case .behind(let key):
@@ -83,7 +83,7 @@ struct OriginAddress: Equatable {
         }
     }
 
-    /// Returns the cursor for the page after the items in `given`; `nil` when the answer has none.
+    /// Returns the cursor for the page after the items in `given`. Returns nil when the answer has no next cursor.
     /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }
@@ -98,7 +98,7 @@ struct OriginAddress: Equatable {
             return OriginToken.behind(list.entries[given.upperBound - 1 - overlap].key).cursor
         case .link:
             guard case .page(let number, let size) = token else { return nil }
-            // The empty page after the last item names itself.
+            // The empty page after the last item returns its own cursor.
             guard !given.isEmpty || given.upperBound < length else { return token?.cursor }
             return OriginToken.page(number + 1, size: size).cursor
         }

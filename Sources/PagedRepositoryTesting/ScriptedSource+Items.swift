@@ -12,7 +12,7 @@ extension ScriptedSource {
     /// ```
     /// - Parameters:
     ///   - pages: the pages of the list, in order.
-    ///   - total: the total of each answer. Defaults to the number of all items.
+    ///   - total: the total of each answer. Defaults to `nil`, which means the exact number of all items.
     ///   - onUnscripted: called at once with a request that is not in the script.
     public convenience init<Value: Codable & Sendable>(
         pages: [[Value]], total: ListTotal? = nil, onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
@@ -30,7 +30,7 @@ extension ScriptedSource {
 }
 
 extension PageContent {
-    /// A page of these values as `JSONItemCodec` stores them, with the ids of `Identifiable` values.
+    /// A page of these values in the format of `JSONItemCodec`, with the ids of `Identifiable` values.
     /// - Precondition: the values can be encoded as JSON.
     public init<Value: Codable & Sendable>(values: [Value]) {
         self.init()

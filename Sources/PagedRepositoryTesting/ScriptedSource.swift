@@ -4,8 +4,8 @@ import Synchronization
 
 /// A `PageSource` with a script of expected requests.
 ///
-/// A request that is not in the script fails permanently, and is recorded in `unscripted`. A test that asserts that
-/// `unscripted` and `remaining` are empty proves exactly which requests were made.
+/// A request that is not in the script fails permanently, and is recorded in `unscripted`. If `unscripted` and
+/// `remaining` are empty at the end of a test, exactly the requests of the script were made.
 public final class ScriptedSource: PageSource, PromptSource {
     /// One expected request, and its outcome.
     public struct Step: Hashable, Sendable {
@@ -27,7 +27,7 @@ public final class ScriptedSource: PageSource, PromptSource {
         }
     }
 
-    /// The steps that a request may take.
+    /// The steps that can answer a request.
     public enum Order: Hashable, Sendable {
         /// Only the next step.
         case asWritten
@@ -65,9 +65,9 @@ public final class ScriptedSource: PageSource, PromptSource {
     /// - Parameters:
     ///   - steps: the expected requests and their outcomes.
     ///   - access: the access that the source reports. Defaults to any offset.
-    ///   - largestOverlap: the most items that a request may fetch again. Defaults to nil, which leaves the number to
-    ///     the options.
-    ///   - order: the steps that a request may take. Defaults to only the next one.
+    ///   - largestOverlap: the most known items that a request may fetch again with a page. Defaults to `nil`, which
+    ///     leaves the number to `SyncOptions.overlap`.
+    ///   - order: the steps that can answer a request. Defaults to only the next step.
     ///   - onUnscripted: called at once with a request that is not in the script, for example to record a test failure.
     public init(
         _ steps: [Step], access: PagingAccess = .offsets, largestOverlap: Int? = nil, order: Order = .asWritten,
@@ -80,7 +80,7 @@ public final class ScriptedSource: PageSource, PromptSource {
         state = Mutex(State(remaining: steps))
     }
 
-    /// The steps that no request has taken yet.
+    /// The steps that have not answered a request yet.
     public var remaining: [Step] { state.withLock { $0.remaining } }
 
     /// The requests that were not in the script, in order.
@@ -94,7 +94,8 @@ public final class ScriptedSource: PageSource, PromptSource {
     }
 
     /// Returns the scripted answer.
-    /// - Throws: the `FetchFailure` of the step; one of class `rejected` for a request that is not in the script.
+    /// - Throws: the `FetchFailure` of the step. For a request that is not in the script, a `FetchFailure` of class
+    ///   `rejected`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard let outcome = state.withLock({ $0.answer(request, order) }) else {
             onUnscripted(request)

@@ -17,15 +17,15 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Choices that depend on the seed alone. Those of the standard library may differ between its versions.
+/// Choices that depend on the seed alone. Those of the standard library may differ between versions of the library.
 extension SeededGenerator {
-    /// One of many sequences of numbers that belong to one seed.
+    /// A generator of one of the many sequences of numbers that belong to a seed.
     init(seed: UInt64, stream: UInt64) {
         var source = SeededGenerator(seed: seed ^ (stream &* 0xD134_2543_DE82_EF95))
         self.init(seed: source.next())
     }
 
-    /// Returns a number from 0 up to, but not including, `limit`; 0 when `limit` is not positive.
+    /// Returns a number from 0 up to, but not including, `limit`. Returns 0 when `limit` is not positive.
     mutating func number(below limit: Int) -> Int {
         // The remainder favours small numbers by less than one in a billion for the limits used here.
         limit > 0 ? Int(next() % UInt64(limit)) : 0
@@ -40,7 +40,7 @@ extension SeededGenerator {
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(below: elements.count)] }
 
-    /// Returns one of several elements, each as often as its weight demands.
+    /// Returns one of several elements, with a probability in proportion to its weight.
     mutating func pick<Element>(weighted elements: [(weight: Int, element: Element)]) -> Element {
         var ticket = number(below: elements.reduce(0) { $0 + $1.weight })
         for (weight, element) in elements {

@@ -1,11 +1,12 @@
 import PageModel
 
-/// The items of a simulated origin, and the changes to them. A plain value.
+/// The items of a simulated origin, and the changes to them, as a plain value.
 struct SimulatedList: Sendable {
     struct Entry: Hashable, Sendable {
-        /// The number that the id of the item contains. For an item without an id, the payload contains the number.
+        /// The number from which the id of the item is made. For an item without an id, the payload contains the
+        /// number.
         var name: Int
-        /// The number of its edits, plus 1.
+        /// The number of edits of the item, plus 1.
         var version: Int
         var key: SortKey
         /// Whether answers leave the item out.
@@ -39,8 +40,8 @@ struct SimulatedList: Sendable {
     var items: [RawItem] { entries.filter { !$0.isHidden }.map { item($0) } }
 
     /// Returns the items of an answer.
-    /// - Parameter answer: the number of the answer, which varies the spelling of items if the behaviour demands it.
-    ///   Defaults to 0.
+    /// - Parameter answer: the number of the answer, which selects the order of JSON members if the behaviour shuffles
+    ///   them. Defaults to 0.
     func content(_ range: Range<Int>, answer: Int = 0) -> PageContent {
         PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
     }
@@ -77,14 +78,14 @@ struct SimulatedList: Sendable {
         return item
     }
 
-    /// Returns the same items in an order that depends on the seed and this number alone.
+    /// Returns the same items in another order, which depends on the seed and on `number`.
     func reordered(_ number: Int) -> SimulatedList {
         var list = self
         _ = list.resort(seed ^ (UInt64(number) &* 0x9e37))
         return list
     }
 
-    /// Whether an item is hidden from its creation on.
+    /// Returns whether the item with this name is hidden from its creation on.
     private func isHidden(_ name: Int) -> Bool {
         func isDrawn(_ number: Int, _ percent: Int) -> Bool {
             var random = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))

@@ -5,7 +5,8 @@ import Synchronization
 /// An in-memory origin that carries out an `OriginPlan`. Its list changes between requests, and requests fail, exactly
 /// as the plan says. The same plan and the same requests give the same answers.
 ///
-/// It records its answers, so that tests can compare a cache with them: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
+/// The origin records its answers, so that tests can compare a cache with them: see `wasGiven(_:)` and
+/// `wasAdjacent(_:_:)`.
 public final class SimulatedOrigin: PageSource, PromptSource {
     // Guarded by the mutex. A request gets its number when it arrives. One later step, without suspension, decides
     // everything about its answer.
@@ -34,11 +35,11 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// - Parameters:
     ///   - plan: the items of the origin, its paging and its events.
     ///   - clock: the clock that measures the latency of requests and answers, and the time of
-    ///     `OriginFault.emptyAnswers(for:)`. Defaults to nil: no latency.
+    ///     `OriginFault.emptyAnswers(for:)`. Defaults to `nil`: no latency.
     ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The
-    ///     list is read at some moment in between. It has no effect without a clock.
-    ///   - before: awaited with the number of each request, from 1, before the request has any effect. Tests can run
-    ///     other requests or events there.
+    ///     list is read at some moment in between. The latency has no effect without a clock. Defaults to zero.
+    ///   - before: called with the number of each request, from 1, before the request has any effect. Tests can send
+    ///     other requests or add events in this closure. Defaults to `nil`.
     public init(
         _ plan: OriginPlan, clock: (any SyncClock)? = nil, latency: ClosedRange<Duration> = .zero...(.zero),
         before: (@Sendable (Int) async -> Void)? = nil
@@ -59,9 +60,9 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Returns the answer to a request, as the plan describes it.
     /// - Precondition: `access` allows the request. Offsets are allowed only for origins with offsets, and only on the
     ///   grid if there is one. Any other request is a defect of the caller, and traps.
-    /// - Throws: the `FetchFailure` that the plan has for this request. Also a failure with status 400 for a cursor
-    ///   that the origin never returned, with status 422 behind a window that refuses requests, and the error of
-    ///   `clock` when the task is cancelled during the latency.
+    /// - Throws: the `FetchFailure` that the plan has for this request. Throws a failure with status 400 for a cursor
+    ///   that the origin cannot have returned. Throws a failure with status 422 after a window that refuses requests.
+    ///   Throws the error of `clock` when the task is cancelled during the latency.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let number = state.withLock { state in
             state.requests.append(request)
@@ -78,21 +79,23 @@ public final class SimulatedOrigin: PageSource, PromptSource {
         return try result.get()
     }
 
-    /// Cancels all events that have not happened: the list no longer changes, and requests are answered. Lagging totals
-    /// become true after their lag; other wrong totals stay wrong.
+    /// Cancels all events that have not happened. The list then no longer changes, and requests no longer fail because
+    /// of an event. Lagging totals become true after their lag; other wrong totals stay wrong.
     public func cancelEvents() { state.withLock { $0.server.cancelEvents() } }
 
     /// Adds an event.
     /// - Parameters:
     ///   - kind: the change, or the fault.
-    ///   - requests: the distance to the request: 1 for the next one, 2 for the one after it. Defaults to 1.
+    ///   - requests: the distance to the request of the event: 1 for the next request, 2 for the request after it.
+    ///     Defaults to 1.
     public func add(_ kind: OriginEvent.Kind, after requests: Int = 1) {
         state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, kind)) }
     }
 
     // MARK: Content and answers so far
 
-    /// Returns the item in a form for comparison. If the origin shuffles JSON members, they are put into one order.
+    /// Returns the item in a form for comparison. If the origin shuffles JSON members, the members are put into a fixed
+    /// order.
     public func canonical(_ item: RawItem) -> RawItem {
         plan.behaviour.shufflesMembers ? SimulatedList.canonical(item) : item
     }
@@ -127,8 +130,9 @@ public final class SimulatedOrigin: PageSource, PromptSource {
     /// Whether an answer so far contained exactly these bytes under exactly this id.
     public func wasGiven(_ item: RawItem) -> Bool { state.withLock { $0.server.given.has(item) } }
 
-    /// The number of times that each event really happened: changes (`insert`), faults (`fault.429`), and effects of
-    /// the plan's features (`304.totalChanged`, `clamped`, `lag`). Events that never happened are absent.
+    /// The number of times that each event really happened: changes (such as `insert`), faults (`fault.429`), and
+    /// effects of the plan's features (`304.totalChanged`, `clamped`, `lag`, `behaviour.reordered`). Events that never
+    /// happened are absent.
     public var occurrences: [String: Int] {
         state.withLock { state in
             Dictionary(uniqueKeysWithValues: state.server.occurrences.map { ($0.key.rawValue, $0.value) })
@@ -136,7 +140,7 @@ public final class SimulatedOrigin: PageSource, PromptSource {
         }
     }
 
-    /// All names that `occurrences` can contain for an ordinary origin.
+    /// All names that `occurrences` can contain for an origin with ordinary behaviour.
     public static let ordinaryOccurrences: [String] = OriginOccurrence.allCases.map(\.rawValue)
 
     // MARK: Time

@@ -3,7 +3,7 @@ import PagedRepository
 
 /// The validators of a simulated origin's answers (R1, R16).
 extension SimulatedServer {
-    /// Returns the validator of this answer to this exact request (R1); `nil` if the origin gives none.
+    /// Returns the validator of this answer to this exact request (R1). Returns nil if the origin has no validators.
     func validator(of page: FetchedPage, _ request: PageRequest) -> Validator? {
         let coversTotal = plan.validators == .pagesAndTotal
         guard plan.validators != .none else { return nil }

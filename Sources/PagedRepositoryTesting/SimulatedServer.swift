@@ -7,9 +7,9 @@ struct SimulatedServer: Sendable {
     private(set) var list: SimulatedList
     private(set) var given = AnswerRecord()
     private(set) var occurrences: [OriginOccurrence: Int] = [:]
-    /// The number of times that each unusual property had an effect.
+    /// The number of times that each effect of an unusual property occurred.
     private(set) var effects: [OriginEffect: Int] = [:]
-    /// The last request before which the list changed; 0 without a change.
+    /// The number of the last request before which the list changed; 0 without a change.
     private(set) var lastChange = 0
     /// The changes that have not happened yet, ascending by request.
     private var changes: ArraySlice<(request: Int, change: OriginChange)>
@@ -21,7 +21,7 @@ struct SimulatedServer: Sendable {
     private var lengths: [Int]
     /// The list before the last change, while a replica still serves it.
     private var older: SimulatedList?
-    /// The number of answered requests.
+    /// The number of requests that were answered or have failed.
     private var answered = 0
 
     init(_ plan: OriginPlan) {
@@ -48,7 +48,8 @@ struct SimulatedServer: Sendable {
         older = nil
     }
 
-    /// Adds an event at the request with its number, after the planned ones.
+    /// Adds an event, after the planned changes before the same request. A fault is ignored if the request has one
+    /// already.
     mutating func add(_ event: OriginEvent) {
         switch event.kind {
         case .change(let change):
@@ -58,7 +59,7 @@ struct SimulatedServer: Sendable {
         }
     }
 
-    /// Whether all planned events have happened.
+    /// Whether no event is still to come.
     var isQuiet: Bool { changes.isEmpty && faults.isEmpty }
 
     /// Answers the request with this number. Requests may be answered in another order than that of their numbers.
@@ -171,7 +172,7 @@ struct SimulatedServer: Sendable {
             hasMore: plan.saysHasMore ? more : nil)
         if page.total != .exact(list.count), let occurrence = plan.totals.occurrence { note(occurrence) }
 
-        // Half a page has no tag of its own, and neither has a page with a repeated item.
+        // Half a page has no tag, and neither has a page with a repeated item.
         if part == whole, fault != .repeatedFirstItem, let tag = validator(of: page, request) {
             if isNotModified(request, tag) {
                 note(.notModified)

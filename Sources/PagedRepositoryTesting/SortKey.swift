@@ -1,15 +1,16 @@
 /// A key that sorts items: a fraction between 0 and 1 in base 65,536, of any length. Between any two keys there is room
 /// for another.
 ///
-/// A list keeps its order under any insertion, and no item that stays gets another key. A token with a key therefore
-/// stays meaningful when its item is gone.
+/// An insertion changes the key of no other item. A token with a key therefore still marks a place in the list when its
+/// item is gone.
 struct SortKey: Hashable, Comparable, Sendable {
     /// The digits after the point. The last digit is never 0, so that a fraction has only one representation.
     private let digits: [UInt16]
 
     static func < (left: SortKey, right: SortKey) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
 
-    /// Returns a key between two others; `nil` stands for either end of all keys.
+    /// Returns a key between two others. `nil` for `low` means the start of all keys, and `nil` for `high` means their
+    /// end.
     static func between(_ low: SortKey?, _ high: SortKey?) -> SortKey {
         var digits: [UInt16] = []
         // Becomes `nil` once the digits are below those of `high`, because any further digit is then allowed.
@@ -26,7 +27,7 @@ struct SortKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Returns this many ascending keys between two others, as short as possible.
+    /// Returns this many ascending keys between two others. Repeated halving keeps the keys short.
     static func spread(_ count: Int, between low: SortKey?, and high: SortKey?) -> [SortKey] {
         guard count > 0 else { return [] }
         let middle = between(low, high)
@@ -41,7 +42,7 @@ struct SortKey: Hashable, Comparable, Sendable {
     /// The digits in hexadecimal, such as `8000.4`.
     var text: String { digits.map { String($0, radix: 16) }.joined(separator: ".") }
 
-    /// The key of this text; `nil` when the text is not that of a key.
+    /// The key with this text. Returns nil when the text is not that of a key.
     init?(text: some StringProtocol) {
         let digits = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt16($0, radix: 16) }
         guard let last = digits.last, last != 0, !digits.contains(nil) else { return nil }

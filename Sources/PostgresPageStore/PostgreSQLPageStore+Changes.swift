@@ -16,10 +16,10 @@ extension PostgreSQLPageStore {
         return JournalRow.changes(found[1], of: query, since: version, current: current, limit: limit)
     }
 
-    /// Returns the version that a list had at a time, for `changes(of:since:limit:)`. For a time before the list was
-    /// registered, returns its first version, which has no items.
+    /// Returns the version that a list had at `moment`, for `changes(of:since:limit:)`. For a moment before the list
+    /// was registered, returns the first version of the list, which has no items.
     ///
-    /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
+    /// Returns nil when the query is not stored, or when the journal of its list does not reach back to `moment`.
     /// - Throws: `StorageError`, as every read does.
     public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
         let id = Value.integer(query.rawValue)

@@ -4,16 +4,18 @@ public import PageModel
 extension PostgreSQLPageStore {
     /// Opens the store on a server.
     ///
-    /// A store of a newer version, and tables that are not those of a store, are refused and left untouched (R8).
+    /// A store of a newer version is refused and left untouched, and so is a schema with other tables than those of a
+    /// store (R8).
     /// - Parameters:
-    ///   - connectionString: a URI or keywords and values, as libpq takes them. libpq also reads its `PG…` environment
-    ///     variables, the service file and the password file. A password in it is in no message.
+    ///   - connectionString: a URI, or keywords and values, in the form that libpq accepts. libpq also reads its `PG…`
+    ///     environment variables, the service file and the password file. Messages do not contain the password of the
+    ///     connection string.
     ///   - mode: the action when there is no store. Defaults to creating one.
     ///   - options: the settings. Defaults to `Options()`.
     ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the server's clock.
     ///   - stamps: the generator of version stamps (R51). Defaults to the system's random numbers.
-    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `unavailable`,
-    ///   `damaged`, `full` or `busy`.
+    /// - Throws: `StorageError`. The usual codes are `notFound`, `cannotCreate`, `permission`, `notAStore`,
+    ///   `newerSchema`, `unavailable`, `damaged`, `full` and `busy`.
     public static func open(
         _ connectionString: String, mode: Mode = .createIfMissing, options: Options = Options(),
         clock: (any StorageClock)? = nil,
@@ -66,18 +68,18 @@ extension PostgreSQLPageStore {
         }
     }
 
-    /// How long a call of a cancelled task may still take. A cancelled run has to release its leases and to store the
-    /// pages that have arrived, as with the other storages, which ignore cancellation.
+    /// The time that a call may still take once its task is cancelled. A cancelled run has to release its leases and to
+    /// store the pages that have arrived. The other storages ignore cancellation.
     private static var cancellationGrace: Duration { .seconds(2) }
 
-    /// A name of the store for people, without user, password and parameters.
+    /// Returns the display name of the store, without user, password and parameters.
     static func name(of connectionString: String, schema: String) -> String {
         let schemes = ["postgres://", "postgresql://"]
         guard let scheme = schemes.first(where: { connectionString.hasPrefix($0) }) else {
             return "PostgreSQL, schema \(schema)"
         }
         let rest = connectionString.dropFirst(scheme.count).prefix { $0 != "?" }
-        // A password may contain any character but a bare "/" or "@"; the last "@" ends it.
+        // The last "@" ends the password. A "/" or "@" inside the password has to be percent-encoded.
         let afterUser = rest.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
         return "\(scheme)\(afterUser) (schema \(schema))"
     }

@@ -3,11 +3,11 @@ import PageModel
 
 extension PostgreSQLPageStore {
     /// Reads a stored list in pieces, all of them in one transaction at the server (R2). Only one piece is in memory at
-    /// a time. The local copy is not used. For a purged query, `next` is not called.
+    /// a time. The local copy is not used. If the query is not stored, the call returns without a call of `next`.
     /// - Parameters:
     ///   - query: the query of the list.
-    ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
-    ///     positions of the next piece; `nil` ends the reading. It runs inside the transaction.
+    ///   - next: receives the list without its items, and the most recent piece (`nil` before the first piece). Returns
+    ///     the positions of the next piece; `nil` ends the reading. `next` runs inside the transaction.
     /// - Throws: `StorageError`, as every read does.
     package func pieces(
         of query: QueryID, next: (ListOutline, ListWindow?) -> Range<Int>?

@@ -1,7 +1,7 @@
 #if PostgreSQL
 public import PageModel
 
-// Each read returns the state as of one commit (R2), in one round trip.
+// Each read of a list returns its state as of one commit (R2). Most reads take one round trip.
 extension PostgreSQLPageStore {
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
         let rows = try await server.read((ListRow.byKey, PostgreSQLPageStore.values(of: key)))
@@ -50,7 +50,8 @@ extension PostgreSQLPageStore {
             if content != nil, page.summary.count > 0 { noteRead(page.body, of: list.record.id) }
             state.pageOne = ListState.PageOne(summary: page.summary, identities: content?.identities)
         } else if list.holdings?.held.headEnd ?? 0 > 0 {
-            // The record of page one is damaged, so the other pages must be checked, too.
+            // The holdings include position 0, but page one is missing, damaged or of an older generation. Unknown
+            // holdings make the caller read the pages.
             state.holdings = nil
         }
         return state
@@ -92,7 +93,8 @@ extension PostgreSQLPageStore {
         }
     }
 
-    /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
+    /// Returns one query with its outline and size, without a read of the other queries. Returns nil when the query is
+    /// not stored.
     /// - Throws: `StorageError`, as every read does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
         let found = try await server.read(PostgreSQLPageStore.outline(of: query), .long)
@@ -128,8 +130,8 @@ extension PostgreSQLPageStore {
             record: record, pages: rows.rows.map(\.summary),
             ledger: ledger.compactMap { LedgerRow.entry($0, at: moment) }, readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // Damage after the last readable page hides an unknown number of positions. The length of the list limits it
-        // where it is known.
+        // Damage after the last readable page hides an unknown number of positions. The length of the list, if it is
+        // known, limits that number.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
         return outline
@@ -174,8 +176,8 @@ extension PostgreSQLPageStore {
         return window(range, of: record, rows, contents, at: now)
     }
 
-    /// - Parameter contents: the items by the number of their body. A page whose items are missing is damaged, and left
-    ///   out.
+    /// - Parameter contents: the items of each page, by the number of the page's body. A page without an entry is left
+    ///   out, and its positions are reported as damaged.
     func window(
         _ range: Range<Int>, of record: QueryRecord, _ rows: PageRows, _ contents: [Int64: PageContent],
         at now: Timestamp
@@ -226,8 +228,8 @@ extension PostgreSQLPageStore {
         }
     }
 
-    /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its bytes
-    /// are damaged.
+    /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its
+    /// bytes are damaged.
     /// - Throws: `StorageError`, as every read does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         guard offset >= 0, offset < .max else { return nil }
@@ -274,7 +276,7 @@ extension PostgreSQLPageStore {
     }
 
     public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
-        // The limit in time depends on the server's clock.
+        // Due times are compared with the storage's time. That time is read first if it is the server's.
         let moment = try await { () async throws(StorageError) in
             if let moment = self.server.moment { return moment }
             return self.server.moment(try await self.server.read(Server.readTime))
@@ -290,7 +292,7 @@ extension PostgreSQLPageStore {
     }
 }
 
-/// The body of a page that was read.
+/// Identifies the body of a page that was read: its row of the table `body`.
 struct ReadBody: Hashable, Sendable {
     var query: Int64
     var body: Int64

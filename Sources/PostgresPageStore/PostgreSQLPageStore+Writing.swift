@@ -2,15 +2,16 @@
 public import PageModel
 import Synchronization
 
-// Each write is one transaction (R3, R4). Every one locks the records of its lists first, in the order of their ids.
+// Each write is one transaction (R4). A transaction that changes existing lists first locks their records, in the order
+// of their ids.
 extension PostgreSQLPageStore {
-    /// The id of a new list: a number of the sequence, with random bits below it. After a crash, a failover or a restored
-    /// backup the sequence can return the number again. The random bits keep a replica that still knows the lost list
-    /// from writing into the new one.
+    /// The id of a new list: a number of the sequence in the higher bits, and random lower bits. After a crash, a
+    /// failover or a restored backup the sequence can return the number again. The random bits keep a replica that
+    /// still knows the lost list from writing into the new one.
     private static let nextID = SQL("SELECT nextval('@query_id') * $1 + $2")
 
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
-        // Most queries are registered already. Finding one needs no lock.
+        // Most queries are registered already, and a lookup needs no lock.
         if let known = try await query(key) { return known }
         try checkWritable()
         guard key.text.utf8.count + key.scope.utf8.count < 1 << 28 else {
@@ -65,8 +66,9 @@ extension PostgreSQLPageStore {
         return grant
     }
 
-    /// Takes leases in one round trip.
-    /// - Parameter nonce: the random part of the tokens. A repetition with the same one takes its own leases again.
+    /// Takes leases in one round trip, or in two if the heartbeat expired meanwhile.
+    /// - Parameter nonce: the random part of the tokens. A repeated call with the same nonce takes its own leases
+    ///   again.
     func grant(
         _ request: LeaseRequest, of query: QueryID, nonce: Int64
     ) async throws(StorageError) -> (grant: LeaseGrant, changes: ChangeSet?) {
@@ -111,7 +113,8 @@ extension PostgreSQLPageStore {
         )
     }
 
-    /// Announces a commit that is made although no standby has confirmed it (R41). The error reaches the caller as well.
+    /// Runs `write`. If the server made the commit but no standby confirmed it, notifies the observers that the lists
+    /// of `queries` may have changed (R41). Rethrows the error in any case.
     func announcingUnconfirmed<Value>(
         _ queries: [QueryID], _ write: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
@@ -232,12 +235,14 @@ extension PostgreSQLPageStore {
         } catch {
             removed = .failure(error)
         }
-        // All of the given lists, after an error, too: the server may have removed them, or a repetition finds none.
+        // Even after an error, all given lists leave the copy. The server may have removed them already, and a repeated
+        // purge would then find none of them there.
         await copy?.purge(queries)
         let found = try removed.get()
         let gone = found[0].all.map { QueryID(rawValue: $0.int64(0)) }
         announcer.announce(gone.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
-        // A transaction of its own, because the removal takes as long as the list is, and this one may wait for a standby.
+        // The flush is a transaction of its own with the shorter busy budget, because it may wait for a standby. The
+        // removal of a long list can take longer.
         try await server.flush()
         // A crash or a failover before the flush may have undone the removal.
         guard try await server.read((PostgreSQLPageStore.left, [ids])).count == 0 else {
@@ -254,8 +259,8 @@ extension PostgreSQLPageStore {
             SQL("DELETE FROM @\($0) WHERE query = ANY($1::bigint[])")
         } + [SQL("DELETE FROM @query WHERE id = ANY($1::bigint[])")]
 
-    /// Removes all queries.
-    /// - Returns: the removed queries and pages.
+    /// Removes all queries with everything stored for them.
+    /// - Returns: the numbers of removed queries, pages and bytes.
     /// - Throws: `StorageError`, as every write does.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         try await purge(

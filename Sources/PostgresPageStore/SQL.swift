@@ -1,17 +1,18 @@
 #if PostgreSQL
 import Synchronization
 
-/// A statement of this package. `@` stands before the name of a table or a sequence of the store, for the schema. All data
-/// is bound (R46).
+/// A statement of this package. `@` before the name of a table or a sequence stands for the schema of the store. All
+/// data is bound (R46).
 struct SQL: Hashable, Sendable {
     let text: String
 
     init(_ text: String) { self.text = text }
 }
 
-/// The statements of one store, with its schema in front of each name. A pooler in transaction mode keeps no search path.
+/// The statements of one store, with the schema in front of each name of a table or a sequence. The store sets no
+/// search path, because a pooler in transaction mode does not keep it.
 ///
-/// State: the finished texts by their templates, behind a mutex.
+/// State: the texts with the schema, by their statements, behind a mutex.
 final class Dialect: Sendable {
     /// The name of the schema, quoted.
     let schema: String

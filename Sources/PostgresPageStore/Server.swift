@@ -2,7 +2,8 @@
 import PageModel
 import Synchronization
 
-/// The server behind a store: transactions with the store's errors, deadlines and repetitions.
+/// The server behind a store. Runs reads and writes until a deadline, repeats those that failed for a passing reason,
+/// and throws `StorageError`.
 final class Server: Sendable {
     let dialect: Dialect
     /// The source of every stored time; `nil` means the server's clock (R52).
@@ -17,11 +18,13 @@ final class Server: Sendable {
 
     /// The time that a call may take.
     enum Budget {
-        /// Three seconds: a call whose effect the server reaches on its own, a little later.
+        /// Three seconds, or the busy budget if that is shorter: for a call that may fail, because its effect also
+        /// occurs a little later without the call.
         case short
         /// The busy budget: a call that reads or writes a few rows (R42).
         case brief
-        /// The time limit: a call that reads or writes as many rows as there are.
+        /// The time limit, or the busy budget if that is longer: a call that reads or writes an unlimited number of
+        /// rows.
         case long
         /// A day: a call that checks or repairs the whole store.
         case endless
@@ -61,18 +64,18 @@ final class Server: Sendable {
         unflushed: SQL("\(time), \(LedgerRow.hasFailures), \(isUnflushed)")
     )
 
-    /// The request that makes its transaction survive a crash of the server, whatever the options and the server's default
-    /// say.
+    /// The request that makes its transaction survive a crash of the server, whatever the options and the server's
+    /// default say.
     static let flushing: WriteBatch.Request = (durabilities.flushed, [])
 
     /// The request for the server's time and the number of the transaction. It also sets the durability of the
-    /// transaction, because no setting outlives one.
+    /// transaction, because the setting ends with the transaction.
     var timeOfWrite: WriteBatch.Request {
         (options.durability == .normal ? Server.times.unflushed : Server.times.flushed, [])
     }
 
-    /// The same as ``timeOfWrite``, and whether the list has failures. Send it after the request that locks the list: its
-    /// snapshot is taken when that one has ended, and includes the last commit of the list.
+    /// The same request as ``timeOfWrite``, which also reads whether the list has failures. Send this request after the
+    /// one that locks the list, so that its snapshot includes the last commit of the list.
     func timeOfCommit(of query: QueryID) -> WriteBatch.Request {
         (
             options.durability == .normal ? Server.commitTimes.unflushed : Server.commitTimes.flushed,
@@ -81,14 +84,15 @@ final class Server: Sendable {
     }
     static let readTime: WriteBatch.Request = (SQL("SELECT \(LeaseStatements.serverTime)"), [])
 
-    /// The storage's time of a transaction, from the result of ``timeOfWrite`` or ``readTime``. A clock of the caller
-    /// is read after the transaction holds its locks (R52).
+    /// The storage's time of a transaction, from the result of ``timeOfWrite`` or ``readTime``. If the caller passed a
+    /// clock, returns the present time of that clock instead. Call this method once the transaction holds its locks
+    /// (R52).
     func moment(_ found: Rows) -> StorageMoment {
         if let clock { return StorageMoment(clock) }
         return StorageMoment(ServerClock(now: found.first?.int64(0) ?? 0))
     }
 
-    /// The caller's moment; `nil` means that the statement takes the server's.
+    /// The present time of the caller's clock. `nil` means that the statement uses the server's clock.
     var moment: StorageMoment? { clock.map { StorageMoment($0) } }
 
     // MARK: Reading
@@ -128,9 +132,9 @@ final class Server: Sendable {
     // MARK: Writing
 
     /// Writes in one implicit transaction, in one round trip. The transaction is repeated after a conflict or a lost
-    /// connection. The requests must therefore have the same effect if they are applied twice.
-    /// - Parameter isDurable: whether the transaction survives a crash of the server, whatever the options say. Defaults
-    ///   to false.
+    /// connection. Applying the requests twice must therefore have the same effect as applying them once.
+    /// - Parameter isDurable: whether the transaction survives a crash of the server, whatever the options say.
+    ///   Defaults to false.
     func write(
         _ requests: [WriteBatch.Request], _ budget: Budget = .brief, isDurable: Bool = false
     ) async throws(StorageError) -> [Rows] {
@@ -146,15 +150,17 @@ final class Server: Sendable {
     // A transaction that writes nothing is not flushed, even if it has a number.
     private static let touch: WriteBatch.Request = (SQL("UPDATE @store SET stamp = stamp WHERE id = 1"), [])
 
-    /// Flushes all earlier commits: the flush of a later commit includes them. Waits for synchronous standbys within the
-    /// busy budget.
+    /// Flushes all earlier commits, by a small commit that is flushed. Waits for synchronous standbys within the busy
+    /// budget.
     func flush() async throws(StorageError) { _ = try await write([Server.touch], isDurable: true) }
 
-    /// Runs `body` in a write transaction, and commits with its last statements. Repeats it after a conflict.
+    /// Runs `body` in a write transaction, and sends the COMMIT with the last statements of `body`. Repeats the
+    /// transaction after a conflict, a lost connection or a server that refuses writes: at most eight attempts within
+    /// the budget.
     /// - Parameters:
-    ///   - isDone: finds out whether an attempt whose outcome is unknown was committed. Returns the result if it was,
-    ///     and nil if it was not; the attempt is then repeated. Defaults to nil: such an attempt is repeated, so that it
-    ///     must have the same effect if it is applied twice.
+    ///   - isDone: finds out whether an attempt whose outcome is unknown was committed. Returns the result if it was.
+    ///     Returns nil if it was not; the attempt is then repeated. Defaults to `nil`: such an attempt is always
+    ///     repeated, so applying it twice must have the same effect as applying it once.
     ///   - body: collects the statements. It may run more than once.
     func write<Value: Sendable>(
         _ budget: Budget = .brief, isDone: (() async throws(StorageError) -> Value?)? = nil,
@@ -218,7 +224,8 @@ final class Server: Sendable {
         return try await pool.run(statements, until: until)
     }
 
-    /// Runs a group, and repeats it after a conflict or a lost connection.
+    /// Runs a group of statements. Repeats the group after a conflict, a lost connection or a server that refuses
+    /// writes: at most eight attempts.
     private func attempting(
         _ until: ContinuousClock.Instant,
         _ body: (ContinuousClock.Instant) async throws(PostgresError) -> [Rows]
@@ -228,8 +235,8 @@ final class Server: Sendable {
             do throws(PostgresError) {
                 return try await body(until)
             } catch {
-                // A transaction that another request left open in the same session, and that failed, makes this one
-                // fail, too. A session that refuses writes has ended, and the next one may lead to the new primary.
+                // If another request left a failed transaction open in the same session, this group fails, too. A
+                // session that refuses writes has been closed, and the next connection may lead to the new primary.
                 let isTransient =
                     [.conflict, .unavailable, .unknownOutcome, .readOnly].contains(error.code)
                     || error.sqlstate == SQLState.inFailedTransaction
@@ -252,7 +259,7 @@ final class Server: Sendable {
     func listen(_ channel: String) -> AsyncStream<Notification> { pool.listen(channel) }
 }
 
-/// A transaction on the server, with the store's errors.
+/// A transaction on the server that throws `StorageError`.
 struct ServerTransaction {
     let base: PostgresTransaction
     let server: Server

@@ -2,8 +2,8 @@
 import PageModel
 
 extension StorageError {
-    /// The error of a store for an error of the server.
-    /// - Parameter place: the name of the store for people, without a password.
+    /// Makes the error of a store from an error of the server or of its connection.
+    /// - Parameter place: the display name of the store, without a password.
     init(_ error: PostgresError, at place: String) {
         let code: Code =
             switch error.code {
@@ -22,13 +22,13 @@ extension StorageError {
         self.init(code, "\(place): \(error.message)\(doubt)", cause: error)
     }
 
-    /// https://www.postgresql.org/docs/15/errcodes-appendix.html
+    /// Returns the code for a SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html).
     private static func code(sqlstate: String) -> Code {
         switch sqlstate {
         // A limit of the server for statements or locks, not one of this store.
         case "57014", "55P03": .busy
         case "25P03": .unavailable
-        // A key that a correct record never gives twice.
+        // A duplicate key: sound rows cause none.
         case "23505": .damaged
         case "42P01", "3F000", "42703": .notAStore
         // temp_file_limit: the size limit of the files of one statement.

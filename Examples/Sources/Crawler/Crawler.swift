@@ -1,4 +1,4 @@
-// Stores a whole list, page by page, and then writes its items, one a line. After a kill the next start resumes.
+// Stores a whole list, page by page, and then writes its items, one a line. After a kill the next start continues.
 //
 //     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
 import Foundation
@@ -30,8 +30,8 @@ struct Crawler {
         exit(status)
     }
 
-    /// The first run needs no code of its own: the store knows the held pages, and the run fetches the others. A signal
-    /// needs no handler: each page is one commit (R1), so a kill costs only the pages in flight (R31).
+    /// The first run and a continued run use the same code: the run fetches the pages that are not held. The program
+    /// needs no signal handler. Each page is one commit (R1), so a kill costs only the pages in flight (R31).
     private static func crawl(
         _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: SQLitePageStore
     ) async throws -> Int32 {
@@ -44,7 +44,7 @@ struct Crawler {
             "\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already"
         )
         guard report.outcome == .complete, let list = report.list else {
-            // The ledger has the failures with the times of their next attempts. The next run uses them.
+            // The ledger holds the failures, with the times of the next attempts.
             if let failure = report.headFailure ?? report.list?.failures.first?.failure { say(failure.message) }
             return EX_TEMPFAIL
         }
@@ -53,7 +53,7 @@ struct Crawler {
     }
 }
 
-/// Prints a line for people on standard error. Standard output is for the items.
+/// Prints a message on standard error. Standard output is for the items.
 func say(_ line: String) {
     FileHandle.standardError.write(Data("\(line)\n".utf8))
 }

@@ -1,9 +1,9 @@
 import Foundation
 import PagedRepository
 
-/// The items of a stored list on standard output, one a line: byte for byte as the origin sent them (R7).
+/// Writes the items of a stored list to standard output, one a line, byte for byte as the origin sent them (R7).
 enum Items {
-    /// At most a thousand items are in memory at a time.
+    /// Reads at most a thousand items at a time into memory.
     static func write(of list: ListOutline, from store: SQLitePageStore) async throws {
         for start in stride(from: 0, to: list.length, by: 1_000) {
             guard let window = try await store.window(of: list.record.id, start..<min(start + 1_000, list.length))

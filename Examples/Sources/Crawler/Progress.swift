@@ -1,6 +1,6 @@
 import PagedRepository
 
-/// Prints the progress of a run as lines.
+/// Prints the progress of a run as lines on standard error.
 enum Progress {
     static func tell(_ event: SyncEvent) {
         switch event {
@@ -18,7 +18,7 @@ enum Progress {
         }
     }
 
-    /// The length of the list, if the origin states it.
+    /// Returns the number of held items, and the length of the list if it is known.
     private static func share(_ held: Int, _ length: Int?) -> String {
         length.map { "\(held) of \($0)" } ?? "\(held)"
     }

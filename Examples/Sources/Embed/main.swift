@@ -20,7 +20,7 @@ print("loaded: \(numbers.current.items.count) of \(numbers.current.total.count ?
 try await numbers.loadAll()
 print("all pages: \(numbers.current.items.count), the last is \(numbers.current.items.last?.id ?? 0)")
 
-// A second repository on the same store, as after a restart. Its origin is offline.
+// A second repository on the same store, as after a restart. The origin of this repository is offline.
 let offline = ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
     throw FetchFailure(.transport, "nobody answers", isRetryable: true)
 }

@@ -1,4 +1,4 @@
-// The items of the program, and the API that they come from.
+// The items of the program, and the API that returns them.
 import PagedRepository
 import Synchronization
 

@@ -5,7 +5,7 @@ import PagedRepository
 struct Items: Sendable {
     private let key: QueryKey
     private let freshness: FreshnessPolicy
-    /// The service returns items as the upstream sent them, byte for byte (R7), and does not decode them.
+    /// The service does not decode the items. It returns them byte for byte as the upstream sent them (R7).
     private let repository: ListRepository<[UInt8]>
 
     init(_ store: any PageStorage, _ source: any PageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
@@ -22,7 +22,8 @@ struct Items: Sendable {
         router.get("healthz") { _, _ in try await health() }
     }
 
-    /// `GET /items?offset=0&limit=20`. `limit` is at most 100.
+    /// Answers `GET /items?offset=0&limit=20`. `offset` defaults to 0. `limit` defaults to 20 and is clamped to
+    /// 1...100.
     func page(_ request: Request) async throws -> Response {
         let parameters = request.uri.queryParameters
         let offset = parameters["offset"].flatMap { Int($0) } ?? 0
@@ -37,7 +38,8 @@ struct Items: Sendable {
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: body(of: window)))
     }
 
-    /// `GET /healthz`. Healthy as soon as items are cached, also while the upstream is offline.
+    /// Answers `GET /healthz`. The service is healthy as soon as the list has been fetched once, and stays so while the
+    /// upstream is offline.
     func health() async throws -> Response {
         let state = try await repository.page(key, offset: 0, limit: 0, policy: .cacheOnly).freshness
         return Response(
@@ -45,11 +47,12 @@ struct Items: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: "\(state?.rawValue ?? "nothing cached yet")\n")))
     }
 
-    /// `missing` lists the missing positions (R12), because the first run may still be in progress. Items behind them are
-    /// sent as well.
+    /// `missing` lists the missing positions (R12), because the first run may still be in progress. Items after missing
+    /// positions are sent as well.
     private func body(of window: ItemWindow<[UInt8]>) -> ByteBuffer {
         let total = window.total.count.map { "\($0)" } ?? "null"
-        // The items do not say their positions: all others in the window are missing, or damaged.
+        // The JSON does not state the position of each item. A client derives it, because `missing` lists all other
+        // positions of the window.
         let missing = (window.missing + window.unusable)
             .sorted { $0.lowerBound < $1.lowerBound }
             .map { "[\($0.lowerBound),\($0.upperBound)]" }

@@ -3,8 +3,9 @@
 //     swift run --package-path Examples OfflineService http://127.0.0.1:9000/articles /tmp/service.sqlite
 //     curl -i 'http://127.0.0.1:8080/items?offset=40&limit=3'
 //
-// PORT is the port of the service (default 8080). FRESH_FOR is the lifetime of the list in seconds (default 60). Several
-// replicas share one store if its place is the address of a PostgreSQL database, such as postgres://127.0.0.1/pagecache.
+// PORT is the port of the service (default 8080). FRESH_FOR is the lifetime of the list in seconds (default 60).
+// Several replicas share one store if the second argument is the address of a PostgreSQL database, such as
+// postgres://127.0.0.1/pagecache.
 import Foundation
 import HTTPPageSource
 import Hummingbird
@@ -59,7 +60,7 @@ struct OfflineService {
         } catch {
             outcome = .failure(error)
         }
-        // Close connections and store last, also after an error.
+        // The connections and the store are closed last, also after an error.
         await transport.close()
         await store.close()
         try outcome.get()

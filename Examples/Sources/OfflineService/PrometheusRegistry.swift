@@ -4,11 +4,11 @@ import Synchronization
 /// Collects the metrics of swift-metrics for `GET /metrics`, without another package. In your own program use
 /// swift-prometheus, as Documentation/Observability.md shows.
 ///
-/// State: every series by metric and labels, under a mutex. The same name and labels are the same series.
+/// State: every series by metric and labels, under a mutex. Handlers with the same name and labels share one series.
 final class PrometheusRegistry: MetricsFactory {
     private let series = Mutex<[String: [String: any Series]]>([:])
 
-    /// The series of each metric by their labels, both as they are written.
+    /// The series of each metric by their labels. Names and labels are in the text format of Prometheus.
     var metrics: [(name: String, series: [(labels: String, series: any Series)])] {
         series.withLock { series in
             series.sorted { $0.key < $1.key }.map {
@@ -35,7 +35,8 @@ final class PrometheusRegistry: MetricsFactory {
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// If another kind of metric already has the name, the values are dropped.
+    /// Returns the series with this name and these labels, and makes it if there is none. If another kind of metric
+    /// already has the name, the values of the returned series do not appear in the answer.
     private func known<New: Series>(_ label: String, _ dimensions: [(String, String)], _ make: () -> New) -> New {
         let (name, labels) = (PrometheusText.name(label), PrometheusText.labels(dimensions))
         return series.withLock { series in

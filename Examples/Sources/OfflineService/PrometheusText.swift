@@ -31,7 +31,7 @@ extension Number {
 }
 
 extension Distribution {
-    /// A bucket counts all values up to its bound. The last one counts all values.
+    /// A bucket counts all values up to its bound. The last bucket counts all values.
     func lines(_ name: String, _ labels: String) -> [String] {
         let counts = counts
         var lines: [String] = []

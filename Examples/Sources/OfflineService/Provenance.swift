@@ -1,7 +1,7 @@
 import Hummingbird
 import PagedRepository
 
-/// The age of an answer and its origin in the cache, as HTTP headers: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).
+/// The headers that tell a client about the cache: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).
 struct Provenance {
     /// The headers of an answer before the first items are cached.
     static let nothing: HTTPFields = [
@@ -10,7 +10,7 @@ struct Provenance {
 
     /// The time since the upstream confirmed page one.
     let age: Duration
-    /// The time for which the list counts as fresh after that.
+    /// The time for which the list counts as fresh after that confirmation.
     let lifetime: Duration
     let freshness: Freshness
 
@@ -23,8 +23,8 @@ struct Provenance {
         self.freshness = freshness
     }
 
-    /// `ttl` is the rest of the lifetime in seconds. A negative `ttl` means stale (RFC 9211, 2.4), and `detail` says so
-    /// in a word.
+    /// `ttl` is the rest of the lifetime in seconds. A negative `ttl` means that the list is stale (RFC 9211, 2.4).
+    /// `detail` is the state: `fresh`, `stale` or `expired`.
     var headers: HTTPFields {
         let left = lifetime.components.seconds - age.components.seconds
         return [

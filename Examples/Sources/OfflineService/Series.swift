@@ -35,7 +35,7 @@ final class Distribution: Series, RecorderHandler, TimerHandler {
         var sum = 0.0
     }
 
-    /// Bounds in seconds, from a commit to a very slow answer.
+    /// The upper bounds of the buckets in seconds. The first suits a commit, and the last a very slow answer.
     static let bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30]
 
     let kind = SeriesKind.histogram

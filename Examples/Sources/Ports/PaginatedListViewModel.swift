@@ -1,8 +1,8 @@
 import Observation
 import PagedRepository
 
-/// PaginatedListViewModel's interface on a stored list. A page hands over a value for the next page, and the closure of
-/// `ItemSource.cursors` takes the place of the recursive producers.
+/// PaginatedListViewModel's interface on a stored list. Each page supplies the value that requests the next page. The
+/// closure of `ItemSource.cursors` replaces the recursive producers of the original.
 @MainActor
 @Observable
 public final class PaginatedListViewModel<Item: Sendable> {
@@ -22,10 +22,10 @@ public final class PaginatedListViewModel<Item: Sendable> {
     public var loading: Bool { model.isLoading }
     /// Whether the last page has arrived. False after a reset.
     public var exhausted: Bool { model.snapshot.isAtEnd }
-    /// The error of the source. `nil` as soon as the retry starts.
+    /// The error of the last load. `nil` without a failure, and as soon as the retry starts.
     public var lastError: (any Error)? { model.failure?.cause ?? model.failure }
 
-    /// Loads the next page, or the page that failed. An error is in `lastError`.
+    /// Loads the next page, or the page that failed. An error is stored in `lastError`.
     public func loadNextPage() async { await model.loadNext() }
     /// Removes all items. The next page is then page one.
     public func reset() async { await model.reset() }

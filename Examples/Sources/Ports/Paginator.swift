@@ -7,11 +7,11 @@ public final class Paginator<Element: Sendable> {
 
     public typealias Handler = @MainActor (Paginator) -> Void
 
-    /// Receives the results of one page, each time that the page arrives.
+    /// Called with the results of each page that arrives.
     public var resultsHandler: @MainActor (Paginator, [Element]) -> Void
-    /// Is called when the paginator is empty after a reset.
+    /// Called when the paginator is empty after a reset.
     public var resetHandler: Handler?
-    /// Is called when a page failed to load.
+    /// Called when a page has failed to load.
     public var failureHandler: Handler?
 
     private let list: PagedList<Element>
@@ -46,7 +46,7 @@ public final class Paginator<Element: Sendable> {
         try await fetchNextPage()
     }
 
-    /// Fetches the next page. A fetch under way is joined, and no second request is sent.
+    /// Fetches the next page. A call during a fetch waits for that fetch, and sends no second request.
     public func fetchNextPage() async throws { try await list.loadNext() }
     public func reset() async throws { try await list.reset() }
 

@@ -14,7 +14,7 @@ public final class PagingListModel<Item: Sendable> {
     private let model: PagedListModel<Item>
     @ObservationIgnored private let following: Task<Void, Never>
 
-    /// The first request is sent at once. Cached items are shown in the meantime.
+    /// Shows the cached items, and sends the first request at once.
     public init(_ list: PagedList<Item>) {
         let model = PagedListModel(list)
         self.model = model
@@ -36,16 +36,16 @@ public final class PagingListModel<Item: Sendable> {
         }
     }
 
-    /// The failure of a list whose rows are stored, and cannot be shown. Such a list is not empty.
+    /// The failure of a list whose rows are stored but cannot be decoded. Such a list is not empty.
     private static var unusable: ListFailure {
         ListFailure(
             .refresh, FetchFailure(.undecodable, "this version cannot show the rows", isRetryable: false))
     }
 
-    /// A row appeared. The next page is requested when the row is close to the end.
+    /// Call this function when a row appears. It requests the next page when the row is close to the end.
     public func rowAppeared(at index: Int) { model.itemAppeared(at: index) }
-    /// The user pulled to refresh.
+    /// Refreshes the list, for example when the user pulls to refresh.
     public func refresh() async { await model.refresh() }
-    /// The user pressed "Retry".
+    /// Sends the failed request again, for example when the user presses "Retry".
     public func retry() async { await model.retry() }
 }

@@ -29,18 +29,18 @@ public final class Stapler<Item: Sendable> {
 
     deinit { for task in following { task.cancel() } }
 
-    /// Loads page one. Throws only if no item is cached.
+    /// Loads page one. Throws only if the request fails and no item is cached.
     public func initialLoad() async throws { try await list.load(.originFirst) }
-    /// Loads page one again. The items stay until it arrives.
+    /// Loads page one again. The items stay until page one arrives.
     public func refresh() async throws { try await list.refresh() }
-    /// Call it when the last row appears, as often as you like.
+    /// Loads the next page unless it is loading already. Call this function each time that the last row appears.
     public func loadNextPageIfNeeded() { list.itemAppeared(at: items.count - 1) }
 
     public var items: PagedItems<Item> { model.items }
-    /// 0 at first.
+    /// The number of loaded pages; 0 at first.
     public var pages: Int { model.pagesLoaded }
-    /// 0 at first.
+    /// The total of the list; 0 while it is unknown.
     public var total: Int { model.total.count ?? 0 }
-    /// False at first. True from the start of the second page until everything is loaded.
+    /// False at first. True from the first load of a second page until all pages are loaded.
     public var shouldShowNextPageActivityIndicator: Bool { model.isLoadingNext || pages > 1 && model.hasMore }
 }

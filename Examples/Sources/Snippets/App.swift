@@ -6,7 +6,7 @@ struct Item: Codable, Identifiable, Sendable {
     var name: String
 }
 
-/// 48 items, however they are asked for.
+/// An API with 48 items, which can be requested in several ways.
 enum API {
     static func items(offset: Int, size: Int) async throws -> ItemsResponse {
         ItemsResponse(

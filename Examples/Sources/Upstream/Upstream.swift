@@ -1,9 +1,10 @@
-// A list API for the other examples: slow, with failures, and growing. It listens on the loopback interface only.
+// A list API for the other examples: slow, with failures, and growing. The server listens on the loopback interface
+// only.
 //
 //     swift run --package-path Examples Upstream [articles=1000] [delay=300] [fails=7] [grows=0] [port=9000]
 //
-// `delay` is the time of an answer in milliseconds. Every request whose number is a multiple of `fails` is answered
-// with 503. An article is inserted every `grows` seconds. 0 switches either off.
+// `delay` is the time before each answer in milliseconds. Every request whose number is a multiple of `fails` is
+// answered with 503. An article is inserted every `grows` seconds. `fails=0` and `grows=0` switch these off.
 import Foundation
 import Hummingbird
 import Logging

@@ -9,7 +9,7 @@ import Testing
 struct EventsModelTests {
     private let origin = ItemOrigin((0..<48).map { Event(id: $0, title: "event \($0)") }, pageSize: 10)
 
-    /// Permanent, so that no retry follows by itself within the same run.
+    /// A permanent failure, so that the run does not retry the request by itself.
     private static let away = FetchFailure(.server, "the API is offline", isRetryable: false)
 
     private func repository(_ store: SQLitePageStore) -> ListRepository<Event> {

@@ -9,7 +9,7 @@ import Testing
 struct PaginatedListViewModelTests {
     private struct Away: Error {}
 
-    /// An API that hands over the start of the next page, and fails once at a start of the test's choice.
+    /// An API that returns the start of the next page, and fails once at the start that the test chooses.
     private final class Pages: Sendable {
         let asked = Mutex<[Int?]>([])
         let failsAt = Mutex<Int?>(nil)
@@ -30,7 +30,7 @@ struct PaginatedListViewModelTests {
     func followsThePages() async throws {
         let pages = Pages()
         let source = ItemSource.cursors { (start: Int?, _) in try pages.page(start) }
-        // One attempt, so that no retry follows by itself within the same run.
+        // One attempt, so that the run does not retry the request by itself.
         var options = PagedListOptions()
         options.sync.retry.attempts = 1
         let repository = ListRepository(storage: try await SQLitePageStore.inMemory(), source: source)

@@ -13,7 +13,7 @@ struct PaginatorTests {
         let paginator = Paginator(bench.list, resultsHandler: { _, results in pages.append(results.map(\.id)) })
         #expect(paginator.requestStatus == .none && paginator.total == 0)
         while !paginator.reachedLastPage {
-            // The second call joins the first one, or fetches the page behind it if the first one has ended.
+            // The second call joins the first one, or fetches the page after it if the first call has ended.
             async let again: Void = paginator.fetchNextPage()
             try await paginator.fetchNextPage()
             try await again

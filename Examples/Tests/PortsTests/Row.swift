@@ -3,12 +3,12 @@ import PagedRepositoryTesting
 
 struct Row: Codable, Identifiable, Hashable, Sendable { let id: Int }
 
-/// An API of 48 rows in pages of 10, and one list of it in a store in memory.
+/// An API with 48 rows in pages of 10, and a list of these rows in a store in memory.
 struct Bench {
     let origin = ItemOrigin((0..<48).map(Row.init), pageSize: 10)
     let store: SQLitePageStore
     let list: PagedList<Row>
-    /// Permanent, so that no retry follows by itself within the same run.
+    /// A permanent failure, so that the run does not retry the request by itself.
     static let away = FetchFailure(.transport, "the API is offline", isRetryable: false)
 
     init() async throws {
@@ -20,6 +20,6 @@ struct Bench {
     }
 }
 
-/// Waits until a property of a port has a value. The test's time limit cancels the wait.
+/// Waits until the condition is true. The time limit of the test cancels the wait.
 @MainActor
 func until(_ condition: () -> Bool) async { while !condition(), !Task.isCancelled { await Task.yield() } }

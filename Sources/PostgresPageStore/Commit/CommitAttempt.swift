@@ -2,8 +2,8 @@
 import PageModel
 import Synchronization
 
-/// Records the last attempt at a commit. If the connection is lost, the record serves to find out whether the server
-/// has committed the attempt.
+/// Records the last attempt at a commit. If the connection is lost, `committed` uses the record to find out whether the
+/// server has committed the attempt.
 ///
 /// State: the record, behind a mutex.
 final class CommitAttempt: Sendable {
@@ -24,10 +24,11 @@ final class CommitAttempt: Sendable {
 
     private static let status = SQL("SELECT pg_xact_status($1::text::xid8)")
 
-    /// Returns the changes of the attempt if it was committed, and nil if it was not.
+    /// Returns the changes of the attempt if the server committed it. Returns nil if not.
     ///
-    /// If the attempt gave the list a new version, the journal shows the commit by the version's stamp, also on another
-    /// timeline of the server. Otherwise the state of the transaction shows it.
+    /// If the attempt gave the list a new version, a journal entry with the stamp of that version shows that it was
+    /// committed. The entry also shows it after a failover, on another timeline of the server. Without a new version,
+    /// the status of the transaction shows whether it was committed.
     func committed(
         _ query: QueryID, on server: Server
     ) async throws(StorageError) -> (changes: ChangeSet, moment: StorageMoment)? {

@@ -1,8 +1,8 @@
 #if PostgreSQL
 import PageModel
 
-/// The rows that a commit will probably read: a pure function of its plan. The commit reads them in the round trip that
-/// locks the list. Rows that this value does not predict cost one more round trip.
+/// The rows that a commit will probably need, derived from its plan alone. The commit reads them in the round trip that
+/// locks the list. A row that this value does not predict costs a further round trip.
 struct CommitReads: Equatable {
     /// Positions whose page rows are needed.
     var rows: [Range<Int>] = []
@@ -85,7 +85,7 @@ extension Int {
 }
 
 extension Rearrangement {
-    /// The old positions of these new positions, as far as they are kept.
+    /// Returns the old positions of the items that the rearrangement keeps and moves to `range`.
     func oldPositions(_ range: Range<Int>) -> [Range<Int>] {
         guard let moves = kept() else { return [] }
         return moves.compactMap { move in

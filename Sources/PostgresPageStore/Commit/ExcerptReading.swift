@@ -1,7 +1,7 @@
 #if PostgreSQL
 import PageModel
 
-/// Reads an excerpt of a list with the last statements of a transaction.
+/// Reads an excerpt of a list, the pages and fetch records of a range, with the last statements of a transaction.
 final class ExcerptReading {
     private let range: Range<Int>
     private let query: QueryID

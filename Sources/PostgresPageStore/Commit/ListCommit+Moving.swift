@@ -1,7 +1,7 @@
 #if PostgreSQL
 import PageModel
 
-/// Edits that move positions, or change the records at them: cuts, shifts and joins.
+/// Edits that move positions, or change the pages and fetch records at them: cuts, shifts and joins.
 extension ListCommit {
     func rearrange(_ rearrangement: Rearrangement) async throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {
@@ -109,7 +109,8 @@ extension ListCommit {
         image.store(row)
     }
 
-    /// Makes `position` the start of a page if it is inside one.
+    /// Cuts the page that has `position` inside it into two, so that a page starts at `position`. Deletes the page if
+    /// its bytes are damaged.
     func cut(at position: Int) async throws(StorageError) {
         guard position > 0, position < Int.max else { return }
         for row in try await image.rows(meeting: position..<position + 1) where row.summary.offset < position {
@@ -118,7 +119,7 @@ extension ListCommit {
             let stored = try await image.content(of: row)
             let usedAt = image.usedAt(row)
             delete(row)
-            // Damaged bytes are not copied. The positions become a gap and are fetched again.
+            // Damaged bytes are not copied. The positions of the page become a gap and are fetched again.
             guard let content = stored else {
                 changes.append(.dropped(page.range))
                 if page.generation == generation { journal.dropped(page.range) }

@@ -3,10 +3,12 @@ import PageModel
 
 /// Edits that write a page or confirm that a page is unchanged.
 extension ListCommit {
-    /// Stores a page where the list holds no page of the current generation.
+    /// Stores a page. If the list already holds the same page, updates only its age, validator, cursors and evidence.
+    /// Refuses the page if the list holds other items at its positions. Also refuses the page if one of its ids is held
+    /// elsewhere, unless the list allows repeated ids.
     /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it
     ///   to the journal.
-    /// - Returns: `nil` when the page is stored, or was held with the same items already; otherwise the refusal.
+    /// - Returns: `nil` when the page is stored, or was already held with the same items. Otherwise the refusal.
     /// - Throws: `invalidPlan` for an offset out of range.
     func write(_ page: PageWrite, quietly: Bool = false) async throws(StorageError) -> CommitOutcome? {
         guard page.offset >= 0, page.offset <= ListTotal.largest - page.content.count else {
@@ -108,7 +110,7 @@ extension ListCommit {
             cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
-    /// Returns a refusal that names the first page that repeats an id (R5); nil where no id is held twice.
+    /// Returns a refusal that names the first page that repeats an id (R5). Returns nil when no id is held twice.
     func firstRepeat() async throws(StorageError) -> CommitOutcome? {
         var keys: Set<UInt64> = []
         for row in try await image.rows(meeting: 0..<Int.max) where isHeld(row) {
@@ -119,7 +121,7 @@ extension ListCommit {
     }
 
     /// Ensures that no id is held twice (R5). Pages of older generations that hold one of the items are deleted (R19).
-    /// A page of the current generation that holds one causes a refusal.
+    /// A page of the current generation that holds one of the items causes a refusal.
     private func makeRoom(
         for identities: [ItemIdentity], of page: PageWrite
     ) async throws(StorageError) -> CommitOutcome? {

@@ -3,7 +3,7 @@ import PageModel
 
 /// Applies a `CommitPlan` inside one transaction (R1), under the generation and revision it was planned for (R4).
 ///
-/// State: the record, the holdings and the changes so far. A value lives for one transaction.
+/// State: the record, the holdings and the changes so far. An object lives for one transaction.
 final class ListCommit {
     let plan: CommitPlan
     let work: WriteBatch
@@ -24,8 +24,8 @@ final class ListCommit {
     /// The time at which the lease for page one was granted; `nil` when the plan names no such lease, or the lease was
     /// lost.
     var grantedAt: Timestamp?
-    /// Whether the list has failures when the commit begins. Only transactions that lock the list make failures, and this
-    /// one makes them after its list edits.
+    /// Whether the list has failures when the commit begins. No other transaction can add a failure meanwhile, because
+    /// that requires the lock of the list. This transaction records its own failures after its list edits.
     let hasFailures: Bool
     /// The record as it is stored before the commit.
     let before: ListRow
@@ -49,7 +49,8 @@ final class ListCommit {
         journal = JournalDraft(bound)
     }
 
-    /// Applies the edits of the plan. Returns nil when all were applied, otherwise the reason why none may be.
+    /// Applies the edits of the plan. Returns nil when all edits were applied. Otherwise returns the outcome with which
+    /// the caller abandons the whole transaction.
     func applyEdits() async throws(StorageError) -> CommitOutcome? {
         for precondition in plan.preconditions {
             let page = try await image.row(at: precondition.offset)?.summary
@@ -132,7 +133,8 @@ final class ListCommit {
         if list.record != known { changes.append(.described) }
     }
 
-    /// Throws `invalidPlan` for a position that could not be read back.
+    /// Throws `invalidPlan` for a position outside the bounds of stored positions, because a read would refuse a row
+    /// with such a position.
     func check(_ position: Int?) throws(StorageError) {
         guard let position, !StoredBounds.positions.contains(position) else { return }
         throw StorageError(.invalidPlan, "the position \(position) is out of range")
@@ -164,7 +166,8 @@ final class ListCommit {
         insert(summary, content, identities, usedAt: usedAt)
     }
 
-    /// Deletes the pages in `range` and returns the items that the journal records for them.
+    /// Deletes the pages in `range`. Returns the held items of these pages for the journal, or none if their bytes
+    /// exceed its bound.
     func takeOut(_ range: Range<Int>) async throws(StorageError) -> [JournalDraft.TakenOut] {
         let rows = try await image.rows(meeting: range)
         let held = rows.filter { isHeld($0) && $0.summary.count > 0 }

@@ -1,10 +1,11 @@
 #if PostgreSQL
 import PageModel
 
-/// The page rows of one list inside a write transaction: those that were read, with the changes that were not sent yet.
+/// The page rows of one list inside a write transaction: the rows that were read, with the changes that the transaction
+/// has collected.
 ///
-/// State: the rows by offset, the positions whose rows are known, the bodies that were read or written, and the index of
-/// items. It belongs to the task that runs the transaction.
+/// State: the rows by offset, the positions whose rows are known, the bodies that were read or written, and the index
+/// of items. The image belongs to the task that runs the transaction.
 final class ListImage {
     let query: QueryID
     private let work: WriteBatch
@@ -15,7 +16,7 @@ final class ListImage {
     private var holders: [UInt64: Set<Int64>] = [:]
     /// The number of the next body.
     private(set) var nextBody: Int64
-    /// The number of rows that were read with an invalid seal. They are deleted, so that no edit builds on them.
+    /// The number of rows that were read and are damaged. These rows are deleted, so that no edit builds on them.
     private(set) var broken = 0
 
     private enum Body {
@@ -41,13 +42,13 @@ final class ListImage {
             learn(row)
             starts.append(row.int(0))
         }
-        // The result has the next page after each range, so that no page starts in between.
+        // The result includes the first page after each range, so no page starts between the range and that page.
         for range in ranges {
             known.add(range.lowerBound..<max(range.upperBound, starts.first { $0 >= range.upperBound } ?? .max))
         }
     }
 
-    /// - Returns: the body of the row; `nil` when the row is damaged.
+    /// - Returns: the number of the row's body. `nil` when the row is damaged.
     @discardableResult
     private func learn(_ found: Row) -> Int64? {
         guard let row = PageRow(found, of: query) else {
@@ -69,7 +70,7 @@ final class ListImage {
         }
     }
 
-    /// Learns the pages that hold some items: rows with the keys of their bodies after them.
+    /// Learns the pages that hold some items. Each row has the columns of a page, and after them the keys of its body.
     func learnHolders(_ found: Rows) {
         for row in found.all {
             guard let body = learn(row), let keys = found.integers(row.index, PageRow.columnCount) else { continue }
@@ -150,10 +151,12 @@ final class ListImage {
         for each in ids where bodies[each] == nil { bodies[each] = .damaged }
     }
 
-    /// The time of the last read of a page whose items were read.
+    /// Returns the time at which a reader last read the page. The time is known only if this transaction has read the
+    /// items of the page.
     func usedAt(_ row: PageRow) -> Timestamp? { usedAt[row.body] }
 
-    /// Returns the pages that may hold one of these items. Only those whose keys were read ahead are found.
+    /// Returns the pages that may hold one of these items. Finds only pages that this transaction wrote, or whose keys
+    /// it read with ``learnHolders(_:)``.
     func pages(holding identities: [ItemIdentity]) -> [PageRow] {
         let found = identities.reduce(into: Set<Int64>()) { $0.formUnion(holders[$1.key] ?? []) }
         return found.isEmpty ? [] : rows.filter { found.contains($0.body) }
@@ -161,7 +164,7 @@ final class ListImage {
 
     // MARK: Changes
 
-    /// Writes a row over the one at its offset, or as a new one.
+    /// Replaces the row at the same offset, or inserts the row if there is none.
     func store(_ row: PageRow) {
         let place = index(from: row.summary.offset)
         let exists = place < rows.count && rows[place].summary.offset == row.summary.offset
@@ -215,7 +218,7 @@ final class ListImage {
         let target = Range<Int>.shifted(move.range, by: move.distance)
         known.remove(move.range)
         known.remove(target)
-        // Every page of the stretch has moved, so that its old positions are free.
+        // Every page of the stretch has moved, so its old positions are known to be free.
         for gap in Coverage([target]).gaps(in: move.range) { known.add(gap) }
         for segment in moved { known.add(Range<Int>.shifted(segment, by: move.distance)) }
     }

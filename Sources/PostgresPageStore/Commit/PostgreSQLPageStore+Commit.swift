@@ -2,7 +2,8 @@
 public import PageModel
 import Synchronization
 
-// One plan in one transaction: a round trip that locks and reads, and one that writes and commits.
+// A plan is one transaction of two round trips: the first locks and reads, and the second writes and commits. Rows that
+// `CommitReads` did not predict take further round trips.
 extension PostgreSQLPageStore {
     public func commit(
         _ plan: CommitPlan, claiming request: LeaseRequest?
@@ -21,8 +22,8 @@ extension PostgreSQLPageStore {
                         guard let committed = try await attempt.committed(plan.query, on: self.server) else {
                             return nil
                         }
-                        // After a crash, a commit that waited for its standby is visible without a confirmation. A later
-                        // commit waits for the standby to receive both.
+                        // After a crash, a commit that waited for its standby is visible although no standby confirmed
+                        // it. The flush is a later commit, which waits until the standby has received both.
                         if self.options.durability == .full { try await self.server.flush() }
                         return try await self.completing(committed, claiming: request, of: plan.query, nonce)
                     }
@@ -136,7 +137,7 @@ extension PostgreSQLPageStore {
     }
 
     /// Completes a commit that was made before its connection was lost. Takes the leases of the commit once more, with
-    /// the same nonce, so that the caller learns them.
+    /// the same nonce, so that the caller receives them.
     private func completing(
         _ committed: (changes: ChangeSet, moment: StorageMoment), claiming request: LeaseRequest?, of query: QueryID,
         _ nonce: Int64
@@ -157,7 +158,7 @@ extension PostgreSQLPageStore {
         let (query, before) = (list.record.id, list.record.contentVersion.counter)
         let id = Value.integer(query.rawValue)
         if draft.beginsAnew {
-            // Without their rows, requests for changes since earlier versions return `truncated`.
+            // Without the rows of the earlier versions, requests for changes since these versions return `truncated`.
             work.add(JournalRow.deletingUntil, [id, .int(before)])
             list.journalBytes = 0
         }
@@ -166,7 +167,8 @@ extension PostgreSQLPageStore {
             changes: draft.beginsAnew ? [] : draft.changes)
         let cost = entry.cost
         if list.journalBytes + cost > options.journal.bytes, !draft.beginsAnew {
-            // Drops the oldest entries that may be dropped, until the journal takes at most three quarters of its bound.
+            // Drops the oldest entries that may be dropped, until the journal takes at most three quarters of its
+            // bound.
             var pruning = JournalPruning(options.journal, kept: list.journalBytes + cost, at: now)
             var (last, next) = (Int?.none, Int?.none)
             for row in try await work.read([JournalRow.mayBeDropped(of: query, at: now)])[0].all {
@@ -190,7 +192,7 @@ extension PostgreSQLPageStore {
         return read.row
     }
 
-    /// The request that stores the read times of bodies.
+    /// Returns the request that stores the read times of bodies.
     func note(_ reads: (bodies: Set<ReadBody>, at: Timestamp)) -> WriteBatch.Request {
         (
             AccessRow.notingAll,
@@ -210,7 +212,7 @@ struct CommittedPlan: Sendable {
     var renewed: Bool
 }
 
-/// A plan that was not applied. It ends its transaction as the cause of an error.
+/// A plan that was not applied, as the cause of the error that ends the transaction.
 struct AbandonedPlan: Error {
     let outcome: CommitOutcome
 

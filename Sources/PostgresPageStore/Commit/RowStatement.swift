@@ -1,19 +1,20 @@
 #if PostgreSQL
-/// A statement for one row, which a ``WriteBatch`` may send as another one for several rows.
+/// A statement for one row. A ``WriteBatch`` may combine several such rows into one statement.
 ///
-/// The rows of one such statement must not depend on those of another one that the same transaction uses, in whatever
-/// order they are sent.
+/// Different row statements of one transaction must not depend on each other, because a batch can change the order of
+/// their rows.
 struct RowStatement: Hashable, Sendable {
-    /// Its parameters are the shared values, and then those of the row.
+    /// The statement for one row. Its parameters are the shared values, and then the values of the row.
     let one: SQL
-    /// Its parameters are the shared values, and then the columns of the rows: see ``Value/columns(of:)``. `nil` means that
-    /// each row is sent by itself.
+    /// The statement for several rows. Its parameters are the shared values, and then the columns of the rows: see
+    /// ``Value/columns(of:)``. `nil` means that each row is sent in its own statement.
     var several: SQL?
 }
 
 /// The rows of one statement.
 struct RowGroup {
-    /// Larger arrays may exceed the memory of the server for one operation (`work_mem`), and would go through a file.
+    /// The most rows and bytes of a group. Larger arrays may exceed the server's memory for one operation (`work_mem`),
+    /// and would go through a file.
     static let most = (rows: 16, bytes: 1 << 20)
 
     private let statement: RowStatement
@@ -53,8 +54,8 @@ struct RowGroup {
 }
 
 extension Value {
-    /// The columns of some rows as parameters, an array for each. A truth value becomes 1 or 0. A column of bytes may have
-    /// NULLs, and a column of numbers may not.
+    /// Returns the columns of some rows as parameters, one array for each column. A Boolean becomes 1 or 0. A column of
+    /// bytes may contain NULL, and a column of numbers may not.
     static func columns(of rows: [[Value]]) -> [Value] {
         guard let first = rows.first else { return [] }
         return first.indices.map { index -> Value in

@@ -1,20 +1,20 @@
 #if PostgreSQL
 import PageModel
 
-/// A write transaction that collects its statements, and sends them together with the next reads or with the COMMIT. A
-/// commit takes two round trips that way: one that locks and reads, and one that writes.
+/// A transaction that collects its statements, and sends them together with the next reads or with the COMMIT. Most
+/// commits therefore take two round trips: the first locks and reads, and the second writes.
 ///
-/// State: the statements that were not sent yet, and those among them that take further rows. It belongs to the task that
-/// runs the transaction.
+/// State: the statements that were not sent yet, and those among them that take further rows. A batch belongs to the
+/// task that runs the transaction.
 final class WriteBatch {
     typealias Request = (sql: SQL, values: [Value])
 
     private let transaction: ServerTransaction
     private let dialect: Dialect
     private var pending: [Pending] = []
-    /// What receives the results of pending statements, in the order of the calls.
+    /// The closures that receive the results of pending statements, in the order of the calls.
     private var receivers: [(index: Int, then: (Rows) -> Void)] = []
-    /// The pending statements that take further rows, by their indices. Any other statement closes them, because it may
+    /// The indices of the pending statements that take further rows. A single statement closes them, because it may
     /// depend on the rows before it.
     private var open: [RowStatement: Int] = [:]
     private var isCommitted = false
@@ -45,8 +45,9 @@ final class WriteBatch {
 
     func add(_ sql: SQL, _ values: [Value], then: ((Rows) -> Void)? = nil) { add((sql, values), then: then) }
 
-    /// Adds a row of a statement that may take several. It is sent with the rows before it, unless a statement of another
-    /// kind than these was added in between.
+    /// Adds a row to a statement that may take several rows. The row joins the last group of rows with the same
+    /// statement and the same shared values. It begins a new group if that group is full, or if a single statement was
+    /// added in between.
     /// - Parameters:
     ///   - shared: the values that all rows share.
     ///   - then: receives the result for all rows that were sent together. Defaults to nil.
@@ -65,7 +66,7 @@ final class WriteBatch {
         pending.append(entry)
     }
 
-    /// Sends the collected statements, and `requests` after them. Returns the results of `requests`.
+    /// Sends the collected statements, followed by `requests`. Returns the results of `requests`.
     func read(_ requests: [Request]) async throws(StorageError) -> [Rows] {
         let (sent, receivers) = take()
         let statements = sent + requests.map { dialect.statement($0.sql, $0.values) }
@@ -84,7 +85,7 @@ final class WriteBatch {
         for receiver in receivers { receiver.then(results[receiver.index]) }
     }
 
-    /// The collected statements and the receivers of their results.
+    /// Returns the collected statements and the receivers of their results, and removes them from the batch.
     private func take() -> (statements: [Statement], receivers: [(index: Int, then: (Rows) -> Void)]) {
         defer { (pending, receivers, open) = ([], [], [:]) }
         return (pending.map { dialect.statement($0.request.sql, $0.request.values) }, receivers)

@@ -59,8 +59,8 @@ enum CLibrary {
     static func wait(_ items: inout [PollItem], timeout: Duration?) {
         var milliseconds: Int32 = -1
         if let timeout {
-            // The timeout is rounded up to a millisecond, so that the deadline has passed after the wait. It is an hour
-            // at most, because the caller loops.
+            // The timeout is rounded up to a millisecond, so that the deadline has passed after the wait. A longer
+            // timeout ends after an hour, and the caller then waits again.
             let (seconds, attoseconds) = min(max(timeout, .zero), .seconds(3_600)).components
             milliseconds = Int32(seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         }
@@ -69,13 +69,13 @@ enum CLibrary {
 
     static func hasEvents(_ item: PollItem) -> Bool { item.revents != 0 }
 
-    /// Whether a read would not wait. Errors count: a read reports them.
+    /// Whether a read would not wait. Errors count, because a read reports them.
     static func isReadable(_ item: PollItem) -> Bool {
         item.revents & Int16(POLLIN | POLLERR | POLLHUP | POLLNVAL) != 0
     }
 
-    /// Runs `body` on a new thread that ends with it. The thread takes no signals. Returns false if no thread could be
-    /// started.
+    /// Runs `body` on a new thread that ends when `body` returns. All signals are blocked on the thread. Returns false
+    /// if no thread could be started.
     static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
         final class Box {
             let body: @Sendable () -> Void

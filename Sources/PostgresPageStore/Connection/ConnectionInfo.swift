@@ -1,24 +1,26 @@
 #if PostgreSQL
 import CPostgres
 
-/// A connection string, as libpq takes it: a URI or keywords and values
-/// (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). Its description hides the string.
+/// A connection string in the form that libpq accepts: a URI, or keywords and values
+/// (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). Its `description` does not contain the
+/// string.
 struct ConnectionInfo: Sendable, CustomStringConvertible {
     private let text: String
     /// The passwords in the string. No message may contain them.
     private let secrets: [String]
-    /// How long the connection to one address may take: `connect_timeout`, at most an hour. Without that keyword 5
-    /// seconds, or 2 seconds where the string has several targets.
+    /// The time limit for the connection to one address: `connect_timeout`, at most an hour. Without that keyword the
+    /// limit is 5 seconds, or 2 seconds if the string has several targets.
     private let addressLimit: Duration
-    /// Whether the string has a `tcp_user_timeout` of its own, which then counts for sessions, too.
+    /// Whether the string has a `tcp_user_timeout` of its own, which then applies to sessions, too.
     private let limitsSessions: Bool
-    /// The keywords that select each host of the string, in its order. One empty entry where the string names one host.
+    /// The keywords that select each host of the string, in its order. Has one empty entry if the string names one
+    /// host.
     private let targets: [[(String, String)]]
 
     var description: String { "a connection string" }
 
     init(_ text: String) throws(PostgresError) {
-        // The message of libpq can quote a part of the string, and so a password.
+        // The message of libpq is dropped, because it can quote a part of the string, including a password.
         var message: UnsafeMutablePointer<CChar>?
         let options = text.utf8.contains(0) ? nil : PQconninfoParse(text, &message)
         PQfreemem(message)
@@ -40,14 +42,15 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         addressLimit = .seconds(seconds > 0 ? min(seconds, 3_600) : targets.count > 1 ? 2 : 5)
     }
 
-    /// The hosts one by one, and for `prefer-standby` first all of them as standbys.
+    /// Returns the keywords for each host. For `prefer-standby`, returns each host as a standby first, and then each
+    /// host in any role.
     private static func targets(_ values: [String: String]) -> [[(String, String)]] {
         func list(_ keyword: String) -> [String] {
             (values[keyword] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
         let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
         let count = max(hosts.count, addresses.count)
-        // libpq reports a number of ports that does not fit the hosts.
+        // If the number of ports does not match that of the hosts, libpq reports the error.
         guard count > 1, ports.count <= 1 || ports.count == count else { return [[]] }
         let each = (0..<count).map { index in
             [("host", hosts), ("hostaddr", addresses), ("port", ports)].compactMap { keyword, entries in
@@ -62,15 +65,15 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
     /// The number of hosts to try one after the other.
     var targetCount: Int { targets.count }
 
-    /// How long the connection to one target may take: twice `addressLimit` for a single target, because its host name
-    /// may have two addresses.
+    /// The time limit for the connection to one target. It is twice `addressLimit` for a single target, because its
+    /// host name may have two addresses.
     var attemptLimit: Duration { targets.count > 1 ? addressLimit : addressLimit * 2 }
 
-    /// The longest time for which the server may accept no further bytes from a session. `nil` means that the string has its
-    /// own limit.
+    /// The longest time for which the server may accept no further bytes from a session. `nil` means that the string
+    /// has its own limit.
     ///
-    /// A server accepts no bytes while a statement runs and its buffer is full. The limit for an address would then end the
-    /// session of a large commit behind a slow statement.
+    /// A server accepts no bytes while a statement runs and its buffer is full. The limit for an address would then end
+    /// the session of a large commit that was sent after a slow statement.
     var sessionLimit: Duration? { limitsSessions ? nil : max(addressLimit, .seconds(10)) }
 
     /// Begins to connect to one host. The entries before `dbname` are defaults that the connection string overrides;
@@ -91,7 +94,7 @@ struct ConnectionInfo: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes a message of one line without passwords.
+    /// Returns the message on one line, without the passwords of the string.
     func redacted(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map { line in
             line.drop { $0 == " " || $0 == "\t" }

@@ -1,7 +1,7 @@
 #if PostgreSQL
 import CPostgres
 
-/// A connected session of libpq. Closed with its last reference.
+/// A connected session of libpq. The session is closed with the last reference to this object.
 ///
 /// `@unchecked` because the compiler cannot see which thread uses the session. The thread that connected stops using it
 /// when it posts the session to the reactor. After that only the reactor uses it, under its lock.
@@ -23,7 +23,8 @@ struct Connector {
     private let stop: StopSignal
     private let end: ContinuousClock.Instant
 
-    /// - Parameter testsPooler: whether to find out if the session is direct. The test takes one round trip.
+    /// - Parameter testsPooler: whether to test for a pooler between the client and the server. The test takes one
+    ///   round trip.
     static func connect(
         _ info: ConnectionInfo, testsPooler: Bool, stop: StopSignal
     ) -> Result<SessionHandle, PostgresError> {
@@ -34,7 +35,7 @@ struct Connector {
                 return .success(try connector.connect(testsPooler: testsPooler))
             } catch {
                 failure = error
-                // As libpq does, a host that rejects the role ends the search.
+                // A host that rejects the role ends the search, as in libpq.
                 if error.code != .unavailable && error.code != .readOnly { break }
             }
         }
@@ -44,7 +45,7 @@ struct Connector {
     private func connect(testsPooler: Bool) throws(PostgresError) -> SessionHandle {
         guard let pointer = info.start(target: target) else { throw PostgresError(.unavailable, "libpq has no memory") }
         let session = SessionHandle(pointer)
-        // The default receiver prints to standard error.
+        // The default receiver of notices prints to standard error.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
         // The codes of errors during the start are only in the text of a verbose message.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
@@ -64,8 +65,8 @@ struct Connector {
         return session
     }
 
-    /// Compares the number of the server's process with the one of the session's start. A pooler makes up the latter,
-    /// and may run each transaction in another session of the server.
+    /// Compares the process id of the server with the one that was sent at the start of the session. A pooler sends an
+    /// id of its own at the start, and may run each transaction in another session of the server.
     private func isDirect(_ pointer: OpaquePointer) throws(PostgresError) -> Bool {
         guard PQsendQuery(pointer, "SELECT pg_backend_pid()") == 1 else { throw failure(pointer) }
         var isDirect = false
@@ -82,7 +83,7 @@ struct Connector {
         }
     }
 
-    /// Waits for the socket.
+    /// Waits for the socket. Throws `unavailable` when the time limit has passed, and `closed` when the pool closes.
     private func wait(_ pointer: OpaquePointer, read: Bool) throws(PostgresError) {
         while true {
             let now = ContinuousClock.now
@@ -109,8 +110,8 @@ struct Connector {
         return PostgresError(isRejected ? .authentication : .unavailable, text)
     }
 
-    /// Parts of libpq's messages about TLS and certificates that another attempt would not avoid. libpq has no codes
-    /// for its own errors. Its messages are translated only if the program calls `setlocale`.
+    /// Parts of libpq's messages about errors of TLS and certificates that another attempt would repeat. libpq has no
+    /// codes for its own errors. Its messages are translated only if the program calls `setlocale`.
     private static let certificateMarks = [
         "certificate verify failed", "does not match host name", "root certificate file", "does not support SSL",
         "SSL error: tlsv", "SSL error: sslv3 alert", "incorrect server signature",

@@ -1,23 +1,23 @@
 #if PostgreSQL
 /// A statement with its parameters in the binary format of PostgreSQL
-/// (https://www.postgresql.org/docs/15/protocol-overview.html#PROTOCOL-FORMAT-CODES). The calling task encodes; the
-/// thread of the connections only sends.
+/// (https://www.postgresql.org/docs/15/protocol-overview.html#PROTOCOL-FORMAT-CODES). The calling task encodes the
+/// statement, so that the thread of the connections only has to send it.
 struct EncodedStatement: Sendable {
-    /// The protocol counts parameters in 16 bits.
+    /// The most parameters of a statement. The protocol counts parameters in 16 bits.
     static let mostParameters = 65_535
-    /// PostgreSQL accepts messages of less than 1 GiB, and ends a session that sends a longer one. The parameters leave
-    /// 1 MiB for their lengths and the rest of the message.
+    /// The most bytes of all parameters together. PostgreSQL accepts messages of less than 1 GiB, and ends a session
+    /// that sends a longer one. The parameters leave 1 MiB for their lengths and the rest of the message.
     static let mostBytes = (1 << 30) - (1 << 20)
 
     let sql: String
     /// The type of each parameter; 0 for NULL, whose type the server infers.
     private(set) var types: [UInt32] = []
-    /// The length of each parameter, -1 for NULL.
+    /// The length of each parameter; -1 for NULL.
     private(set) var lengths: [Int32] = []
     /// The parameters, one after the other.
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter limit: the most bytes of all parameters. Defaults to what the server accepts.
+    /// - Parameter limit: the most bytes of all parameters. Defaults to ``mostBytes``.
     init(_ statement: Statement, limit: Int = EncodedStatement.mostBytes) throws(PostgresError) {
         guard !statement.sql.utf8.contains(0) else {
             throw PostgresError(.invalidValue, "a statement contains a NUL character")
@@ -111,7 +111,7 @@ struct EncodedStatement: Sendable {
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Calls `body` with the parameters as libpq takes them. The pointers are valid during the call.
+    /// Calls `body` with the parameters in the form that libpq takes. The pointers are valid during the call.
     func withParameters<Outcome>(
         _ body: (
             _ count: Int32, _ types: UnsafePointer<UInt32>?, _ values: UnsafePointer<UnsafePointer<CChar>?>?,

@@ -5,7 +5,7 @@ import Synchronization
 enum Command: Sendable {
     case submit(Submission)
     case cancel(Submission.ID)
-    /// The transaction is over. Its connection serves others again.
+    /// The transaction is over. Its connection serves other requests again.
     case release(TransactionID)
     case connected(connection: Int, Result<SessionHandle, PostgresError>)
     case cancelReturned(connection: Int, session: Int)
@@ -36,14 +36,14 @@ final class Mailbox: Sendable {
         state = Mutex(State(pipe: pipe))
     }
 
-    /// A new number for a request, a transaction or a subscriber.
+    /// Returns a new number for a request, a transaction or a subscriber.
     func nextNumber() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
 
     /// The result of delivering a command.
     enum Delivery {
-        /// The reactor handles it before it sleeps.
+        /// The reactor handles the command before it sleeps.
         case delivered
-        /// The reactor sleeps. The caller must handle the commands or wake it.
+        /// The reactor sleeps. The caller must handle the commands or wake the reactor.
         case needsHandling
         /// The reactor has ended.
         case refused
@@ -59,7 +59,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Delivers a command and wakes the reactor. Returns false when the reactor has ended.
+    /// Delivers a command and wakes the reactor if it sleeps. Returns false when the reactor has ended.
     @discardableResult
     func post(_ command: Command) -> Bool {
         switch deliver(command) {
@@ -72,7 +72,7 @@ final class Mailbox: Sendable {
     }
 
     func wake() {
-        // Under the mutex, because the end of the reactor closes the pipe.
+        // The write is under the mutex, because the end of the reactor closes the pipe.
         state.withLock { state in if let pipe = state.pipe { CLibrary.writeByte(pipe.write) } }
     }
 

@@ -6,7 +6,7 @@ extension PipelineMachine {
             case running(deadline: Duration)
             /// The caller still waits for the true outcome, until `answerBy`.
             case interrupted(Interruption, answerBy: Duration)
-            /// The caller has its error. The results are dropped.
+            /// The caller has received an error. The results are dropped.
             case abandoned
         }
 
@@ -18,7 +18,7 @@ extension PipelineMachine {
         var failure: ServerFailure?
         /// Whether a cancel request with another target may have hit this request.
         var mayBeVictim = false
-        /// When to cancel the request if it is the head of the pipeline and interrupted.
+        /// The time at which to cancel the request, if it is then interrupted and the first one of the pipeline.
         var cancelAt: Duration?
 
         var isInterrupted: Bool {
@@ -37,11 +37,11 @@ extension PipelineMachine {
         var isTargetComplete = false
     }
 
-    /// The requests that were put into the send buffer and have results to come, in the order in which they were sent.
+    /// The requests that were put into the send buffer and are not complete, in the order in which they were sent.
     struct Pipeline: Sendable {
         var entries = Fifo<Entry>()
         var isFlushed = true
-        /// The time since which the current first request has been the first one.
+        /// The time at which the present first request became the first one.
         var headSince = Duration.zero
         var cancel: Cancel?
         /// Whether the server announced that it ends the session and runs nothing more.
@@ -71,7 +71,7 @@ extension PipelineMachine {
 
         // MARK: Results
 
-        /// Returns nil when the protocol does not allow the message here.
+        /// Handles a message of the server. Returns nil when the protocol does not allow the message at this point.
         mutating func received(_ event: ResultEvent, at now: Duration) -> [Action]? {
             if case .fatal(let isShutdown) = event {
                 isShutDown = isShutDown || isShutdown
@@ -83,7 +83,7 @@ extension PipelineMachine {
                 guard head.remaining > 0 else { return nil }
                 head.remaining -= 1
             case .failed(let failure):
-                // A failure without a remaining statement is one of the commit, such as a deferred constraint.
+                // If no statement remains, the commit itself failed, for example because of a deferred constraint.
                 head.remaining = max(0, head.remaining - 1)
                 head.failure = head.failure ?? failure
             case .sync:
@@ -165,7 +165,7 @@ extension PipelineMachine {
             if index == entries.startIndex { entries[index].cancelAt = now }
         }
 
-        /// Cancels the head of the pipeline when it is interrupted and its delay has passed.
+        /// Cancels the first request of the pipeline if it is interrupted and its delay has passed.
         private mutating func startCancel(at now: Duration) -> [Action] {
             guard cancel == nil, let head = entries.first, head.isInterrupted, let time = head.cancelAt, time <= now
             else { return [] }

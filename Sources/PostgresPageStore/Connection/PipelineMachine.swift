@@ -32,7 +32,7 @@ struct PipelineMachine: Sendable {
         case commit
     }
 
-    /// A reason to end a request before the server completed it.
+    /// A reason to end a request before the server completes it.
     enum Interruption: Hashable, Sendable { case deadline, cancelled }
 
     /// A message of the server, reduced to its effect on the pipeline.
@@ -42,13 +42,14 @@ struct PipelineMachine: Sendable {
         /// The statement was skipped because an earlier one of its request failed.
         case aborted
         case sync
-        /// The server ends the session. `isShutdown` means SQLSTATE 57P01: it ran nothing after the current statement.
+        /// The server ends the session. `isShutdown` means SQLSTATE 57P01: the server ran no statement after the
+        /// current one.
         case fatal(isShutdown: Bool)
         case unexpected
     }
 
     enum ServerFailure: Hashable, Sendable {
-        /// SQLSTATE 57014. A cancel request aims at a session, so it can hit the request after its target.
+        /// SQLSTATE 57014. A cancel request addresses a session, so it can hit the request after its target.
         case queryCanceled
         /// A named statement is missing or outdated.
         case staleStatement
@@ -59,7 +60,7 @@ struct PipelineMachine: Sendable {
 
     enum Completion: Hashable, Sendable {
         case rows
-        /// A statement failed. The caller stored the error of the server.
+        /// A statement failed. The caller has stored the error of the server.
         case failed
         case interrupted(Interruption, isOutcomeUnknown: Bool)
         case unavailable
@@ -84,13 +85,14 @@ struct PipelineMachine: Sendable {
     }
 
     struct Limits: Hashable, Sendable {
-        /// How long an interrupted request waits for its true outcome.
+        /// The time that an interrupted request waits for its true outcome.
         var grace = Duration.milliseconds(250)
-        /// How long an interrupted request that was not running at its interruption may run before it is cancelled.
+        /// The time that an interrupted request may run before it is cancelled, if it was not running at its
+        /// interruption.
         var cancelDelay = Duration.milliseconds(20)
-        /// How long a request runs before others avoid its connection.
+        /// The time that a request runs before other requests avoid its connection.
         var stall = Duration.milliseconds(20)
-        /// How long a cancel request and its target may take before the connection counts as lost.
+        /// The time that a cancel request and its target may take before the connection counts as lost.
         var cancelLimit = Duration.seconds(5)
     }
 
@@ -129,16 +131,16 @@ struct PipelineMachine: Sendable {
     /// The request whose results arrive next.
     var head: RequestID? { if case .live(let pipeline) = state { pipeline.entries.first?.id } else { nil } }
 
-    /// The readiness of the socket to wait for. A pending flush needs both: with write interest alone, each side can
-    /// wait for the other one to read.
+    /// The readiness of the socket to wait for. A pending flush waits for both reading and writing. If it waited for
+    /// writing alone, the client and the server could each wait for the other one to read.
     var interest: (read: Bool, write: Bool) {
         if case .live(let pipeline) = state { (true, !pipeline.isFlushed) } else { (false, false) }
     }
 
-    /// The earliest time of the next attempt to connect; `nil` in all states but `disconnected`.
+    /// The earliest time of the next attempt to connect. `nil` in all states but `disconnected`.
     var earliestConnect: Duration? { if case .disconnected(let backoff) = state { backoff.earliest } else { nil } }
 
-    /// The time at which to call `timePassed`.
+    /// The time at which to call `timePassed`. `nil` means that no call is needed.
     var nextTimer: Duration? { if case .live(let pipeline) = state { pipeline.nextTimer } else { nil } }
 
     // MARK: Connecting
@@ -208,12 +210,12 @@ struct PipelineMachine: Sendable {
         return unanswered ? lost(.cancelUnanswered, at: now, jitter: jitter) : actions
     }
 
-    /// The task of a request was cancelled.
+    /// Interrupts a request whose task was cancelled.
     mutating func interrupt(_ id: RequestID, at now: Duration) -> [Action] {
         withPipeline { $0.interrupt(id, .cancelled, at: now) }
     }
 
-    /// The side thread has delivered the cancel request, or failed to.
+    /// Records that the side thread has delivered the cancel request or failed to deliver it.
     mutating func cancelReturned(at now: Duration) -> [Action] {
         withPipeline { $0.cancelReturned(at: now) }
     }
@@ -243,7 +245,8 @@ struct PipelineMachine: Sendable {
         }
     }
 
-    /// Changes the pipeline in place. The state gives it up meanwhile, so that its array is not copied.
+    /// Changes the pipeline in place. The state does not refer to the pipeline meanwhile, so that its array is not
+    /// copied.
     private mutating func withPipeline(_ body: (inout Pipeline) -> [Action]) -> [Action] {
         guard case .live(var pipeline) = state else { return [] }
         state = .closed

@@ -1,10 +1,10 @@
 #if PostgreSQL
 import CPostgres
 
-/// One connection: performs the actions of its machine with libpq. It never waits.
+/// One connection, which performs the actions of its machine with libpq. No method waits.
 ///
-/// Mutable state: everything. Only the reactor uses it, under its lock, and it lives as long as the reactor. The session is
-/// closed before the object is freed, because libpq calls back into it.
+/// Mutable state: everything. Only the reactor uses the connection, under the lock of the reactor, and the connection
+/// lives as long as the reactor. The session is closed before the object is freed, because libpq calls back into it.
 final class PostgresConnection {
     /// A decision about a request that the reactor carries out.
     enum Outcome {
@@ -27,7 +27,7 @@ final class PostgresConnection {
     private(set) var machine: PipelineMachine
     /// The number of the session. A loss of the connection ends the session.
     private(set) var session = 0
-    /// The transaction that has this connection for itself.
+    /// The transaction that this connection is reserved for.
     var owner: TransactionID?
     /// Steps of the owner that wait for the end of earlier requests or of a cancel request.
     var held = Fifo<Request>()
@@ -41,7 +41,8 @@ final class PostgresConnection {
     private var isFlushDue = false
     private var wasShutDown = false
     private let info: ConnectionInfo
-    /// The jitter of the next back-off. A new number for each result would cost a system call.
+    /// The jitter of the next back-off. It is drawn in advance, because a random number for each result would cost a
+    /// system call.
     private var jitter = Double.random(in: 0...1)
     /// Starts a side thread that delivers a cancel request.
     var onCancel: (OpaquePointer) -> Void = { _ in }
@@ -56,7 +57,7 @@ final class PostgresConnection {
 
     // MARK: Connecting
 
-    /// Returns true when a side thread must connect now.
+    /// Begins an attempt to connect. Returns true when a side thread must connect now.
     func connect(at now: Duration) -> Bool { machine.connect(at: now) == [.connect] }
 
     func connected(_ result: Result<SessionHandle, PostgresError>, at now: Duration) {
@@ -73,7 +74,7 @@ final class PostgresConnection {
             statements.isEnabled = handle.isDirect
             wasShutDown = false
             lastError = nil
-            // Unretained: the session is closed before this object is freed.
+            // The pointer is unretained, because the session is closed before this object is freed.
             PQsetNoticeReceiver(
                 handle.pointer,
                 { context, result in
@@ -136,7 +137,7 @@ final class PostgresConnection {
         guard let connection = handle?.pointer else { return }
         let isFlushPending = machine.interest.write
         if read {
-            // This call also flushes, so the whole send buffer may leave before it fails.
+            // PQconsumeInput also flushes, so the whole send buffer may have been sent when the call fails.
             if isFlushPending { machine.flushed(isComplete: true) }
             let isOpen = PQconsumeInput(connection) == 1
             receive(at: now)
@@ -151,8 +152,8 @@ final class PostgresConnection {
 
     private func receive(at now: Duration) {
         guard let connection = handle?.pointer else { return }
-        // libpq returns nil once between the results of two statements. More often means that it expects none: after the
-        // end of the connection, which discards the statements that it has sent, or against the protocol.
+        // libpq returns nil once between the results of two statements. Several nil results in a row mean that libpq
+        // expects no further result. Then the connection has ended, or the server broke the protocol.
         var absences = 0
         while handle != nil, PQisBusy(connection) == 0, machine.head != nil {
             if let result = PQgetResult(connection) {
@@ -202,8 +203,7 @@ final class PostgresConnection {
         if case .sync = event, handle != nil {
             let isReadOnly = sent.first?.request.failure?.code == .readOnly
             sent.removeFirst()
-            // The session leads to a standby, or to the primary before a failover. The next session may lead to the new
-            // primary.
+            // The session leads to a standby or to a former primary. The next session may lead to the new primary.
             if isReadOnly { lose(.broken, at: now) }
         }
         // A group that began an explicit transaction and failed in it would make the next groups fail, too.
@@ -214,7 +214,7 @@ final class PostgresConnection {
         }
     }
 
-    /// Takes the meaning of a result from the oldest request, and updates the named statements.
+    /// Removes the role of a result from the oldest request and returns it. Updates the named statements.
     private func nextRole(_ event: PipelineMachine.ResultEvent) -> ResultRole? {
         switch event {
         case .rows, .aborted, .failed: break

@@ -2,21 +2,22 @@
 /// The reason why a request to PostgreSQL failed: a code for decisions and a message of one line.
 package struct PostgresError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
-        /// No connection could be made, or it was lost before the request could take effect. The request changed
-        /// nothing.
+        /// No connection could be made, or the connection was lost before the request could take effect. The request
+        /// changed nothing.
         case unavailable
         /// The connection was lost while the request was under way. The request may have been committed.
         case unknownOutcome = "unknown_outcome"
         /// The deadline passed. `isOutcomeUnknown` says whether the request may still have been committed.
         case deadline
-        /// The transaction is committed at the server, and the deadline passed before its synchronous standby confirmed it.
+        /// The transaction is committed at the server, but the wait for its synchronous standby was cancelled before
+        /// the standby confirmed it.
         case standbyMissing = "standby_missing"
         /// The task was cancelled. `isOutcomeUnknown` says whether the request may still have been committed.
         case cancelled
         /// A serialization failure, a deadlock, or a snapshot that is too old (SQLSTATE 40001, 40P01, 72000). Run the
         /// whole transaction again.
         case conflict
-        /// Another error of the server, see `sqlstate`.
+        /// Another error of the server (see `sqlstate`), or parameters beyond its size limit.
         case server
         /// The server rejected the role or its password, or the client rejected the server's certificate.
         case authentication
@@ -39,7 +40,7 @@ package struct PostgresError: Error, Hashable, Sendable {
     package var code: Code
     /// A message of one line, without passwords.
     package var message: String
-    /// The five characters of SQLSTATE; `nil` when the server sent no error.
+    /// The five characters of the SQLSTATE. `nil` when no SQLSTATE belongs to the error.
     package var sqlstate: String?
     /// Whether the request may have been committed although it failed.
     package var isOutcomeUnknown: Bool

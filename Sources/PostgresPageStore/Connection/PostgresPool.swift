@@ -1,8 +1,8 @@
 #if PostgreSQL
 /// A few connections to one PostgreSQL server, shared by all tasks.
 ///
-/// Connections are opened when they are needed: the first one by the first request, each further one when all others
-/// are busy. A lost connection is opened again by the next request, with jittered back-off, within the deadline of that
+/// Connections are opened when they are needed: the first one by the first request, and each further one when all
+/// others are busy. The next request opens a lost connection again, with jittered back-off, within the deadline of that
 /// request.
 package final class PostgresPool: Sendable {
     package struct Options: Hashable, Sendable {
@@ -11,9 +11,11 @@ package final class PostgresPool: Sendable {
         /// Whether frequent statements get a name in the session. The pool turns names off when it finds a pooler
         /// between it and the server.
         package var namedStatements = true
-        /// How long a request whose deadline has passed, or whose task was cancelled, waits for its true outcome.
+        /// The time that a request waits for its true outcome after its deadline has passed or its task was cancelled.
+        /// Defaults to 250 ms.
         package var grace = Duration.milliseconds(250)
-        /// How long a request of a cancelled task may still take. `nil` means that the cancellation ends it at once.
+        /// The time that a request may still take after its task was cancelled. `nil` means that the cancellation
+        /// interrupts the request at once. Defaults to `nil`.
         package var cancellationGrace: Duration?
 
         package init() {}
@@ -25,8 +27,9 @@ package final class PostgresPool: Sendable {
     let reactor: Reactor
     private let cancellationGrace: Duration?
 
-    /// Starts the thread of the pool. Connects nothing.
-    /// - Parameter connectionString: a URI or keywords and values, as libpq takes them. Its password is in no message.
+    /// Starts the thread of the pool. Opens no connection yet.
+    /// - Parameter connectionString: a URI, or keywords and values, in the form that libpq accepts. Messages do not
+    ///   contain its password.
     package init(_ connectionString: String, options: Options = Options()) throws(PostgresError) {
         let info = try ConnectionInfo(connectionString)
         guard let mailbox = Mailbox(), let stop = StopSignal() else {
@@ -63,8 +66,8 @@ package final class PostgresPool: Sendable {
     /// A request that certainly had no effect when a connection was lost is sent again within its deadline.
     /// - Parameters:
     ///   - deadline: the time until which the request waits for a connection and for the server.
-    ///   - isRepeatable: whether the request may run twice, as one that only reads. It is then sent again also when its
-    ///     outcome is unknown. Defaults to false.
+    ///   - isRepeatable: whether the request may run twice, such as a request that only reads. If true, the request is
+    ///     sent again even when its outcome is unknown. Defaults to false.
     /// - Returns: the rows of each statement.
     package func run(
         _ statements: [Statement], until deadline: ContinuousClock.Instant, isRepeatable: Bool = false
@@ -81,8 +84,8 @@ package final class PostgresPool: Sendable {
     }
 
     /// Runs several round trips in one explicit transaction, on a connection that serves no other request meanwhile.
-    /// BEGIN is sent with the first statements. Commits when `body` returns, unless `body` has committed; rolls back
-    /// when it throws.
+    /// BEGIN is sent with the first statements. Commits when `body` returns, unless `body` has committed. Rolls back
+    /// when `body` throws.
     package func transaction<Value>(
         until deadline: ContinuousClock.Instant,
         _ body: (PostgresTransaction) async throws(PostgresError) -> Value
@@ -99,8 +102,8 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Listens to a channel. The first event is `listening`; after each reconnect there is a `reconnected`. The stream
-    /// keeps 256 events that were not read.
+    /// Listens to a channel. The first event is `listening`, and each reconnect adds the event `reconnected`. The
+    /// stream keeps at most 256 unread events; further events replace the oldest ones.
     package func listen(_ channel: String) -> AsyncStream<Notification> {
         let id = mailbox.nextNumber()
         let (stream, continuation) = AsyncStream.makeStream(
@@ -133,7 +136,7 @@ package final class PostgresPool: Sendable {
                 guard deliver(.submit(submission)) else {
                     return continuation.resume(returning: .failure(PostgresError(.closed, "the pool is closed")))
                 }
-                // A cancellation before the submission found no request.
+                // A cancellation before the submission found no request to cancel.
                 if isCancellable, Task.isCancelled, cancellationGrace == nil { mailbox.post(.cancel(id)) }
             }
         } onCancel: {

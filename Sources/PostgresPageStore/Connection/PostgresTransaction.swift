@@ -14,7 +14,7 @@ package final class PostgresTransaction: Sendable {
         case ended
     }
 
-    /// How long a rollback may take before the connection is closed instead, which has the same effect.
+    /// The time that a rollback may take. After it the connection is closed, which has the same effect.
     static let rollbackLimit = Duration.seconds(1)
 
     private let pool: PostgresPool
@@ -55,7 +55,7 @@ package final class PostgresTransaction: Sendable {
         return Array(rows.dropLast())
     }
 
-    /// Commits when the body has returned without a commit of its own.
+    /// Commits if the body has returned without a commit of its own.
     func finish() async throws(PostgresError) {
         switch phase.withLock({ $0 }) {
         case .fresh, .ended: break

@@ -1,12 +1,12 @@
 #if PostgreSQL
 import CPostgres
 
-/// Side threads: connecting and cancelling can block.
+/// Side threads for connecting and cancelling, because both can block.
 extension Reactor {
-    /// Opens a further connection, one at a time. Returns true when a request should wait for it: opening a connection
-    /// is expected to be faster than waiting for the busy one, or a request has been running on the busy one for long.
-    /// The rest of that request may take any time, and a request that was sent behind it could not change to the new
-    /// connection.
+    /// Opens a further connection, one at a time. Returns true when a request should wait for the new connection. It
+    /// should wait while opening is expected to be faster than waiting for the busy connection. It should also wait if
+    /// a request has been running on the busy connection for long. The rest of that request may take any time, and a
+    /// request that was sent after it could not move to the new connection.
     func isGrowing(at time: Duration, beside busy: PostgresConnection?) -> Bool {
         if !connections.contains(where: \.machine.isConnecting), let gate = connectGate, gate <= time,
             let connection = connections.first(where: { $0.machine.earliestConnect != nil })
@@ -19,7 +19,8 @@ extension Reactor {
         return isConnecting && time < growthBegan + Reactor.growthLimit
     }
 
-    /// The earliest time of the next attempt. All connections lead to the same servers, so one back-off delays all.
+    /// The earliest time of the next attempt to connect. `nil` if no connection is disconnected. All connections lead
+    /// to the same servers, so the longest back-off delays all attempts.
     var connectGate: Duration? { connections.compactMap(\.machine.earliestConnect).max() }
 
     func start(_ connection: PostgresConnection, at time: Duration) {
@@ -55,7 +56,7 @@ extension Reactor {
     // MARK: Side threads
 
     func cancel(_ cancel: OpaquePointer, of connection: PostgresConnection) {
-        /// `@unchecked` because the reactor gives the pointer away to the side thread.
+        /// `@unchecked` because only the side thread uses the pointer, once the reactor has handed it over.
         final class CancelHandle: @unchecked Sendable {
             let pointer: OpaquePointer
             init(_ pointer: OpaquePointer) { self.pointer = pointer }

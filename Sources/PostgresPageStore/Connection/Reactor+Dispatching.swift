@@ -18,7 +18,7 @@ extension Reactor {
             groups.removeFirst()
             connection.submit(request, at: time)
         }
-        // One connection stays shared, if there are two.
+        // If there are at least two connections, one of them stays shared.
         while let request = transactions.first, let id = request.transaction,
             pins.count < max(1, connections.count - 1)
         {
@@ -37,7 +37,8 @@ extension Reactor {
         }
     }
 
-    /// The connection with the fewest requests. One whose request has run for long comes last.
+    /// Returns the connection with the fewest requests. A connection whose request has been running for long comes
+    /// last.
     private func leastLoaded(
         at time: Duration, where isCandidate: (PostgresConnection) -> Bool
     ) -> PostgresConnection? {
@@ -55,7 +56,7 @@ extension Reactor {
     }
 
     func release(_ id: TransactionID) {
-        // The first step may still be queued when its task has given up.
+        // There is no pin if the first step of the transaction was still queued when its task ended.
         guard let pin = pins.removeValue(forKey: id) else { return }
         let connection = connections[pin.connection]
         guard connection.owner == id else { return }

@@ -3,19 +3,19 @@
 struct Subscriber {
     let channel: String
     let continuation: AsyncStream<Notification>.Continuation
-    /// Whether the stream has received the notification that the server listens.
+    /// Whether the stream has received the event `listening`.
     var hasListened = false
 
-    /// Delivers an event. A full buffer drops its oldest events. Then `reconnected` follows, so that the reader reads
-    /// the state again.
+    /// Delivers an event. If a full buffer drops an old event, `reconnected` follows, so that the reader reads the
+    /// state again.
     func yield(_ notification: Notification) {
         if case .dropped = continuation.yield(notification) { continuation.yield(.reconnected) }
     }
 }
 
-/// LISTEN on a connection of its own. The session is opened for the first stream and closed with the last one.
+/// LISTEN, on a connection of its own. The session is opened for the first stream and closed with the last one.
 extension Reactor {
-    /// How long the server may take to answer a LISTEN.
+    /// The time that the server may take to answer a LISTEN.
     static let listenLimit = Duration.seconds(10)
 
     func subscribe(_ id: UInt64, _ channel: String, _ continuation: AsyncStream<Notification>.Continuation) {

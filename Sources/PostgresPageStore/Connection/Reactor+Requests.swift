@@ -1,5 +1,5 @@
 #if PostgreSQL
-/// The requests of a pool from their submission to their result: queues, deadlines, cancellation, repetition.
+/// The requests of a pool from their submission to their result: queues, deadlines, cancellation and repetition.
 extension Reactor {
     func enqueue(_ submission: Submission) {
         let request = Request(submission, deadline: submission.deadline - origin)
@@ -27,8 +27,8 @@ extension Reactor {
         }
     }
 
-    /// Removes the requests for which `isRemoved` is true from the queues of requests that were not sent. Returns false
-    /// if no queue has one.
+    /// Removes the requests for which `isRemoved` is true from the queues of requests that were not sent. Returns
+    /// whether any request was removed.
     private func dequeue(_ isRemoved: (Request) -> Bool) -> Bool {
         var hasRemoved = false
         let remove = { (request: Request) -> Bool in
@@ -76,7 +76,7 @@ extension Reactor {
 
     private func requeue(_ request: Request, from connection: PostgresConnection, at time: Duration) {
         request.connection = nil
-        // New statements that fail in the same way are an error of the request itself.
+        // If newly prepared statements fail in the same way, too, the request itself is wrong.
         if request.failure?.sqlstate.map(SQLState.isStaleStatement) == true {
             request.repetitions += 1
             if request.repetitions > Reactor.mostRepetitions { return complete(request, .failed) }

@@ -1,5 +1,5 @@
 #if PostgreSQL
-/// The results of requests, from the completions of their connections.
+/// Makes the results of requests from the completions that their connections return.
 extension Reactor {
     func result(
         of request: Request, _ completion: PipelineMachine.Completion

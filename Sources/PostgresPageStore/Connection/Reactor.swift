@@ -3,11 +3,12 @@ import CPostgres
 
 import Synchronization
 
-/// Shares the requests of a pool out among its connections, and moves their bytes. One thread suffices, because it never
-/// waits for anything but `poll`. While it waits, a task that submits a request sends it without waking the thread.
+/// Distributes the requests of a pool among its connections, and sends and receives their bytes. One thread suffices,
+/// because it waits only in `poll`. While the thread waits, a task that submits a request sends the request without
+/// waking the thread.
 ///
 /// Mutable state: everything, under `lock`. The thread holds the lock except in `poll`. The connections end first, then
-/// the pipe of the mailbox. `@unchecked` because the compiler cannot see that rule.
+/// the pipe of the mailbox. `@unchecked` because the compiler cannot check that the lock guards the state.
 final class Reactor: @unchecked Sendable {
     struct Configuration: Sendable {
         let info: ConnectionInfo
@@ -32,7 +33,7 @@ final class Reactor: @unchecked Sendable {
     var requests: [Submission.ID: Request] = [:]
     /// Requests that wait for a connection.
     var groups = Fifo<Request>()
-    /// First steps of transactions that wait for a connection of their own.
+    /// The first steps of transactions that wait for a connection of their own.
     var transactions = Fifo<Request>()
     var pins: [TransactionID: Pin] = [:]
     /// A lower bound of the deadlines of the queued requests.
@@ -40,7 +41,7 @@ final class Reactor: @unchecked Sendable {
     var closers: [CheckedContinuation<Void, Never>] = []
     var closeBy: Duration?
     var sideThreads = 0
-    /// When the last attempt to open a connection began.
+    /// The time at which the last attempt to open a connection began.
     var growthBegan = Duration.zero
 
     private struct Armed: Equatable {
@@ -60,11 +61,11 @@ final class Reactor: @unchecked Sendable {
         let session: Int
     }
 
-    /// How long `close` waits for side threads, which may be resolving a host name.
+    /// The longest time that `close` waits for side threads, which may be resolving a host name.
     static let closeLimit = Duration.seconds(2)
-    /// How long requests wait for a new connection while other connections are open and answer.
+    /// The longest time that requests wait for a new connection while other connections are open and answer.
     static let growthLimit = Duration.milliseconds(100)
-    /// How often a request is sent again because its named statements were missing or outdated.
+    /// The most times that a request is sent again because its named statements were missing or outdated.
     static let mostRepetitions = 3
 
     init(_ configuration: Configuration, mailbox: Mailbox, stop: StopSignal) {
@@ -115,7 +116,7 @@ final class Reactor: @unchecked Sendable {
             polled.append(connection)
         }
         var timer = nextTimer(at: time)
-        // A timer that is still armed stays so, although its request is complete. Otherwise each request of an idle
+        // A timer that is still armed stays armed, although its request is complete. Otherwise each request of an idle
         // pool would have to wake the thread for its own deadline.
         if let last = armed.timer, last > time { timer = min(timer ?? last, last) }
         armed = Armed(timer: timer, sockets: sockets)
@@ -131,8 +132,8 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// Handles the commands on the calling thread while the reactor's thread waits in `poll`. Saves a change of threads
-    /// for each request. Nothing in here waits.
+    /// Handles the commands on the calling thread while the reactor's thread waits in `poll`. This saves a change of
+    /// threads for each request. The method does not wait.
     func handleCommandsInPlace() {
         let mustWake = lock.withLockIfAvailable { _ -> Bool in
             repeat {
@@ -143,7 +144,8 @@ final class Reactor: @unchecked Sendable {
             let isEarlier = next.map { next in armed.timer.map { next < $0 } ?? true } ?? false
             return closeBy != nil || isEarlier || armed.sockets != sockets
         }
-        // Without the lock: the thread is about to wait, or has just waited. It may not see the commands.
+        // If the lock was not available, the thread is about to wait, or has just waited. It may not see the commands,
+        // so it is woken.
         if mustWake != false { mailbox.wake() }
     }
 

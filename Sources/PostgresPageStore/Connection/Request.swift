@@ -34,13 +34,13 @@ struct TransactionID: Hashable, Sendable {
 final class Request {
     let submission: Submission
     let deadline: Duration
-    /// The index of the connection that has the request; `nil` while it is queued.
+    /// The index of the connection that has the request. `nil` while the request is queued.
     var connection: Int?
     var rows: [Rows] = []
     var failure: PostgresError?
-    /// Whether the server gave up waiting for its synchronous standby. The transaction is committed.
+    /// Whether the server stopped waiting for its synchronous standby. The transaction is committed.
     var isUnconfirmed = false
-    /// How often the request was sent again because its named statements were missing or outdated.
+    /// The number of times that the request was sent again because its named statements were missing or outdated.
     var repetitions = 0
 
     init(_ submission: Submission, deadline: Duration) {

@@ -1,7 +1,7 @@
 #if PostgreSQL
 import CPostgres
 
-/// A result of libpq. Freed with its last reference.
+/// A result of libpq. The result is freed with the last reference to this object.
 ///
 /// `@unchecked` because no code changes a result after libpq returned it. Threads may share it then
 /// (https://www.postgresql.org/docs/15/libpq-threading.html).
@@ -13,8 +13,8 @@ final class ResultHandle: @unchecked Sendable {
     deinit { PQclear(pointer) }
 }
 
-/// The rows of one statement. Values stay in the binary format until they are read. A column that is NULL, does not
-/// exist, or has another type than the accessor reads as nil.
+/// The rows of one statement. Values stay in the binary format until they are read. An accessor returns nil for a
+/// column that is NULL, does not exist, or has a type that the accessor does not read.
 package struct Rows: Sendable {
     private let handle: ResultHandle
     /// The number of rows.
@@ -25,7 +25,8 @@ package struct Rows: Sendable {
         count = Int(PQntuples(handle.pointer))
     }
 
-    /// The number of rows that INSERT, UPDATE, DELETE or SELECT affected; 0 for other statements.
+    /// The number of rows that an INSERT, UPDATE or DELETE changed, or that a SELECT returned; 0 for most other
+    /// statements.
     package var affected: Int {
         guard let text = PQcmdTuples(handle.pointer) else { return 0 }
         return Int(String(cString: text)) ?? 0
@@ -41,7 +42,7 @@ package struct Rows: Sendable {
         return bytes[0] != 0
     }
 
-    /// A whole number of any size. For timestamps the microseconds since 2000-01-01 00:00 UTC.
+    /// The number in a column of an integer type. For a timestamp, the microseconds since 2000-01-01 00:00 UTC.
     package func integer(_ row: Int, _ column: Int) -> Int64? {
         guard let bytes = value(row, column) else { return nil }
         switch type(column) {
@@ -72,7 +73,7 @@ package struct Rows: Sendable {
 
     package func bytes(_ row: Int, _ column: Int) -> [UInt8]? { value(row, column).map { Array($0) } }
 
-    /// Calls `body` with the bytes of a value, without copying them. They are valid only during the call.
+    /// Calls `body` with the bytes of a value, without copying them. The bytes are valid only during the call.
     package func withBytes<Outcome, Failure: Error>(
         _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
@@ -90,7 +91,7 @@ package struct Rows: Sendable {
         elements(row, column, TypeOID.textArray) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// The elements of a bytea[] column.
+    /// The elements of a bytea[] column, with nil for an element that is NULL.
     package func byteRows(_ row: Int, _ column: Int) -> [[UInt8]?]? {
         elements(row, column, TypeOID.byteaArray) { .some($0.map { Array($0) }) }
     }

@@ -1,7 +1,7 @@
 #if PostgreSQL
 import CPostgres
 
-/// An error or a notice of the server, as a result of libpq carries it.
+/// An error or a notice of the server, taken from a result of libpq.
 struct ServerMessage {
     let error: PostgresError
     /// Whether the server ends the session with the message.

@@ -1,5 +1,5 @@
 #if PostgreSQL
-/// The named statements of one session, by SQL text and types of parameters. A statement gets a name at its second use.
+/// The named statements of one session, by SQL text and parameter types. A statement gets a name at its second use.
 struct StatementCache {
     enum Plan: Hashable {
         case unnamed
@@ -21,10 +21,11 @@ struct StatementCache {
         }
     }
 
-    /// The server keeps a plan for each name, and cannot be asked to forget one in a pipeline without a round trip.
+    /// The most names in a session. The server keeps a plan for each name, and a request to drop one would cost a round
+    /// trip.
     static let mostNames = 256
 
-    /// Whether statements get names. Names need a session that belongs to this connection alone: a pooler in
+    /// Whether statements get names. Names need a session that belongs to this connection alone. A pooler in
     /// transaction mode may run each request in another session.
     var isEnabled = false
     private var variants: [String: [Variant]] = [:]
@@ -51,7 +52,7 @@ struct StatementCache {
         }
     }
 
-    /// Records the result of a preparation. A failed one is tried again at the next use.
+    /// Records the result of a preparation. A statement whose preparation failed is prepared again at its next use.
     mutating func prepared(_ name: String, sql: String, isReady: Bool) {
         guard let index = variants[sql]?.firstIndex(where: { $0.name == name }) else { return }
         variants[sql]?[index].status = isReady ? .ready : .seen

@@ -1,8 +1,8 @@
 #if PostgreSQL
 import Synchronization
 
-/// A signal that ends the waits of all side threads. Each thread polls `descriptor`; it becomes readable once and
-/// stays so. The pipe's reading end is closed with the last reference.
+/// A signal that ends the waits of all side threads. Each thread polls `descriptor`, which becomes readable when `send`
+/// is called and stays readable. The reading end of the pipe is closed with the last reference to this object.
 ///
 /// Mutable state: the writing end, under a mutex.
 final class StopSignal: Sendable {

@@ -6,21 +6,21 @@ enum LeaseStatements {
     /// The server's time in milliseconds. Rounded down, so that no lease ends before its time.
     static let serverTime = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     private static let latest = "least(m.now + $5, \(StoredBounds.milliseconds.upperBound))"
-    /// The part of a token that is random. The part above it is a number of the sequence.
+    /// The number of random bits at the low end of a token. The higher bits are a number of the sequence.
     static let randomBits = 20
 
     /// The random part of the tokens of one request.
     static func nonce() -> Int64 { Int64.random(in: 0..<1 << randomBits) }
 
-    /// Limits a scan of the records `l` to the offsets of the request. Without it, the server may read all records of the
-    /// list: it plans the statement once, when the table is new and seems to be empty.
+    /// Limits a scan of the records `l` to the offsets of the request. The server plans the statement once, when the
+    /// table is new and seems to be empty. Without this condition, such a plan may read all records of the list.
     private static let isNear = """
         l.start >= (SELECT min(o) FROM unnest($2::bigint[]) AS o) AND l.start <= (SELECT max(o) FROM unnest($2::bigint[]) AS o)
         """
 
-    // The moment is the caller's ($6 and $7), or the server's where those are NULL. A repetition of the same request, after a
-    // lost connection, takes its own leases again: they have the same random part ($9). No lease is taken when the
-    // heartbeat of the process has expired, because the lease would be void.
+    // The time is that of the caller's clock ($6 and $7), or of the server's clock if these are NULL. A repetition of
+    // the same request, after a lost connection, takes its own leases again: they have the same random part ($9). No
+    // lease is taken when the heartbeat of the process has expired, because the lease would be void.
     private static let taking = SQL(
         """
         WITH m AS MATERIALIZED (SELECT coalesce($6::bigint, \(serverTime)) AS now, coalesce($7::bigint, \(serverTime)) AS up,
@@ -48,7 +48,7 @@ enum LeaseStatements {
         """)
 
     /// - Parameters:
-    ///   - moment: the time of the grant; `nil` means the server's, when the statement runs.
+    ///   - moment: the time of the grant. `nil` means the server's time when the statement runs.
     ///   - nonce: the random part of the tokens.
     static func take(
         _ request: LeaseRequest, of query: QueryID, by process: String, at moment: StorageMoment?, nonce: Int64
@@ -67,8 +67,8 @@ enum LeaseStatements {
         )
     }
 
-    /// Decodes the result of ``take(_:of:by:at:nonce:)``. `isAlive` is false when the heartbeat of the process had
-    /// expired.
+    /// Decodes the result of ``take(_:of:by:at:nonce:)``. `isAlive` is false if the heartbeat of the process had
+    /// expired. Returns nil for a result without rows.
     static func taken(_ rows: Rows, boot: String) -> (leases: [Lease], moment: StorageMoment, isAlive: Bool)? {
         guard let first = rows.first else { return nil }
         let moment = StorageMoment(ServerClock(now: first.int64(0), uptime: first.int64(1), boot: boot))

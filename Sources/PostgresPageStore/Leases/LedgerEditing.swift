@@ -1,9 +1,11 @@
 #if PostgreSQL
 import PageModel
 
-/// Applies the ledger edits of one call inside its transaction (R26, R30). `LedgerEdit` says which edits a token permits.
+/// Applies the ledger edits of one call inside its transaction (R26, R30). The documentation of `LedgerEdit` says which
+/// edits a token permits.
 ///
-/// State: the tokens named so far, and the results of the edits. It belongs to the task that runs the transaction.
+/// State: the tokens named so far, and the results of the edits. The object belongs to the task that runs the
+/// transaction.
 final class LedgerEditing {
     private let query: QueryID
     private let work: WriteBatch
@@ -16,7 +18,7 @@ final class LedgerEditing {
     private(set) var named: Set<LeaseToken> = []
     /// The tokens that this call may use, and whether a row may still hold each of them.
     private var known: [LeaseToken: LeaseStatus] = [:]
-    /// The tokens whose row is being looked for.
+    /// The tokens in collected statements whose results have not arrived.
     private var unresolved: Set<LeaseToken> = []
 
     private enum LeaseStatus {
@@ -49,7 +51,7 @@ final class LedgerEditing {
             }
             if let token = edit.lease {
                 named.insert(token)
-                // Whether an earlier edit found the token decides where this one applies.
+                // The place of this edit depends on whether an earlier edit found the token, so send that one first.
                 if unresolved.contains(token) { _ = try await work.read([]) }
             }
             apply(edit)
@@ -90,7 +92,7 @@ final class LedgerEditing {
         }
     }
 
-    /// Adds the offset of a page whose record changed.
+    /// Adds the offset of a page whose fetch record changed.
     func note(_ offset: Int) {
         if !offsets.contains(offset) { offsets.append(offset) }
     }

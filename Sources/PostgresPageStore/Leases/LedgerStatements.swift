@@ -7,7 +7,7 @@ struct LedgerStatements {
     private static let noLease =
         "lease_token = NULL, lease_process = NULL, lease_name = NULL, lease_until = NULL, lease_boot = NULL"
 
-    /// Whether the row `l` is in flight under a lease that has not ended and whose owner is alive.
+    /// Returns the condition that the row `l` has a lease that counts: the lease has not ended, and its owner is alive.
     static func counts(uptime: String, boot: String) -> String {
         """
         (l.lease_token IS NOT NULL AND l.lease_boot = \(boot) AND l.lease_until > \(uptime) AND EXISTS (
@@ -16,10 +16,10 @@ struct LedgerStatements {
     }
 
     /// Changes the records that hold the given tokens, wherever a shift has moved them. Returns the token and the
-    /// offset of each such record, also of one that the condition excludes from the change.
+    /// offset of each such record, including a record that the condition excludes from the change.
     private let byToken: RowStatement
-    /// Changes the record at an offset, unless its page is in flight under a lease that counts. Returns the offset.
-    /// Returns no row where the edit does not apply.
+    /// Changes the record at an offset, unless its page has a lease that counts and whose token is not permitted.
+    /// Returns the offset. Returns no row if a lease prevents the edit.
     private let byPlace: SQL
 
     /// - Parameters:
@@ -41,10 +41,11 @@ struct LedgerStatements {
         }
         let isOfToken = "l.query = $1 AND l.lease_token = \(place)"
         byToken = RowStatement(
-            // A row with the token changes in any case where there is no further condition.
+            // Without a further condition, every row with the token changes.
             one: condition == nil
                 ? SQL("\(change) WHERE \(isOfToken) RETURNING \(place)::bigint, l.start") : changing(isOfToken),
-            // The sum and the bounds keep the server from reading all records when it plans the statement for a new table.
+            // The server may have planned the statement while the table was new. The sum `l.query + 0` and the bounds
+            // of the tokens keep such a plan from reading all records.
             several: changing(
                 """
                 l.query + 0 = $1 AND l.lease_token = ANY(\(place)::bigint[])
@@ -99,10 +100,10 @@ struct LedgerStatements {
             WHERE query = $1 AND start = $2 AND state IN ('failed_retryable', 'failed_permanent')
         ) SELECT $2::bigint
         """)
-    /// Removes the row of a token at another offset than the edit's.
+    /// Removes the row that holds a token, if it is at another offset than that of the edit.
     static let removingMoved = SQL("DELETE FROM @ledger WHERE query = $1 AND lease_token = $2 AND start <> $3")
 
-    /// The statements of an edit, and the values of their own parameters; `nil` for `expedited`.
+    /// Returns the statements of an edit, and the values of the parameters of its change. Returns nil for `expedited`.
     private static func change(_ edit: LedgerEdit, at now: Timestamp) -> (LedgerStatements, [Value])? {
         switch edit {
         case .expedited: return nil
@@ -123,8 +124,8 @@ struct LedgerStatements {
         }
     }
 
-    /// The statement that applies an edit to the row of its token, with the values that its rows share; `nil` for an edit
-    /// without a token.
+    /// Returns the statement that applies an edit to the row of its token, with the values that its rows share. Returns
+    /// nil for an edit without a token.
     static func ofToken(
         _ edit: LedgerEdit, of query: QueryID, at now: Timestamp
     ) -> (statement: RowStatement, shared: [Value])? {
@@ -132,8 +133,9 @@ struct LedgerStatements {
         return (statements.byToken, [.integer(query.rawValue)] + values)
     }
 
-    /// The statement that applies an edit at its offset.
-    /// - Parameter permitted: the token of a lease that permits the edit; `nil` means none.
+    /// Returns the statement that applies an edit at its offset.
+    /// - Parameter permitted: the token of a lease that does not prevent the edit. `nil` means that each lease that
+    ///   counts prevents it.
     static func ofPlace(
         _ edit: LedgerEdit, permitted: LeaseToken?, of query: QueryID, at moment: StorageMoment
     ) -> WriteBatch.Request {

@@ -2,40 +2,40 @@
 import PageModel
 import Synchronization
 
-/// The heartbeat of a store object: its row of `owner`, by the server's clock (R30). When the row
-/// has expired, all leases of the store object are void.
+/// The heartbeat of a store object: its row of the table `owner`, which expires by the server's clock (R30). When the
+/// row has expired, all leases of the store object are void.
 ///
-/// A crash of the server or a failover can bring a lease back that its owner has ended. The task that
-/// renews the row also looks for such leases, and ends those that it finds twice in a row.
+/// A crash of the server or a failover can bring back a lease that its owner has ended. The task that renews the row
+/// also looks for such leases, and ends those that it finds twice in a row.
 ///
-/// The renewals have a connection of their own: on a shared one they would wait behind a statement that waits for the
-/// lock of a list, while the row expires. They are never flushed, so that a standby that confirms no commit cannot
-/// delay them. A crash or a failover that loses a renewal only makes the row expire sooner. No lease of a dead replica
-/// counts longer because of that.
+/// The renewals have a connection of their own. On a shared connection, the row could expire while its renewal waits
+/// behind a statement that waits for the lock of a list. Renewals are never flushed, so that a standby that confirms no
+/// commit cannot delay them. A crash or a failover that loses a renewal only makes the row expire sooner. No lease of a
+/// dead replica counts longer because of that.
 ///
-/// State: the leases that the object holds, the time of the last renewal, the task that renews and the suspected leases,
-/// behind mutexes; the number of grants under way. The task starts with the first lease. The connection is opened by its
-/// first renewal, and closed by `end`.
+/// State: the leases that the object holds, the time of the last renewal, the task that renews and the suspected
+/// leases, behind mutexes; the number of grants under way. The task starts with the first lease. The connection opens
+/// with its first renewal, and `end` closes it.
 final class Liveness: Sendable {
-    /// The name in the leases. Random, so that no later object has it.
+    /// The name of this object in its leases. The name is random, so that no later object has the same one.
     let name: String
     private let lease: Duration
     private let server: Server
     /// The leases that the object took and that have not ended.
     let leases = Mutex(HeldLeases())
-    /// The requests for leases whose answer has not arrived, so that their leases are not in `leases` yet.
+    /// The number of requests for leases whose answers have not arrived. Their leases are not in `leases` yet.
     let grantsUnderWay = Atomic<Int>(0)
     private let state = Mutex(State())
 
     private struct State {
-        /// The tokens that the server listed at the last comparison, and that this object did not know.
+        /// The tokens that the server returned at the last comparison, and that were not in `leases`.
         var suspects: Set<Int64> = []
         var renewedAt: ContinuousClock.Instant?
         var task: Task<Void, Never>?
         var isEnded = false
     }
 
-    /// - Parameter server: the server, over a connection that nothing else uses.
+    /// - Parameter server: the server, with a connection that is used for heartbeats only.
     init(lease: Duration, on server: Server) {
         self.lease = max(lease, .seconds(3))
         self.server = server
@@ -44,7 +44,8 @@ final class Liveness: Sendable {
 
     deinit { state.withLock { $0.task?.cancel() } }
 
-    // Leases whose heartbeat has expired stay void: another replica may be about to take them, by what it has read.
+    // If the row had expired, its renewal does not restore the leases. Another replica may have read that they are
+    // void, and may be about to take them.
     private static let renewing = SQL(
         """
         WITH late AS (SELECT 1 FROM @owner WHERE name = $1 AND alive_until <= clock_timestamp()), void AS (
@@ -54,8 +55,8 @@ final class Liveness: Sendable {
         ON CONFLICT (name) DO UPDATE SET alive_until = excluded.alive_until
         """)
     private static let ending = SQL("DELETE FROM @owner WHERE name = $1")
-    /// Deletes the rows of objects that ended without a call of `end`. They expired an hour ago, so that no lease needs
-    /// them any more.
+    /// Deletes the rows of objects that ended without a call of `end`. The rows expired more than an hour ago, so no
+    /// lease needs them.
     private static let sweeping = SQL("DELETE FROM @owner WHERE alive_until < clock_timestamp() - interval '1 hour'")
 
     /// The statement that renews the row.
@@ -63,7 +64,8 @@ final class Liveness: Sendable {
         (Liveness.renewing, [.text(name), .integer(lease.wholeMilliseconds)])
     }
 
-    /// The statement that a transaction which takes leases has to run first; `nil` while the row is young.
+    /// Returns the renewal that a transaction has to run before it takes leases. Returns nil if the last renewal is
+    /// younger than a third of the lease.
     func renewalIfDue() -> WriteBatch.Request? {
         state.withLock { state in
             if let renewedAt = state.renewedAt, ContinuousClock.now - renewedAt < lease / 3 { return nil }
@@ -74,7 +76,7 @@ final class Liveness: Sendable {
     /// Records that the row has expired, so that the next transaction that takes leases renews it.
     func expired() { state.withLock { $0.renewedAt = nil } }
 
-    /// Notes that the renewal was committed, and keeps the row alive from now on.
+    /// Records that the renewal was committed. The first call starts the task that keeps renewing the row.
     /// - Parameter began: a time before the renewal was sent.
     func renewed(at began: ContinuousClock.Instant) {
         state.withLock { state in
@@ -104,7 +106,7 @@ final class Liveness: Sendable {
 
     private static let stored = SQL(
         "SELECT lease_token FROM @ledger WHERE lease_token IS NOT NULL AND lease_process = $1")
-    /// The lease counts as over, as if its time had passed. The attempt remains counted.
+    /// The lease ends as if its time had passed, and its attempt still counts.
     private static let endingLeases = SQL(
         """
         UPDATE @ledger SET lease_until = 0, next_attempt_at = least(next_attempt_at, \(LeaseStatements.serverTime))
@@ -113,9 +115,9 @@ final class Liveness: Sendable {
 
     /// Ends the leases that two calls in a row find at the server and not in `leases`. A call during a request for
     /// leases ends none, because the leases of that request may not be in `leases` yet.
-    /// - Parameter stored: the tokens of this object at the server, read before the leases here.
+    /// - Parameter stored: the tokens of this object at the server, read before the call.
     func endOrphaned(_ stored: Set<Int64>) async {
-        // Read before the leases, because a grant that returns between the two reads is then among them.
+        // The counter is read before `leases`. If a grant ends after the read of the counter, the counter was not 0.
         let isCertain = grantsUnderWay.load(ordering: .sequentiallyConsistent) == 0
         let unknown = stored.subtracting(leases.withLock { $0.tokens.map(\.rawValue) })
         let orphaned = state.withLock { state in
@@ -126,15 +128,15 @@ final class Liveness: Sendable {
         _ = try? await server.write([(Liveness.endingLeases, [.integers(orphaned.sorted()), .text(name)])])
     }
 
-    /// Removes the row, so that other replicas need not wait for its end, and closes the connection.
+    /// Removes the row, so that other replicas need not wait until it expires, and closes the connection.
     func end() async {
         let wasAlive = state.withLock { state in
             defer { (state.isEnded, state.task) = (true, nil) }
             state.task?.cancel()
-            // The task starts with the row.
+            // The task starts when the row is first written, so without a task there is no row.
             return state.task != nil && !state.isEnded
         }
-        // Without the statement, the heartbeat expires. A server that is unavailable must not delay the end of a process.
+        // If the statement fails, the row expires by itself. An unavailable server must not delay the end of a process.
         if wasAlive { _ = try? await server.write([(Liveness.ending, [.text(name)])], .short) }
         await server.close()
     }
@@ -143,7 +145,7 @@ final class Liveness: Sendable {
 extension PostgreSQLPageStore {
     private static let living = SQL("SELECT name FROM @owner WHERE alive_until > clock_timestamp()")
 
-    /// Returns those of these owners of leases whose heartbeat has expired. Their leases are void (R30).
+    /// Returns the owners in `names` whose heartbeat has expired. Their leases are void (R30).
     /// - Throws: `StorageError`, as every read does.
     package func endedOwners(_ names: Set<String>) async throws(StorageError) -> Set<String> {
         let living = Set(try await server.read((PostgreSQLPageStore.living, [])).all.compactMap { $0.word(0) })

@@ -1,11 +1,12 @@
 #if PostgreSQL
 import PageModel
 
-/// A list in the version that the server last returned, with the rows of its pages that were read in that version. The
-/// rows name the bodies that a read needs, and the local copy has the bodies.
+/// A list in the version that the server last returned, with the page rows that were read in that version. The rows
+/// name the bodies that a read needs, and the local copy holds the bodies.
 struct CheckedList {
     var record: QueryRecord
-    /// The change count before the read; `nil` means that some changes are not counted.
+    /// The change count before the read. `nil` means that changes may go uncounted, or that the list has to be read
+    /// again.
     var changeCount: UInt64?
     var checkedAt: ContinuousClock.Instant
     /// The storage's time of the read.
@@ -19,7 +20,7 @@ struct CheckedList {
         (self.record, self.changeCount, checkedAt, self.readAt) = (record, changeCount, now, readAt)
     }
 
-    /// Returns the rows of all pages that meet a range. Returns nil where some may not be known.
+    /// Returns the rows of all pages that meet a range. Returns nil when some of them may not be known.
     func pages(_ range: Range<Int>) -> [PageRow]? {
         let segment = known.segments[..<CheckedList.first(in: known.segments) { $0.lowerBound > range.lowerBound }].last
         guard let segment, range.upperBound <= segment.upperBound else { return nil }
@@ -44,7 +45,8 @@ struct CheckedList {
         swap(&known, &other.known)
     }
 
-    /// The index of the first element for which `isAtEnd` is true. All elements after it have to be so, too.
+    /// The index of the first element for which `isAtEnd` is true. `isAtEnd` has to be true for all elements after it,
+    /// too.
     private static func first<Element>(in all: [Element], where isAtEnd: (Element) -> Bool) -> Int {
         var (lower, upper) = (0, all.count)
         while lower < upper {
@@ -55,12 +57,12 @@ struct CheckedList {
     }
 }
 
-/// The lists of a store that were read lately.
+/// The lists of a store that were read recently.
 ///
-/// A version is its counter with its stamp (R51). A crash of the server or a failover can give a counter again, and the
-/// stamp then differs. So rows are kept only under an equal stamp.
+/// A version is its counter with its stamp (R51). After a crash of the server or a failover, another version can get
+/// the same counter, with another stamp. Rows are therefore kept only if the stamp is equal, too.
 struct CheckedLists {
-    /// A notice may be lost, so that a version counts for this long at most without a comparison (R41).
+    /// The longest time for which a version is trusted without another comparison, because a notice may be lost (R41).
     static let trust = Duration.seconds(5)
     private static let mostRows = 131_072
     private static let mostLists = 4_096
@@ -70,11 +72,11 @@ struct CheckedLists {
     /// The version that the last read of a list returned, and the time since which reads have returned it.
     private var seen: [QueryID: (version: ContentVersion, since: ContinuousClock.Instant)] = [:]
 
-    /// Returns a list that is unchanged since it was read, unless a notice is still on its way. Returns nil if a
+    /// Returns a list if its last comparison still counts and no notice of a change has arrived since. Returns nil if a
     /// request to the server is needed.
     /// - Parameters:
     ///   - changeCount: the change count now.
-    ///   - trust: how long a comparison counts.
+    ///   - trust: the time for which a comparison counts.
     func trusted(
         _ query: QueryID, changeCount: UInt64?, for trust: Duration, at now: ContinuousClock.Instant
     ) -> CheckedList? {
@@ -91,7 +93,7 @@ struct CheckedLists {
         let query = checked.record.id
         var list = checked
         // Another read that returned a newer version may have begun later and ended sooner. No later read may return an
-        // older version than that one, so a version is trusted only from the second read on that returns it.
+        // older version than that one. A version is therefore trusted only once a second read has returned it.
         let isSettled =
             seen[query].map { $0.version == list.record.contentVersion && $0.since < list.checkedAt } ?? false
         if !isSettled { list.changeCount = nil }
@@ -107,7 +109,8 @@ struct CheckedLists {
         lists[query] = list
     }
 
-    /// Notes the record that a read returned. A list with another record has to be read again.
+    /// Notes the record that a read returned. If the known record of the list differs, the next read of the list sends
+    /// a request.
     mutating func observe(_ record: QueryRecord, at now: ContinuousClock.Instant) {
         if seen[record.id]?.version != record.contentVersion {
             if seen.count >= CheckedLists.mostLists { seen = [:] }
@@ -117,7 +120,7 @@ struct CheckedLists {
         lists[record.id]?.changeCount = nil
     }
 
-    /// Forgets a list that is gone.
+    /// Removes a list from memory, and returns it.
     @discardableResult
     mutating func remove(_ query: QueryID) -> CheckedList? {
         let list = lists.removeValue(forKey: query)

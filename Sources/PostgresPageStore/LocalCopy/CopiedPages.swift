@@ -3,7 +3,7 @@ import PageModel
 package import PageStore
 import Synchronization
 
-/// The local copy of a store, and the lists that it may serve (Decision 0022).
+/// The local copy of a store, and the lists that the copy may serve (Decision 0022).
 ///
 /// State: the checked lists, the counts of reads, the columns of notices and the tasks that remove purged lists, each
 /// behind a mutex or an atomic. The tasks end with the store.
@@ -11,9 +11,9 @@ package final class CopiedPages: Sendable {
     package let file: LocalPageCopy
     private let lists = Mutex(CheckedLists())
     private let task = Mutex<Task<Void, Never>?>(nil)
-    /// The columns of notices since the last comparison; `nil` while no comparison is planned.
+    /// The columns of notices since the last comparison. `nil` while no comparison is planned.
     private let noticed = Mutex<Set<Int>?>(nil)
-    /// `hits` counts the reads that took all bytes from the copy. `misses` counts the other reads.
+    /// `hits` counts the reads that found all items in the copy. `misses` counts the other reads.
     let hits = Atomic<Int>(0)
     let misses = Atomic<Int>(0)
 
@@ -33,7 +33,7 @@ package final class CopiedPages: Sendable {
     }
 
     /// Counts a read of items.
-    /// - Parameter isHit: whether all of them came from the copy.
+    /// - Parameter isHit: whether all items came from the copy.
     func count(isHit: Bool) {
         if isHit { hits.add(1, ordering: .relaxed) } else { misses.add(1, ordering: .relaxed) }
     }
@@ -69,7 +69,8 @@ package final class CopiedPages: Sendable {
     /// The shortest time between two comparisons that notices cause.
     private static let pause = Duration.milliseconds(100)
 
-    /// Plans a comparison of the lists in these columns, because a notice does not say whether a list was purged.
+    /// Plans a comparison of the lists in these columns with the server, because a notice does not say whether a list
+    /// was purged.
     func received(_ columns: Set<Int>, on server: Server) {
         let isPlanned = noticed.withLock { noticed in
             defer { noticed = (noticed ?? []).union(columns) }
@@ -93,7 +94,7 @@ package final class CopiedPages: Sendable {
         let held = await file.queries().filter { query in
             columns?.contains(ChangeBroadcaster.column(of: QueryID(rawValue: query))) ?? true
         }
-        // A server that does not answer is asked again at the next interval.
+        // If the server does not answer, the comparison of the next interval finds these lists.
         guard !held.isEmpty, let rows = try? await server.read((CopiedPages.stored, [.integers(held.sorted())])) else {
             return
         }

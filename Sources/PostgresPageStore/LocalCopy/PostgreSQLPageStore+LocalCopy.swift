@@ -3,24 +3,25 @@ import PageModel
 import PageStore
 import Synchronization
 
-// Reads through the local copy (Decision 0022). The version and the rows of the pages are the server's. The bodies are
-// those of the copy where they match these rows.
+// Reads through the local copy (Decision 0022). The version and the page rows come from the server. A body comes from
+// the copy if it matches its row, and otherwise from the server.
 extension PostgreSQLPageStore {
     /// The size and the use of the local copy.
     public struct LocalCopyStatus: Hashable, Sendable {
         /// The path of the copy's file.
         public var path: String
-        /// The bytes that the pages in the copy take.
+        /// The size of the pages in the copy, in bytes.
         public var bytes: Int
-        /// The number of reads of items that took all their bytes from the copy.
+        /// The number of reads that found all requested items in the copy.
         public var hits: Int
-        /// The number of reads of items that took bytes from the server.
+        /// The number of reads that requested items from the server.
         public var misses: Int
-        /// The reason why the copy is not used at the moment; `nil` while it is used. Reads then go to the server.
+        /// The reason why the copy is not used at the moment, so that all reads go to the server. `nil` while the copy
+        /// is used.
         public var problem: String?
     }
 
-    /// Returns the size and the use of the local copy. Returns nil for a store without one.
+    /// Returns the size and the use of the local copy. Returns nil for a store without a local copy.
     public func localCopyStatus() async -> LocalCopyStatus? {
         guard let copy else { return nil }
         let status = await copy.file.status()
@@ -33,7 +34,7 @@ extension PostgreSQLPageStore {
     struct PagesRead {
         var record: QueryRecord
         var rows: PageRows
-        /// The items by the number of their body. A body that is damaged at the server is missing.
+        /// The items of each page, by the number of its body. A page whose body is damaged at the server has no entry.
         var contents: [Int64: PageContent]
         var readAt: Timestamp
     }
@@ -42,9 +43,9 @@ extension PostgreSQLPageStore {
         (PageRow.meeting, [.integer(query.rawValue), .int(range.lowerBound), .int(range.upperBound)])
     }
 
-    /// Reads the pages that meet a range. Returns nil when the query has been purged.
+    /// Reads the pages that meet a range. Returns nil when the query is not stored.
     func pages(_ range: Range<Int>, of query: QueryID, _ copy: CopiedPages) async throws(StorageError) -> PagesRead? {
-        // Read before the query: a change that is counted later makes the list untrusted.
+        // The change count is read before the list, so that any later change makes the list untrusted.
         let changeCount = announcer.changeCount(of: query)
         if let list = copy.trusted(query, changeCount: changeCount, for: options.trust), let rows = list.pages(range) {
             let contents = await copy.file.contents(of: rows, in: query)
@@ -55,7 +56,7 @@ extension PostgreSQLPageStore {
                     readAt: server.moment?.now ?? list.readAt + (ContinuousClock.now - list.checkedAt))
             }
         }
-        // Two attempts, because a commit between the two steps can replace a body.
+        // Two attempts, because a commit between the read of the rows and that of the bodies can replace a body.
         for _ in 0..<2 {
             let (now, changeCount) = (ContinuousClock.now, announcer.changeCount(of: query))
             let found = try await server.read([
@@ -77,7 +78,7 @@ extension PostgreSQLPageStore {
                 guard try await fetch(missing, in: range, of: query, into: &read, copy) else { continue }
             }
             copy.count(isHit: missing.isEmpty)
-            // Damage is looked at again by each read.
+            // A list with damaged rows is not noted, so that each read finds the damage again.
             if read.rows.damaged.isEmpty {
                 copy.note(
                     CheckedList(read.record, changeCount: changeCount, at: now, readAt: read.readAt),
@@ -110,7 +111,7 @@ extension PostgreSQLPageStore {
         return true
     }
 
-    /// Decodes bodies, and stores them in the copy.
+    /// Decodes bodies, adds them to `contents`, and stores them in the copy.
     private func learn(
         _ missing: [PageRow], from found: Rows, of query: QueryID, into contents: inout [Int64: PageContent],
         _ copy: CopiedPages
@@ -142,7 +143,7 @@ extension PostgreSQLPageStore {
         return read
     }
 
-    /// Reads a list in one transaction, with the bodies of the copy where they match.
+    /// Reads a list in one transaction. Bodies come from the copy if they match their rows.
     func list(
         of query: QueryID, _ copy: CopiedPages, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading? {

@@ -2,14 +2,14 @@
 import PageModel
 import Synchronization
 
-/// Announces commits. Observers of this object receive the exact changes; other replicas only learn which columns of
-/// queries may have changed (R41).
+/// Announces commits. Observers of this object receive the exact changes. Other replicas only learn which columns of
+/// queries may have changed (R41). A column is one of 256 groups of queries (`ChangeBroadcaster.columns`).
 ///
 /// A NOTIFY inside a commit takes a lock of the whole server. Therefore one task sends the columns after the commits,
-/// at most every 15 ms. A notice contains no changes: its receivers read the lists of these columns again. A replica can
-/// end between a commit and its notice. Therefore the versions of all lists are also compared, at ten times the poll
-/// interval (`Models/notices.pml`). Where the server delivers no notices, as behind a pooler in transaction mode, they
-/// are compared at the poll interval.
+/// at most every 15 ms. A notice contains no changes: its receivers read the lists of these columns again. A replica
+/// can end between a commit and its notice. Therefore an object with observers also compares the versions of all lists,
+/// every ten poll intervals (`Models/notices.pml`). Where the server delivers no notices, as behind a pooler in
+/// transaction mode, it compares them at each poll interval.
 ///
 /// State: the columns to send, the tasks, and whether notices arrive, behind one mutex. The tasks start with the first
 /// listener or commit, and end with the object or `close`.
@@ -20,9 +20,10 @@ final class ServerChangeNotifier: Sendable {
     /// The name of the channel of notices, which all replicas of the store share.
     let channel: String
     private let pollInterval: Duration
-    /// Called with the columns of each notice of another replica.
+    /// Called with the columns of each notice from another replica.
     private let onNotice: @Sendable (Set<Int>) -> Void
-    /// The name of this object in its own notices, which it ignores.
+    /// The name of this object in its notices. The object ignores notices with its own name, except tests of the
+    /// channel.
     private let name = String(UInt64.random(in: .min ... .max), radix: 36)
     private let state = Mutex(State())
 
@@ -30,7 +31,7 @@ final class ServerChangeNotifier: Sendable {
         var columns: Set<Int> = []
         var sender: Task<Void, Never>?
         var listener: Task<Void, Never>?
-        /// Whether a notice of this object's own has come back.
+        /// Whether the latest test of the channel has come back as a notice.
         var isDelivered = false
         var isClosed = false
     }
@@ -74,13 +75,14 @@ final class ServerChangeNotifier: Sendable {
             unsubscribe: { watch.unsubscribe($0) })
     }
 
-    /// Returns nil unless the server delivers notices. Without them, changes of other replicas are not counted.
+    /// Returns a number that changes with each change of the query. Returns nil unless the server delivers notices,
+    /// because changes of other replicas are not counted without them.
     func changeCount(of query: QueryID) -> UInt64? {
         listen()
         return state.withLock { $0.isDelivered && !$0.isClosed } ? hub.changeCount(of: query) : nil
     }
 
-    /// Begins to listen, and waits until the test of the channel has succeeded, or for `limit`.
+    /// Begins to listen, and waits until the test of the channel has succeeded, for `limit` at most.
     func start(for limit: Duration) async {
         listen()
         let end = ContinuousClock.now + limit
@@ -129,7 +131,8 @@ final class ServerChangeNotifier: Sendable {
         }
     }
 
-    /// The columns to send. Ends the sender when there are none.
+    /// Returns the columns to send, and removes them from the state. Returns nil and ends the sender when there are
+    /// none.
     private func take() -> Set<Int>? {
         state.withLock { state in
             guard !state.columns.isEmpty else {
@@ -145,11 +148,11 @@ final class ServerChangeNotifier: Sendable {
 
     private func send(_ columns: Set<Int>) async {
         let payload = "\(name) \(ServerChangeNotifier.mask(of: columns))"
-        // A lost notice is found by polling; a commit does not wait for it.
+        // Polling finds a change whose notice was lost, so an error here has no consequence.
         _ = try? await server.write([(ServerChangeNotifier.notify, [.text(channel), .text(payload)])])
     }
 
-    /// 64 hexadecimal digits, one bit for each column.
+    /// Returns 64 hexadecimal digits with one bit for each column.
     static func mask(of columns: Set<Int>) -> String {
         String(
             (0..<ChangeBroadcaster.columns / 4).map { digit in
@@ -198,8 +201,8 @@ final class ServerChangeNotifier: Sendable {
     private func received(_ event: Notification) async {
         switch event {
         case .listening, .reconnected:
-            // This object tests the channel with a notice that it receives itself. Observers then read again, because
-            // earlier notices may have been missed.
+            // This object tests the channel with a notice that it receives itself. It also notifies observers to read
+            // again, because earlier notices may have been missed.
             state.withLock { $0.isDelivered = false }
             let test = "\(name) test"
             _ = try? await server.write([(ServerChangeNotifier.notify, [.text(channel), .text(test)])])
@@ -213,7 +216,7 @@ final class ServerChangeNotifier: Sendable {
             }
             guard parts[1] != "test" else { return }
             let columns = ServerChangeNotifier.columns(in: parts[1])
-            // The local copy must not be trusted while the server answers the read of the ids.
+            // Counted before `publish` reads the ids from the server, so that meanwhile no read trusts the local copy.
             hub.countChanges(in: columns)
             onNotice(columns)
             await publish(columns)
@@ -236,8 +239,9 @@ final class ServerChangeNotifier: Sendable {
 
     private var pausesBetweenPolls: Int { state.withLock { $0.isDelivered } ? 10 : 1 }
 
-    /// Compares the versions of all lists with known ones. A change of fetch records alone is not found.
-    /// - Returns: the versions now; `nil` without observers.
+    /// Compares the versions of all lists with `known`, and notifies the observers of lists whose versions differ. A
+    /// change of fetch records alone makes no new version, so it is not found.
+    /// - Returns: the versions now, or `known` if the read fails; `nil` without observers.
     private func poll(since known: [QueryID: ContentVersion]?) async -> [QueryID: ContentVersion]? {
         guard hub.hasObservers else { return nil }
         guard let rows = try? await server.read((ServerChangeNotifier.versions, [])) else { return known }

@@ -8,7 +8,7 @@ enum AccessRow {
         INSERT INTO @access (query, body, used_at) SELECT $1, id, $3 FROM unnest($2::bigint[]) AS id
         ON CONFLICT (query, body) DO UPDATE SET used_at = greatest(access.used_at, excluded.used_at)
         """)
-    /// Notes reads of several lists. Bodies that are gone are left out.
+    /// Notes reads of several lists. Leaves out bodies that are not stored any more.
     static let notingAll = SQL(
         """
         INSERT INTO @access (query, body, used_at)

@@ -3,12 +3,12 @@ import PageModel
 
 /// Rows of `body`: the items of pages, and the hashes by which they are found.
 enum BodyRow {
-    /// The key of an item in the index, which holds the items of all lists.
+    /// Returns the key of an item in the index of the table, which covers the items of all lists.
     static func key(_ key: UInt64, in query: QueryID) -> Int64 {
         Int64(bitPattern: key ^ UInt64(bitPattern: query.rawValue) &* 0x9E37_79B9_7F4A_7C15)
     }
 
-    /// The key of an item, from its key in the index.
+    /// Returns the key of an item from its key in the index.
     static func key(stored: Int64, in query: QueryID) -> UInt64 {
         UInt64(bitPattern: key(UInt64(bitPattern: stored), in: query))
     }
@@ -22,15 +22,15 @@ enum BodyRow {
         return seal.value
     }
 
-    /// Inserts a row of ``inserting(_:_:as:for:in:)``. One statement for several rows is no faster: the index of items
-    /// takes the time.
+    /// Inserts a row of ``inserting(_:_:as:for:in:)``. A statement for several rows would be no faster, because most of
+    /// the time goes into the index of items.
     static let insertion = RowStatement(
         one: SQL(
             "INSERT INTO @body (query, id, keys, contents, layout, payload, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)"))
     static let deleting = SQL("DELETE FROM @body WHERE query = $1 AND id = $2")
     static let deletingAccess = SQL("DELETE FROM @access WHERE query = $1 AND body = $2")
 
-    /// The row that ``insertion`` writes for the items of a page, and the row of the page.
+    /// Returns the row of a page, and the values of the row that ``insertion`` writes for the items of the page.
     static func inserting(
         _ content: PageContent, _ identities: [ItemIdentity], as id: Int64, for summary: PageSummary, in query: QueryID
     ) -> (row: PageRow, values: [Value]) {
@@ -49,7 +49,7 @@ enum BodyRow {
         )
     }
 
-    /// The columns keys, contents and seal of a body.
+    /// Returns the columns keys, contents and seal of a body.
     static func hashes(of identities: [ItemIdentity], body: Int64, in query: QueryID) -> [Value] {
         let keys = identities.map { key($0.key, in: query) }
         let contents = identities.map { Int64(bitPattern: $0.content) }
@@ -57,7 +57,7 @@ enum BodyRow {
     }
 
     /// Decodes the items of a page. Returns nil when the body is missing, or its bytes do not match the checksum.
-    /// - Parameter column: the column of the layout; the payload is the one after it.
+    /// - Parameter column: the column of the layout. The payload is in the column after it.
     static func content(of row: PageRow, _ found: Row, at column: Int) -> PageContent? {
         found.rows.withBytes(found.index, column) { layout in
             found.rows.withBytes(found.index, column + 1) { payload in
@@ -68,8 +68,8 @@ enum BodyRow {
         }
     }
 
-    /// The identities in a row of `body` with the columns id, keys, contents and seal. Returns nil when the seal does not
-    /// hold.
+    /// The identities in a row of `body` with the columns id, keys, contents and seal. Returns nil when the seal does
+    /// not match.
     static func identities(_ row: Row, in query: QueryID, from first: Int) -> [ItemIdentity]? {
         guard let keys = row.rows.integers(row.index, first + 1),
             let contents = row.rows.integers(row.index, first + 2), keys.count == contents.count,
@@ -88,7 +88,8 @@ enum BodyRow {
         WHERE b.query = $1 AND b.id = ANY($2::bigint[])
         """)
 
-    /// The bodies of the pages in several ranges and of the next page after each, as long as they take $4 bytes at most.
+    /// The bodies of the pages in several ranges and of the next page after each range: the first of them, up to $4
+    /// bytes in total.
     static let meetingSome = SQL(
         """
         SELECT b.id, b.layout, b.payload, a.used_at FROM (
@@ -111,7 +112,7 @@ enum BodyRow {
         WHERE b.keys && $2::bigint[] AND b.query + 0 = $1
         """)
 
-    /// The pages with their hashes that hold one of these items.
+    /// The pages that hold one of these items, with the hashes of their items.
     static let locating = SQL(
         """
         SELECT \(PageRow.qualified), b.id, b.keys, b.contents, b.seal
@@ -119,7 +120,7 @@ enum BodyRow {
         WHERE b.keys && $2::bigint[] AND b.query + 0 = $1
         """)
 
-    /// The pages with items in a range, with the bodies of these numbers only.
+    /// The pages with items in a range whose bodies have one of the given numbers, with these bodies.
     static let somePages = SQL(
         """
         SELECT \(PageRow.qualified), b.layout, b.payload
@@ -128,8 +129,8 @@ enum BodyRow {
           AND p.start >= coalesce((SELECT max(start) FROM @page WHERE query = $1 AND start <= $2), 0)
         """)
 
-    /// The pages with items in a range. OFFSET 0 makes the server find each body by its key. It scans all bodies of the
-    /// list for each page, if it has planned a join while the tables were new.
+    /// The pages with items in a range. OFFSET 0 makes the server find each body by its key. Without OFFSET, a plan
+    /// that was made while the tables were new can scan all bodies of the list for each page.
     static let pages = SQL(
         """
         SELECT \(PageRow.qualified), b.layout, b.payload

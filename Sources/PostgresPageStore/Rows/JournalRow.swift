@@ -6,8 +6,8 @@ enum JournalRow {
     private static let insert = SQL(
         "INSERT INTO @journal (query, counter, stamp, at, cost, changes, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)")
     static let deletingUntil = SQL("DELETE FROM @journal WHERE query = $1 AND counter <= $2")
-    // The entries up to the second young one: `JournalPruning` drops none after it. While a list grows fast, all
-    // entries are young, and every commit over the bound would read all of them.
+    // The entries up to the second entry of the last ten minutes. `JournalPruning` drops none after it. While a list
+    // grows fast, all entries are that young, and every commit over the bound would read all of them.
     private static let prunable = SQL(
         """
         SELECT counter, at, cost FROM @journal WHERE query = $1 AND counter <= coalesce(
@@ -49,7 +49,8 @@ enum JournalRow {
         )
     }
 
-    /// Decodes a row. Returns nil when its seal does not hold, or a number is impossible.
+    /// Decodes a row. Returns nil when its seal does not match, its counter is out of range, or its changes cannot be
+    /// decoded.
     static func entry(_ row: Row, of query: QueryID) -> JournalEntry? {
         row.rows.withBytes(row.index, 4) { bytes -> JournalEntry? in
             guard let bytes, (1...ListTotal.largest).contains(row.int(0)),
@@ -74,7 +75,7 @@ enum JournalRow {
         return seal.value
     }
 
-    /// The changes since `version`, from the rows of that version and of those after it.
+    /// Returns the changes since `version`, from the rows of that version and of the versions after it.
     /// - Parameter current: the current version of the list.
     static func changes(
         _ rows: Rows, of query: QueryID, since version: ContentVersion, current: ContentVersion, limit: Int
@@ -84,7 +85,7 @@ enum JournalRow {
         }
         var entries: [JournalEntry] = []
         for (index, row) in rows.all.enumerated() {
-            // The first row is the one of `version` itself. The same counter may belong to other content (R51).
+            // The first row belongs to `version` itself. The same counter may belong to other content (R51).
             guard let entry = entry(row, of: query), entry.version.counter == version.counter + index,
                 index > 0 || entry.version == version
             else { return .truncated(current: current) }

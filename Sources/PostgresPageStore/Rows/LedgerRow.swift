@@ -11,7 +11,7 @@ enum LedgerRow {
 
     static let within = SQL(
         "SELECT \(columns) FROM @ledger WHERE query = $1 AND start >= $2 AND start < $3 ORDER BY start")
-    /// The records of a list, at impossible positions, too.
+    /// The records of a list, including those at positions out of bounds.
     static let all = SQL("SELECT \(columns) FROM @ledger WHERE query = $1 ORDER BY start")
     static let ofEveryList = SQL("SELECT \(columns), query FROM @ledger ORDER BY query, start")
     static let due = SQL(
@@ -26,8 +26,9 @@ enum LedgerRow {
         """)
     static let last = SQL("SELECT start FROM @ledger WHERE query = $1 ORDER BY start DESC LIMIT 1")
 
-    /// Decodes a row. Returns nil when a number is impossible; the fetch record is then unknown (R46).
-    /// - Parameter moment: the time with which the end of the lease becomes a wall time.
+    /// Decodes a row. Returns nil when a number is out of bounds or the state is unknown; the page then counts as one
+    /// without a fetch record (R46).
+    /// - Parameter moment: the storage's time, from which the end of the lease is converted to wall time.
     static func entry(_ row: Row, at moment: StorageMoment) -> LedgerEntry? {
         guard StoredBounds.positions.contains(row.int(0)), StoredBounds.counters.contains(row.int(2)),
             StoredBounds.statuses.contains(row.optionalInt(8) ?? 0),
@@ -56,9 +57,9 @@ enum LedgerRow {
     static let deleting = SQL("DELETE FROM @ledger WHERE query = $1 AND start = $2")
     static let dropping = SQL("DELETE FROM @ledger WHERE query = $1 AND start >= $2 AND start < $3")
     private static let isFailing = "query = $1 AND state IN ('failed_retryable', 'failed_permanent')"
-    /// Whether the list has failures.
+    /// The condition that the list has failures.
     static let hasFailures = "EXISTS (SELECT 1 FROM @ledger WHERE \(isFailing))"
-    /// Deletes the failures in a range. Few lists have failures, so that the ranges are sent one by one.
+    /// Deletes the failures in a range. Few lists have failures, so each range is sent in its own statement.
     static let droppingFailures = RowStatement(
         one: SQL("DELETE FROM @ledger WHERE \(isFailing) AND start >= $2 AND start < $3"))
     static let forgettingSuccess = SQL("DELETE FROM @ledger WHERE query = $1 AND start = $2 AND state = 'ok'")
@@ -81,15 +82,16 @@ enum LedgerRow {
         DELETE FROM @ledger WHERE query = $1 AND start = $2 AND start > 0
           AND EXISTS (SELECT 1 FROM @ledger WHERE query = $1 AND start = 0)
         """)
-    /// A record at an impossible position stays there, because the sum could exceed the type.
+    /// A record at a position out of bounds stays there, because the sum could exceed the type.
     static let shifting = SQL(
         """
         UPDATE @ledger SET start = start + $4
         WHERE query = $1 AND start >= $2 AND start < $3 AND start <= \(StoredBounds.positions.upperBound)
         """)
 
-    /// The statements that move the records of a stretch with its pages (R4), together with their leases. The record of
-    /// page one belongs to a request and not to an item, so a shift to higher positions leaves it in place.
+    /// Returns the statements that move the fetch records of a stretch with its pages (R4). Leases move with the
+    /// records. The record of page one belongs to a request and not to an item, so a shift to higher positions leaves
+    /// it in place.
     static func shift(_ move: Rearrangement.Move, in query: QueryID) -> [(SQL, [Value])] {
         guard move.distance != 0 else { return [] }
         var range = move.range

@@ -1,11 +1,11 @@
 #if PostgreSQL
 import PageModel
 
-/// A row of `query`: the record of a list, its version, its holdings, the size of its journal, and the number of its next
-/// body.
+/// A row of the table `query`: the record of a list with its version, its holdings, the size of its journal, and the
+/// number of its next body.
 struct ListRow: Sendable {
     var record: QueryRecord
-    /// The holdings; `nil` means that they are not known.
+    /// The holdings. `nil` means that they are not known.
     var holdings: ListHoldings?
     /// The sum of the costs of the journal's entries.
     var journalBytes: Int
@@ -28,7 +28,7 @@ struct ListRow: Sendable {
     /// A row as it was read.
     struct Read {
         var row: ListRow
-        /// Whether the row is unchanged since it was written, and all its numbers are possible.
+        /// Whether the row is unchanged since it was written, and all its numbers are in bounds.
         var isWhole: Bool
         /// Whether at least id, scope and key are unchanged.
         var hasItsName: Bool
@@ -101,7 +101,8 @@ struct ListRow: Sendable {
             = ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
             $25, $26, $27, $28, $29) WHERE id = $1
         """)
-    /// A commit that changes no column of the record does not write its long texts again.
+    /// Writes the columns that are no part of the record, and the version. A commit that changes nothing else does not
+    /// write the long texts of the record again.
     private static let updateVersion = SQL(
         "UPDATE @query SET counter = $2, stamp = $3, journal_bytes = $4, holdings = $5, next_body = $6, seal = $7 WHERE id = $1"
     )
@@ -127,6 +128,7 @@ struct ListRow: Sendable {
     /// The statement that writes every column.
     var rewriting: (SQL, [Value]) { (ListRow.update, values) }
 
+    /// Returns the statement that updates the row.
     /// - Parameter before: the record that the row holds now.
     func saving(over before: QueryRecord) -> (SQL, [Value]) {
         var same = before

@@ -8,11 +8,11 @@ extension PageRow {
         validator_hash, seal
         """
     static let columnCount = 21
-    /// The same columns of the table `p`.
+    /// The names in ``columns``, qualified with the table alias `p`.
     static let qualified = columns.split(separator: ", ").map { "p.\($0)" }.joined(separator: ", ")
 
-    /// The checksum of the row. It is linear in the start, the revision and the hash of the validator, so that a shift
-    /// renews it in SQL: a damaged row stays damaged.
+    /// Returns the checksum of the row. The start, the revision and the hash of the validator enter the checksum by
+    /// XOR, so a shift can update the checksum in SQL. The update keeps a damaged row damaged.
     func serverSeal(in query: QueryID) -> UInt64 {
         var seal = RowChecksum(RowChecksum.page)
         seal.mix(query.rawValue)
@@ -47,8 +47,8 @@ extension PageRow {
         return seal.value
     }
 
-    /// Decodes a row with ``columns`` at `first` and after it. Returns nil when its seal does not hold, or when a number
-    /// is impossible.
+    /// Decodes a row whose ``columns`` begin at `first`. Returns nil when its seal does not match, or a number is out
+    /// of bounds.
     init?(_ row: Row, of query: QueryID, from first: Int = 0) {
         let seams: [InnerSeam]? = row.rows.withBytes(row.index, first + 9) { bytes in
             bytes.map { PageRow.decodeSeams($0) } ?? .some([])
@@ -116,7 +116,7 @@ extension PageRow {
         ]
     }
 
-    /// The statement that writes the row over the one at its offset.
+    /// Returns the statement that replaces the row at the same offset.
     func updating(in query: QueryID) -> (SQL, [Value]) {
         (PageRow.update, [.integer(query.rawValue)] + values(in: query))
     }
@@ -125,10 +125,11 @@ extension PageRow {
     static let all = SQL("SELECT \(columns) FROM @page WHERE query = $1 ORDER BY start")
     static let ofEveryList = SQL("SELECT query, \(columns) FROM @page ORDER BY query, start")
 
-    /// The start of the last page of the list $1 that starts at a position or before it; NULL if there is none.
+    /// Returns SQL for the start of the last page of the list $1 that starts at a position or before it. The value is
+    /// NULL if there is none.
     ///
-    /// The rows are compared with both columns of the key, so that the server reads one entry of the index of starts. It
-    /// computes a maximum from all pages of the list, if it has planned the statement while the table was new.
+    /// The condition compares both columns of the key, so that the server reads one entry of the index of starts. A
+    /// plan for `max(start)`, made while the table was new, would read all pages of the list.
     static func lastStart(upTo position: String) -> String {
         """
         (SELECT w.start FROM (
@@ -137,7 +138,8 @@ extension PageRow {
         """
     }
 
-    /// The start of the first page of the list $1 that starts at a position or after it; NULL if there is none.
+    /// Returns SQL for the start of the first page of the list $1 that starts at a position or after it. The value is
+    /// NULL if there is none.
     private static func firstStart(from position: String) -> String {
         """
         (SELECT w.start FROM (
@@ -154,11 +156,12 @@ extension PageRow {
         ORDER BY start
         """)
 
-    /// The request for the pages in several ranges, and the next page after each range. A page may be in the result more
-    /// than once.
+    /// Returns the request for the pages in several ranges, and for the next page after each range. A page may be in
+    /// the result more than once.
     static func meetingAndNext(_ ranges: [Range<Int>], of query: QueryID) -> WriteBatch.Request {
         let id = Value.integer(query.rawValue)
-        // The server plans the statement for several ranges each time, which takes as long as the read of one.
+        // The server plans the statement for several ranges each time, and the planning takes as long as the read of
+        // one range.
         if ranges.count == 1 { return (meetingOne, [id, .int(ranges[0].lowerBound), .int(ranges[0].upperBound)]) }
         return (
             meetingSome,
@@ -185,8 +188,8 @@ extension PageRow {
         """)
     static let older = SQL("SELECT \(columns) FROM @page WHERE query = $1 AND generation < $2 ORDER BY start")
 
-    /// Moves a stretch of pages. The validator of a moved page is void, because its request would now return other items
-    /// (R1). A row at an impossible position stays there, because the sum could exceed the type.
+    /// Moves a stretch of pages. The validator of a moved page is void, because its request would now return other
+    /// items (R1). A row at a position out of bounds stays there, because the sum could exceed the type.
     static let shifting = SQL(
         """
         UPDATE @page SET start = start + $4, revision = $5, request = NULL, entity_tag = NULL, last_modified = NULL,
@@ -197,7 +200,7 @@ extension PageRow {
 }
 
 extension PageRows {
-    /// The trusted rows among those of a result, in its order.
+    /// Decodes the rows of a result, in their order. Records a hole where rows are damaged.
     /// - Parameter first: the column where ``PageRow/columns`` begin. Defaults to 0.
     init(_ rows: some Sequence<Row>, of query: QueryID, from first: Int = 0) {
         var values: [PageRow] = []

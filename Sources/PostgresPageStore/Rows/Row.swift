@@ -1,8 +1,8 @@
 #if PostgreSQL
 import PageModel
 
-/// One row of a result, with the accessors that the tables of a store need. A NULL, or a value of another type, reads as
-/// zero, empty or nil; the seal of the row then does not hold.
+/// One row of a result, with the accessors that the tables of a store need. A NULL, or a value of another type, reads
+/// as zero, false or nil. The seal of a row with such a wrong value does not match.
 struct Row {
     let rows: Rows
     let index: Int
@@ -37,7 +37,7 @@ extension Value {
     static func hash(_ number: UInt64) -> Value { .integer(Int64(bitPattern: number)) }
     static func time(_ moment: Timestamp) -> Value { .integer(moment.milliseconds) }
     static func time(_ moment: Timestamp?) -> Value { moment.map { .integer($0.milliseconds) } ?? .null }
-    /// A text as bytes, because a text of PostgreSQL holds no NUL.
+    /// A text as bytes, because the type text of PostgreSQL cannot hold a NUL character.
     static func string(_ text: String) -> Value { .bytes(Array(text.utf8)) }
     static func string(_ text: String?) -> Value { text.map { .bytes(Array($0.utf8)) } ?? .null }
 }

@@ -16,15 +16,16 @@ struct Migration {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The statements of the script. They run one by one, because the extended protocol takes one at a time.
+    /// The statements of the script, which run one by one because the extended protocol accepts one statement at a
+    /// time.
     var statements: [String] {
         String(decoding: script, as: UTF8.self).split(separator: ";\n").map(String.init).filter { part in
             part.split(separator: "\n").contains { !$0.isEmpty && !$0.hasPrefix("--") }
         }
     }
 
-    /// Every step, in order. The embedded files cannot be enumerated, so the list is maintained by hand. A test compares
-    /// it with the folder.
+    /// Every step, in order. The embedded files cannot be enumerated, so the list is maintained by hand. A test
+    /// compares it with the folder.
     static let catalogue: [Migration] = [
         Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql)
     ]

@@ -35,7 +35,7 @@ struct Migrator {
     private static let encoding = SQL("SELECT current_setting('server_encoding')")
     private static let schemas = SQL("SELECT 1 FROM pg_namespace WHERE nspname = $1")
     private static let applied = SQL("SELECT version, name, checksum FROM @migration ORDER BY version")
-    // A lock of the transaction: a pooler may give the session to another client afterwards.
+    // The lock ends with the transaction, because a pooler may then give the session to another client.
     private static let lock = SQL("SELECT pg_advisory_xact_lock($1)")
     private static let note = SQL("INSERT INTO @migration (version, name, checksum) VALUES ($1, $2, $3)")
     private static let stamping = SQL("INSERT INTO @store (id, stamp) VALUES (1, $1) ON CONFLICT DO NOTHING")
@@ -52,7 +52,8 @@ struct Migrator {
 
     /// Opens the store.
     /// - Parameters:
-    ///   - creates: whether a missing store is created, and an older one migrated.
+    ///   - creates: whether a missing store is created, and an older store is migrated. Otherwise both throw
+    ///     `notFound`.
     ///   - writes: whether the store will be written to. Its transactions then need the isolation level READ COMMITTED.
     /// - Returns: the stamp of the store.
     func open(creates: Bool, writes: Bool) async throws(StorageError) -> UInt64 {
@@ -91,7 +92,8 @@ struct Migrator {
         }
     }
 
-    /// Compares the tables of the schema with those of a store. Refuses triggers, rules and views (R46).
+    /// Compares the tables of the schema with those of a store. Refuses triggers, rules and views, because they could
+    /// run code (R46).
     private func classify(
         _ relations: Rows, _ columns: Rows, _ applied: () async throws(StorageError) -> Rows
     ) async throws(StorageError) -> SchemaState {
@@ -151,7 +153,7 @@ struct Migrator {
         }
     }
 
-    /// Columns with the items of pages. Not every server is built with lz4.
+    /// The large columns, which are compressed with lz4 if the server was built with it.
     private static let compressed = [
         "body ALTER COLUMN payload", "body ALTER COLUMN layout", "journal ALTER COLUMN changes",
     ]
@@ -159,7 +161,7 @@ struct Migrator {
         "migration.version bigint", "migration.name text", "migration.checksum text",
     ]
 
-    /// The columns that the migrations make, with their types, and the unique indexes.
+    /// The columns that the migrations create, with their types, and the unique indexes.
     static let expectedColumns: Set<String> = {
         var columns: Set<String> = []
         for migration in Migration.catalogue {

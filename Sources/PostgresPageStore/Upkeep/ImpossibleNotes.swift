@@ -1,15 +1,16 @@
 #if PostgreSQL
 import PageModel
 
-/// Numbers without a seal that are out of range. A repair removes them. No decision depends on the times of reads, and the
-/// count of lease tokens starts again at a random number: every token has a random part, too.
+/// Numbers in rows without a seal that are out of range. A repair removes them. Lost read times change only the order
+/// of eviction. The count of lease tokens starts again at a random number, which is safe because every token has a
+/// random part, too.
 enum ImpossibleNotes {
     private static let condition = """
         FROM @access WHERE used_at
         NOT BETWEEN \(StoredBounds.milliseconds.lowerBound) AND \(StoredBounds.milliseconds.upperBound)
         """
     private static let countingReads = SQL("SELECT count(*) \(condition)")
-    // The view, because a role that may only read the tables may not read the sequence.
+    // Reads the view, because a role that may only read the tables may not read the sequence.
     private static let countingTokens = SQL(
         """
         SELECT count(*) FROM pg_sequences WHERE schemaname = $1 AND sequencename = 'lease_token'
@@ -35,7 +36,7 @@ enum ImpossibleNotes {
         finding.kind == .access || (finding.kind == .ledger && finding.query == nil)
     }
 
-    /// The requests that remove these findings.
+    /// Returns the requests that remove the causes of these findings.
     static func removing(_ findings: [Finding]) -> [WriteBatch.Request] {
         var requests: [WriteBatch.Request] = []
         for finding in findings where includes(finding) {

@@ -1,20 +1,21 @@
 #if PostgreSQL
 import PageModel
 
-/// The damage of one list: every seal and checksum of its rows, and every rule of the tables (R5).
+/// Checks every seal and checksum of the rows of one list, and every rule of the tables (R5). Holds the damage that was
+/// found.
 struct ListCheck {
     let query: QueryID
     private(set) var findings: [Finding] = []
     private(set) var pages = 0
     private(set) var items = 0
     private(set) var bytes = 0
-    /// Offsets of page rows whose seal does not hold.
+    /// Offsets of damaged page rows.
     private(set) var brokenRows: [Int] = []
-    /// Pages to drop, because their items are damaged or repeat held ones.
+    /// Pages to drop, because they overlap others, or because their items are damaged or repeat held items.
     private(set) var lostPages: [PageRow] = []
     /// Bodies whose hashes differ from those of their items.
     private(set) var staleHashes: [(row: PageRow, identities: [ItemIdentity])] = []
-    /// Offsets of fetch records with impossible numbers.
+    /// Offsets of fetch records that cannot be decoded, such as those with a number out of range.
     private(set) var brokenRecords: [Int] = []
     private(set) var isJournalDamaged = false
     /// The holdings, counted from the intact pages.

@@ -9,7 +9,7 @@ extension PostgreSQLPageStore {
         FROM @page AS p LEFT JOIN @access AS a ON a.query = p.query AND a.body = p.body
         LEFT JOIN @query AS q ON q.id = p.query ORDER BY p.query, p.start
         """)
-    /// The number of pages that one transaction removes.
+    /// The largest number of pages that one transaction removes.
     private static let portion = 256
 
     private func candidates(exempt: Set<QueryID>) async throws(StorageError) -> (
@@ -25,8 +25,8 @@ extension PostgreSQLPageStore {
         return (candidates, server.moment(found[0]).now)
     }
 
-    /// Returns what `evict` would remove now, without removing anything. Read times of this process that are not stored
-    /// yet are not considered (R40).
+    /// Returns the report of an eviction without removing anything. Read times of this process that are not stored yet
+    /// are not considered (R40).
     /// - Parameters:
     ///   - budget: the bounds to keep.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.
@@ -72,7 +72,8 @@ extension PostgreSQLPageStore {
         JOIN @page AS p ON p.query = v.query AND p.start = v.start
         """)
 
-    /// Removes the chosen pages that are unchanged. Skips an offset where the page has another size or was fetched since.
+    /// Removes the chosen pages, and returns those that were removed. Skips a page if another page is at its offset
+    /// now, with another size or fetched later. Skips the pages of a list with a damaged record.
     private func remove(_ victims: [EvictionPlan.Candidate]) async throws(StorageError) -> [EvictionPlan.Candidate] {
         let queries = Set(victims.map(\.query.rawValue)).sorted()
         let done = try await server.write(.long) { work async throws(StorageError) in

@@ -8,7 +8,7 @@ extension PostgreSQLPageStore: RowCounting {
         WHERE schemaname = $1 ORDER BY relname
         """)
 
-    /// Returns the rows of each table, as the statistics of the server count them
+    /// Returns the numbers of live and dead rows of each table, from the statistics of the server
     /// (https://www.postgresql.org/docs/15/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW).
     /// - Throws: `StorageError`, as every read does.
     public func rowCounts() async throws(StorageError) -> [RowCount] {

@@ -45,7 +45,7 @@ extension PostgreSQLPageStore {
             schema: Migration.newest)
     }
 
-    /// Returns the summed costs of one query. Returns nil where no run was counted.
+    /// Returns the summed costs of one query. Returns nil when no run was counted, or when the tally is damaged.
     /// - Throws: `StorageError`, as every read does.
     public func tally(of query: QueryID) async throws(StorageError) -> RunTally? {
         try await server.read((PostgreSQLPageStore.tally, [.integer(query.rawValue)])).first.flatMap {
@@ -65,7 +65,7 @@ extension PostgreSQLPageStore {
         return isPossible ? tally : nil
     }
 
-    /// Adds the figures of a run to the tally of its query. Ignored for a query that is gone.
+    /// Adds the figures of a run to the tally of its query. Does nothing if the query is not stored.
     ///
     /// No decision depends on tallies, and observers of the query are not notified.
     /// - Parameters:

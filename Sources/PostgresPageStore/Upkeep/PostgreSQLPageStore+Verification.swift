@@ -48,8 +48,8 @@ extension PostgreSQLPageStore {
         }
     }
 
-    /// Drops damaged rows, rebuilds rows that intact ones determine, and queues the missing pages to be fetched. Each list
-    /// is repaired in a transaction of its own.
+    /// Drops damaged rows, rebuilds rows that intact rows determine, and queues the missing pages to be fetched. Purges
+    /// a list whose name is damaged. Each list is repaired in a transaction of its own.
     /// - Returns: the findings, the repairs, and the damage that remains.
     /// - Throws: `StorageError`, as every write does.
     public func repair() async throws(StorageError) -> RepairReport {
@@ -64,7 +64,7 @@ extension PostgreSQLPageStore {
             if let changes = repaired.changes { announcer.announce([changes]) }
         }
         if !found.isSound {
-            // A page that was dropped leaves its body behind.
+            // A page row that was dropped can leave a body without a page.
             let deletions: [WriteBatch.Request] = PostgreSQLPageStore.orphanDeletions.map { ($0, []) }
             _ = try await server.write(deletions + ImpossibleNotes.removing(found.findings), .long)
             report.repaired += found.findings.count { $0.kind == .orphan || ImpossibleNotes.includes($0) }
@@ -152,7 +152,7 @@ extension PostgreSQLPageStore {
         }
     }
 
-    // A body with a larger number belongs to no page.
+    // Larger numbers are damage and belong to no page.
     private static let freeNumber = SQL(
         "SELECT coalesce(max(id), 0) + 1 FROM @body WHERE query = $1 AND id < \(Int64.max >> 2)")
 
@@ -168,12 +168,13 @@ extension PostgreSQLPageStore {
         try await server.read((ListRow.all, []), .long).all.count { !ListRow.read($0).isWhole }
     }
 
-    /// Counts page rows and adds up their sizes. A damaged size cannot exceed the type of the sum.
+    /// Counts page rows and adds up their sizes. Negative sizes count as 0 and the sum is capped, so damaged sizes
+    /// cause no overflow.
     static let countAndBytes =
         "SELECT count(*), least(coalesce(sum(greatest(bytes, 0)), 0), \(StoredBounds.sizes.upperBound))::bigint FROM @page"
     private static let pageSizes = SQL("\(countAndBytes) WHERE query = $1")
 
-    /// Returns the record of every query, and what can be read of the damaged ones.
+    /// Returns the intact records of all queries, and the readable parts of the damaged records.
     /// - Throws: `StorageError`, as every read does. Damaged records are part of the result, and are not thrown.
     package func storedQueries() async throws(StorageError) -> StoredQueries {
         var found = StoredQueries()

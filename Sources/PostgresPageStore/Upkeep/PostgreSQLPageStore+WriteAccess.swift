@@ -8,7 +8,7 @@ extension PostgreSQLPageStore {
             has_table_privilege(current_user, $1, 'INSERT, UPDATE, DELETE')
         """)
 
-    /// Returns the reason why this user cannot write into the store. Returns nil when there is none.
+    /// Returns the reason why this role cannot write to the store. Returns nil when the role can write.
     /// - Throws: `StorageError`, as every read does.
     package func writeObstacle() async throws(StorageError) -> String? {
         let table = "\(server.dialect.schema).page"
