@@ -107,9 +107,9 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Returns the columns for help. Returns nil when standard output is not a terminal and `COLUMNS` is not set. Also
-    /// sets `COLUMNS` for the parser. For a narrow terminal the parser then renders unbroken lines, because it traps
-    /// when its own columns do not fit.
+    /// Returns the number of columns for help texts. Returns nil when standard output is not a terminal and `COLUMNS`
+    /// is not set. Also sets `COLUMNS` for the parser. For a narrow terminal the parser then renders unbroken lines,
+    /// because it traps when its own columns do not fit.
     private static func helpWidth() -> Int? {
         let terminal = Terminal.standard
         let stated = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
@@ -131,7 +131,8 @@ struct Pagecache: AsyncParsableCommand {
         words.count == 2 && words.contains("--version") && words.contains { $0 == "--verbose" || $0 == "-v" }
     }
 
-    /// The parser's error about invalid arguments as an error of the tool. Commands throw such errors, too.
+    /// Returns the parser's error about invalid arguments as an error of the tool, and nil for other errors. Commands
+    /// throw such errors, too.
     /// - Parameter words: the arguments, without the name of the tool. Defaults to those of the process.
     static func usageFailure(
         _ error: any Error, words: [String] = Array(CommandLine.arguments.dropFirst())
@@ -159,8 +160,9 @@ struct Pagecache: AsyncParsableCommand {
         return command.map { $0.arguments ?? [] }
     }
 
-    /// The first option that the command does not have. The parser checks the values of known options first, and then
-    /// reports another error than the cause.
+    /// The first given long option that the command does not have. Returns nil when there is none, or when `options` is
+    /// nil. The parser checks the values of known options first, and would report an invalid value instead of the
+    /// unknown option.
     private static func unknownOption(
         in words: [String], of options: [CommandDescription.Option]?
     ) -> (name: String, suggestion: String?)? {
@@ -182,7 +184,7 @@ struct Pagecache: AsyncParsableCommand {
         return nil
     }
 
-    /// The option that is spelled most like the text. Pure.
+    /// The option that is spelled most like the text. Returns nil when no option is close enough. Pure.
     private static func closest(_ text: String, _ options: [CommandDescription.Option]) -> String? {
         let names = options.flatMap { $0.names ?? [] }.map(\.text).filter { $0.hasPrefix("--") }
         let close = names.compactMap { name in Spelling.distance(ofOption: text, name).map { (name, $0) } }
@@ -196,7 +198,7 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// A hint at the help of the intended command. The parser names it in the last words of its full message.
+    /// A hint at the help of the intended command. The parser names that command at the end of its full message.
     private static func helpHint(for error: any Error) -> String {
         let command = fullMessage(for: error).split(separator: "\n").last?.firstMatch(
             of: /See '(pagecache [^']*--help)'/)?.output.1

@@ -35,7 +35,7 @@ struct Demo: AsyncParsableCommand {
             "pagecache-demo-\(UUID().uuidString)"
         ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // One request in forty fails, and one is throttled, as with an ordinary API.
+        // Every fortieth request fails with 500, and request 55 with 429, as an ordinary API might answer.
         let origin = DemoOrigin(count: 10_000, latency: .milliseconds(40)) { number, _ in
             number == 55 ? .status(429, retryAfter: 1) : number % 40 == 17 ? .status(500, retryAfter: nil) : nil
         }
@@ -51,7 +51,7 @@ struct Demo: AsyncParsableCommand {
     }
 }
 
-/// The chapters of the demo, with real processes on a real store, and the requests that each one cost.
+/// Plays the chapters of the demo with real processes on a real store, and counts their requests.
 private final class DemoStory {
     private struct Row {
         var what: String
@@ -171,7 +171,7 @@ private final class DemoStory {
         guard let code = ended.code, code == ExitStatus.incomplete.rawValue else {
             throw broken("sync did not end with 75")
         }
-        // The rest of the message suggests a command on the store of the demo, which is removed.
+        // The rest of the message suggests a command on the store of the demo, which the demo removes at its end.
         let reason = ended.errors.split(separator: "\n").last?.prefix { $0 != ";" } ?? ""
         say("pagecache sync ends with \(code): \(reason.trimmingPrefix("pagecache: "))")
         rows.append(Row(what: "read with the origin offline", sent: 0, plain: "impossible"))
@@ -188,7 +188,7 @@ private final class DemoStory {
         ).render(.table, to: terminal)
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func heading(_ text: String) {
         terminal.print("")
@@ -198,12 +198,14 @@ private final class DemoStory {
         }
     }
 
-    /// Prints the output of a command. On a terminal each line is cut to its width, and then ends with "…".
+    /// Prints the output of a command. On a terminal, a line that is too long is cut to the terminal's width and ends
+    /// with "…".
     private func quote(_ output: String) {
         for line in output.split(separator: "\n") { terminal.print("     " + cut(line, indentation: 6)) }
     }
 
-    /// The text, cut to the columns that the indentation leaves in a line of the terminal. Not cut without a terminal.
+    /// Returns the text, cut to the columns that the indentation leaves in a line of the terminal. Without a terminal
+    /// the text is not cut.
     private func cut(_ text: some StringProtocol, indentation: Int) -> String {
         let width = terminal.outputIsTerminal ? max(1, terminal.width - indentation) : .max
         return TextWidth.cut(Printable.text(String(text)), to: width)

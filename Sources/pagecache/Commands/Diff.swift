@@ -68,11 +68,12 @@ struct Diff: AsyncParsableCommand {
         }
         try await changes.readItems(of: record.id, in: store, at: reached)
         render(changes.all, record.key, start, reached)
-        // Positions that were evicted are not a change of the list.
+        // Positions that are no longer stored, after an eviction for example, do not count as a change of the list.
         return changes.all.contains { $0.kind != .dropped }
     }
 
-    /// The version to compare with. Returns nil when the journal does not reach back to it.
+    /// The version to compare with. Returns nil when the journal does not reach back to the given time. A given version
+    /// is returned unchecked. Throws `ToolFailure` for a time in the future.
     private func start(_ record: QueryRecord, _ store: any ToolStore) async throws -> ContentVersion? {
         switch since ?? .last {
         case .version(let version): return version

@@ -64,7 +64,7 @@ struct Doctor: AsyncParsableCommand {
         ]
         let rows = results.map { result -> [ResultTable.Cell] in
             let hint = result.hint.map { Terminal.standard.hinted($0) }
-            // People get the hint in the column of the message.
+            // In the table for people, the hint follows the message in its column.
             return [
                 .init(.string(result.name)),
                 .init(.string(result.status.rawValue), colour: result.status.colour),

@@ -37,14 +37,14 @@ struct DoctorChecks {
         var status: Status
         var message: String
         var hint: String?
-        /// The exit status of an error.
+        /// The exit status of an error. `nil` for the other results.
         var exit: ExitStatus?
     }
 
     private(set) var results: [Result] = []
     private let environment: [String: String]
     private let now: Timestamp
-    /// The places of certificates that common systems use.
+    /// The files in which common systems keep certificates.
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
     ]
@@ -89,7 +89,8 @@ struct DoctorChecks {
         }
     }
 
-    /// The hint for more free space: an eviction to a budget below the present size, if that frees at least a megabyte.
+    /// The hint for a disk with little free space: an eviction to a budget below the present size, if that frees at
+    /// least a megabyte.
     static func spaceHint(_ queries: [QuerySummary]) -> String {
         let (all, evictable) = queries.reduce(into: (0, 0)) { sums, query in
             sums.0 += query.bytes
@@ -126,7 +127,7 @@ struct DoctorChecks {
         note("store", .error, error.message, hint: failure?.hint, exit: failure?.status ?? .internal)
     }
 
-    /// The reason why no store can be created at a path. Returns nil when there is none.
+    /// Returns the reason why no store can be created at a path, or nil if one can.
     private static func obstacle(to path: String) -> String? {
         var folder = path.hasPrefix("/") ? path : "./\(path)"
         var status = stat()
@@ -177,8 +178,8 @@ struct DoctorChecks {
         }
     }
 
-    /// Warns of a table with more than 10,000 dead rows and more dead rows than rows in use. A working autovacuum
-    /// removes dead rows long before that.
+    /// Warns about a table that has more than 10,000 dead rows, and more dead rows than rows in use. A working
+    /// autovacuum removes dead rows long before that.
     mutating func checkRows(_ counts: [RowCount]) {
         let dead = counts.reduce(0) { $0 + $1.dead }
         let crowded = counts.filter { $0.dead > max($0.live, 10_000) }
@@ -218,7 +219,7 @@ struct DoctorChecks {
     mutating func checkPinned(_ lists: [ListOutline]) {
         let pinned = lists.filter(\.record.isPinned)
         let stale = pinned.filter { $0.judgedFreshness(now: now) != .fresh }
-        // A sync of another query says nothing about the timer.
+        // Only pinned queries count, because syncs of other queries do not show that the timer for `sync --due` runs.
         let last =
             pinned.compactMap(\.record.validatedAt).min().map { "; oldest sync \(TimeText.age(now - $0)) ago" } ?? ""
         if pinned.isEmpty {

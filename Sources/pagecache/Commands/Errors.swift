@@ -54,8 +54,8 @@ struct Errors: AsyncParsableCommand {
         ResultTable(columns: columns, rows: failures.map { row($0.0, $0.1, now: now) })
     }
 
-    /// One row for all pages of a query with the same failure, for people. The query with the earliest next attempt
-    /// comes first.
+    /// One row for all pages of a query with the same failure. Only the table has such rows. The query with the
+    /// earliest next attempt comes first.
     static func grouped(_ failures: [(QueryKey, LedgerEntry)], now: Timestamp) -> ResultTable {
         var causes: [(key: QueryKey, entries: [LedgerEntry])] = []
         for (key, entry) in failures {

@@ -91,7 +91,7 @@ struct Export: AsyncParsableCommand {
             let items = SizeText.count(written.itemsCutShort, "item has", "items have")
             terminal.warn("\(items) members without a column; --fields names the columns")
         }
-        // Missing positions are reported, and a gap is never closed up (R12).
+        // An export with missing positions says so, because a list with a gap must not look complete (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(below: list.reachableLength)
         if !written.damaged.isEmpty {
             let missing = gaps.reduce(0) { $0 + $1.count }

@@ -61,7 +61,8 @@ struct InfoReport {
 
     private var record: QueryRecord { list.record }
     private var url: String? { ListRunner.url(of: record) }
-    /// The items of page one. Later pages may have fewer, because they overlap.
+    /// The number of items of page one. `nil` if page one is not held or has no items. Later pages may have fewer
+    /// items, because they overlap.
     private var pageSize: Int? { list.heldPages.first.flatMap { $0.offset == 0 && $0.count > 0 ? $0.count : nil } }
 
     private var hasCredential: Bool { record.hasCredential }

@@ -71,7 +71,7 @@ struct List: AsyncParsableCommand {
         ]
     }
 
-    /// The number of failing pages with its unit, because the columns next to it have other units.
+    /// The number of failing pages with the unit, because the neighbouring columns have other units. Zero has no unit.
     static func failingPages(_ count: Int) -> String { count == 0 ? "0" : SizeText.count(count, "page", "pages") }
 
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
@@ -106,7 +106,8 @@ struct List: AsyncParsableCommand {
         ]
     }
 
-    /// The share of the list that is held, as a text. A list without items has no share.
+    /// The share of the list that is held, in percent. Returns "–" for a list without items, and "?" if the share is
+    /// unknown.
     static func shareText(of list: ListOutline) -> String {
         list.coveredShare.map { list.length == 0 ? "–" : "\(Int($0 * 100)) %" } ?? "?"
     }

@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache pin`: exempts a query from eviction.
+/// `pagecache pin`: exempts a query from eviction, and lets `sync --due` keep it fresh.
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
@@ -25,7 +25,7 @@ struct Pin: AsyncParsableCommand {
     func run() async throws { try await setPinned(true, query, common) }
 }
 
-/// `pagecache unpin`: makes a query evictable again.
+/// `pagecache unpin`: makes a query evictable again, and `sync --due` no longer refreshes it.
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
@@ -55,7 +55,7 @@ private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOption
     }
 }
 
-/// `pagecache gc`: applies budgets now.
+/// `pagecache gc`: evicts pages until the store fits a budget.
 struct CollectGarbage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
@@ -98,7 +98,7 @@ struct CollectGarbage: AsyncParsableCommand {
         common.apply()
         try await common.withStore(dryRun ? .reading : .writing) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
-            // An eviction on a full disk closes the store, so the damaged records are counted before it.
+            // `evictRewritingFile` can close the store, so the damaged records are counted first.
             let damaged = try await store.storedQueries().damagedCount
             write(dryRun ? try await store.evictionPreview(to: budget, exempt: []) : try await evict(store, to: budget))
             try DamagedRecords.end(damaged)
@@ -123,7 +123,8 @@ struct CollectGarbage: AsyncParsableCommand {
         }
     }
 
-    /// The note on a file that could not be shortened. The limit of the process can be the reason, too.
+    /// The note on a file that could not be shortened. The reason is a full disk, or the process's own limit on file
+    /// sizes.
     func keeping(_ bytes: Int) -> String {
         let budgets = [
             maxBytes.map { "--max-bytes \($0.bytes)" }, maxAge.map { "--max-age \($0.defaultValueDescription)" },
@@ -161,7 +162,7 @@ struct CollectGarbage: AsyncParsableCommand {
     }
 
     /// The note on pages that stay beyond the budget.
-    /// - Parameter isFile: whether the store is a file. The report of a server counts no damaged pages.
+    /// - Parameter isFile: whether the store is a file. The report of a store on a server counts no damaged pages.
     static func note(onPagesLeft report: EvictionReport, isFile: Bool) -> String {
         guard isFile else {
             return

@@ -55,7 +55,7 @@ struct Probe: AsyncParsableCommand {
         if !survey.isProven { throw ToolProcess.Ended(status: .incomplete) }
     }
 
-    /// The URL without secrets.
+    /// The URL without secrets and without paging parameters.
     private var shownURL: String { HTTPSource.key(for: url)?.text ?? "" }
 
     private func render(_ survey: SourceSurvey) {

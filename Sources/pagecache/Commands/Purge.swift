@@ -142,7 +142,8 @@ struct Purge: AsyncParsableCommand {
     {
         var chosen = Selection()
         chosen.damaged = QuerySelector.matches(name, stored.damaged.map(\.key)).map { stored.damaged[$0] }
-        // A prefix is not a reason to remove a query whose name cannot be read.
+        // If the name also matches another query, a damaged record is removed only by its whole key or id, not by a
+        // prefix.
         if chosen.damaged.count > 1 || QuerySelector.matches(name, stored.records.map(\.key)).count > 0 {
             chosen.damaged.removeAll { $0.key.text != name && $0.key.shortID != name }
         }
@@ -159,7 +160,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     /// Returns the number of damaged records that stay and may match. A damaged record whose stored name is intact
-    /// counts only when `mayMatch` returns true.
+    /// counts only when `mayMatch` returns true. All records that cannot be read at all count as one.
     private func undecided(
         in stored: StoredQueries, without chosen: [StoredQueries.Damaged],
         mayMatch: (StoredQueries.Damaged) -> Bool
@@ -209,7 +210,8 @@ struct Purge: AsyncParsableCommand {
     /// The last remedy for a full disk.
     static let makesRoom = "'pagecache purge --all' makes room on a full disk, and removes every query"
 
-    /// The warning about bytes in the log. A command that writes while the same reader goes on cannot remove them, either.
+    /// The warning about removed bytes that may remain in the log. No command can remove these bytes until the reader
+    /// of the store has ended its read, or the full disk has room.
     static func remainder(isDiskFull: Bool) -> String {
         let (reason, moment) =
             isDiskFull

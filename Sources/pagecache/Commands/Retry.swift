@@ -102,7 +102,7 @@ struct Retry: AsyncParsableCommand {
         options.reportsOutline = true
         options.concurrency = concurrency
         options.retry.attempts = retries
-        // The user asked for the list to be stored: see `sync --respect-no-store`.
+        // As in `sync` without `--respect-no-store`: the user of the tool asks for a stored copy.
         options.storesDespiteNoStore = true
         options.retryWaitBudget = wait.duration
         var due: [DueWork] = []
@@ -131,7 +131,7 @@ struct Retry: AsyncParsableCommand {
         let credential = isRefused ? " (add --bearer-env VAR if the origin needs a credential)" : ""
         let way = "--permanent retries \(left == 1 ? "it" : "them")\(credential)"
         if isNothing {
-            // No other line says that the command did nothing.
+            // This line appears even with `--quiet`, because no other line says that the command did nothing.
             Terminal.standard.complain(
                 "no page was retried: \(pages); \(way)")
         } else {

@@ -97,7 +97,7 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// Writes a range of one piece, without reading the records of all pages.
+    /// Writes a range of at most `ShowWriting.pieceSize` items, without reading the records of all pages.
     private func writeShort(_ positions: ShownPositions, _ record: QueryRecord, _ store: any ToolStore) async throws
         -> ShowWriting.Written
     {
@@ -119,7 +119,7 @@ struct Show: AsyncParsableCommand {
 
     // MARK: Messages
 
-    /// - Parameter rest: the sentence about the positions after the written ones. `nil` means there is none to show.
+    /// - Parameter rest: the sentence about the positions after the written ones. `nil` means no sentence.
     private func finish(
         _ written: ShowWriting.Written, _ positions: ShownPositions, _ rest: String?, _ terminal: Terminal
     ) throws {
@@ -134,7 +134,7 @@ struct Show: AsyncParsableCommand {
         if length == 0, terminal.outputIsTerminal, !list.record.hasUnknownEnd {
             terminal.note("pagecache: the list has no items")
         }
-        // Missing positions are reported, and a gap is never closed up (R12).
+        // Output with missing positions says so, because a list with a gap must not look complete (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(
             in: written.range.clamped(to: 0..<list.reachableLength))
         if let first = gaps.first {

@@ -6,7 +6,7 @@ import PagedRepository
 
 // Work that is chosen from the store alone, before any request.
 extension Sync {
-    /// `--due`, `--all` and `--stale`: several lists in one run.
+    /// Runs `--due`, `--all` or `--stale`: syncs several lists of the store.
     func syncStored() async throws {
         try await common.withStore(.writing, checkingPlace: true) { store in
             var options = options
@@ -35,8 +35,8 @@ extension Sync {
         return queries.map { ListRunner.Job(query: $0, runs: [options.work]) }
     }
 
-    /// The queries that `list` shows as stale or never fetched. Reads the outline only of a list that its record calls
-    /// fresh.
+    /// The queries that are stale by `policy`, were never fetched, or hold none of their items. Reads the outline only
+    /// of a list whose record is fresh.
     private func stale(in store: any ToolStore, _ policy: FreshnessPolicy) async throws -> [QueryRecord] {
         let now = try await store.now()
         var stale: [QueryRecord] = []
@@ -51,7 +51,7 @@ extension Sync {
         return stale
     }
 
-    /// The message of a run that had no work.
+    /// The message for a command that found no work.
     private func nothing(in store: any ToolStore) async throws -> String {
         if work.all { return "the store has no query that 'sync' can fetch" }
         if work.stale { return "no query is stale" }
@@ -66,8 +66,8 @@ extension Sync {
             "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes \(stale == 1 ? "it" : "them"), 'pagecache pin' keeps a query fresh)\(next)"
     }
 
-    /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when
-    /// there is none.
+    /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when no
+    /// work remains.
     func rest(of list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
         guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
         return work.refresh || list.isComplete || list.isAtResultWindow ? nil : .positions(0..<Int.max)

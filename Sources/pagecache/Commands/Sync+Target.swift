@@ -3,9 +3,10 @@ import HTTPPageSource
 import PageModel
 import PagedRepository
 
-// The list that a target names, and the requests that it belongs to.
+// The list that a target names, and the request that the list is bound to.
 extension Sync {
-    /// The URL to request and its query, from a URL or from a query in the store.
+    /// Returns the request and the query key for a target, which is a URL or names a query in the store. Throws
+    /// `ToolFailure` when the URL cannot be used, or when no query has this name.
     func resolve(_ target: String, in store: DeferredStore) async throws -> (
         plain: HTTPSourceConfiguration, key: QueryKey
     ) {
@@ -27,7 +28,7 @@ extension Sync {
         return (try source.plain(url: HTTPSource.url(inStored: query.source) ?? query.key.text), query.key)
     }
 
-    /// Prints a note when a stored list with a key of its own has the URL of this new list, because users forget
+    /// Prints a note when the URL of this new list belongs to a stored list with a key of its own. Users may forget
     /// `--key` in a later call. An error of the store is ignored here: the run reports it.
     func noteOtherList(_ key: QueryKey, in store: DeferredStore) async {
         let other = try? await store.records().first { record in
@@ -51,8 +52,8 @@ extension Sync {
             hint: "use another --key, or --rebind to bind the list to this URL")
     }
 
-    /// Refuses a request with another method, body or credential than those of the list, unless `--rebind`, `--key` or
-    /// `--scope` allows it (R45, R47).
+    /// Refuses a request with another method or body than that of the list, unless `--rebind` is given (R47). Refuses a
+    /// request with another credential, unless `--key` or `--scope` is given (R45).
     func checkOwner(of known: QueryRecord, _ origin: HTTPSource) throws {
         if !rare.rebind, !origin.isBound(stored: known.source) {
             throw ToolFailure(

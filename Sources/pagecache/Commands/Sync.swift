@@ -99,7 +99,7 @@ struct Sync: AsyncParsableCommand {
         }
     }
 
-    /// Refuses options that would have no effect on this target.
+    /// Refuses options that do not fit the target, and options that `--offline` excludes.
     private func checkTarget() throws {
         let name = source.key != nil ? "--key" : source.scope != nil ? "--scope" : nil
         if let target, let name, !target.contains("://") {
@@ -146,13 +146,14 @@ struct Sync: AsyncParsableCommand {
 
         var configuration = source.adding(try source.credentials.read(), to: plain)
         configuration.rebinds = rare.rebind
-        // The list is bound to the request that the options describe.
+        // Rebinding binds the list to the method and body that the options describe, and not to the stored ones.
         if rare.rebind, target.contains("://") { configuration.hasOwnMethod = true }
         configuration.overlap = fetch.overlap
         if let known { HTTPSource.restoreRequest(inStored: known.source, into: &configuration) }
         try source.checkBody(of: configuration.method)
         options.overlap = configuration.overlap ?? options.overlap
-        // A stored failure of class `loop` is the strongest hint that the stored paging profile is wrong.
+        // A stored failure of class `loop` suggests that the stored paging profile is wrong, so the run detects the
+        // paging anew.
         let state = try await store.state(of: key)
         if state?.failures?.contains(where: { $0.failure?.failureClass == .loop }) == true {
             configuration.detectsAnew = true
@@ -189,7 +190,8 @@ struct Sync: AsyncParsableCommand {
         var options = options
         if let known {
             try checkOwner(of: known, origin)
-            // Page one does not show whether the other pages of another request have the same items.
+            // When a list is bound to another request, an unchanged page one does not prove that the later pages have
+            // the same items. So the run compares every page.
             if !origin.isBound(stored: known.source), !work.refresh { options.work = .sweep }
         }
         let progress = SyncProgress(
@@ -244,7 +246,7 @@ struct Sync: AsyncParsableCommand {
         return options
     }
 
-    /// Prints an action of the run for `--trace`, with the time since its beginning.
+    /// Prints an action of the run for `--trace`, with the time since the run began.
     private func printAction(_ action: SyncAction, _ result: String, after time: Duration) {
         Terminal.standard.complain("\(Int(time / .milliseconds(1))) ms: \(action) → \(result)")
     }

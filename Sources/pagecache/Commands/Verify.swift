@@ -69,7 +69,8 @@ struct Verify: AsyncParsableCommand {
     }
 
     /// Copies the readable rows of a store whose schema another program changed.
-    /// - Returns: false where the error has another cause. Nothing was changed then.
+    /// - Returns: false when the error has another cause, or when the change can be undone without a copy. Nothing was
+    ///   changed then.
     private func salvage(_ path: String, _ error: StorageError) async throws -> Bool {
         guard let change = error.cause as? SchemaChange, change.isSalvageable else { return false }
         let report = try await SQLitePageStore.salvage(at: path, from: change)
@@ -80,7 +81,8 @@ struct Verify: AsyncParsableCommand {
     /// Whether the file has the mark of a store, so that a foreign schema in it is damage.
     private var isOurs: Bool { common.place.path.map(SQLitePageStore.hasMark) ?? false }
 
-    /// Whether a repair of the header may make a store readable that cannot be opened.
+    /// Whether a repair of the header may make a store readable that cannot be opened. Always true for a store on a
+    /// server.
     private var isRepairable: Bool { common.place.path.map(SQLitePageStore.hasRepairableHeader) ?? true }
 
     /// The error for a store that cannot be examined or changed. Its hint names `verify --repair` only when this
@@ -92,7 +94,7 @@ struct Verify: AsyncParsableCommand {
                 ?? (repair && !consent.dryRun || !isRepairable ? Self.lastResort : Self.headerRepair))
     }
 
-    /// - Parameter header: the problems of the file's header, which are repaired. Defaults to none.
+    /// - Parameter header: the problems of the file's header, which are already repaired. Defaults to none.
     private func check(at store: any ToolStore, repaired header: [Finding] = []) async throws {
         if common.place.path != nil { Terminal.standard.detail("SQLite \(SQLitePageStore.sqliteVersion)") }
         let names = await shortIDs(in: store)
@@ -122,14 +124,14 @@ struct Verify: AsyncParsableCommand {
         Dictionary(uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
     }
 
-    /// Prints the result of a repair.
+    /// Prints the result of a repair. Throws `ToolFailure` when problems remain.
     private func finish(_ report: RepairReport, _ names: [QueryID: String], at store: any ToolStore) async throws {
         write(report.found, names, repaired: report)
         noteLost((try? await store.records())?.filter(\.isDescriptionLost) ?? [])
         guard report.remaining.isSound else { throw Self.failure(report.remaining, hint: Self.lastResort) }
     }
 
-    /// Names the next command for the queries whose records were rebuilt.
+    /// Prints the number of queries whose records were rebuilt, and the command that fetches the first of them.
     private func noteLost(_ queries: [QueryRecord]) {
         guard let first = queries.first else { return }
         let rebuilt = SizeText.count(queries.count, "rebuilt query", "rebuilt queries")
@@ -206,7 +208,8 @@ struct Verify: AsyncParsableCommand {
         noteDropped(repaired)
     }
 
-    /// Prints the command that fetches each dropped list. `sync --all` fetches only lists that have a record.
+    /// Prints the commands that restore lost pins, dropped queries and dropped pages. `sync --all` fetches only lists
+    /// that have a record.
     private func noteDropped(_ repaired: RepairReport) {
         let terminal = Terminal.standard
         if let pins = Self.sentence(aboutPins: repaired.pinsLost) { terminal.note(pins) }

@@ -1,12 +1,14 @@
 #if Tool
 import PageStore
 
-/// A line on the terminal for work without countable steps. Work of less than two seconds shows no line.
+/// A line on the terminal for work without countable steps. The line appears after two seconds by default, or earlier
+/// when the work waits for a lock on the store.
 enum BusyLine {
-    /// The time before the line, unless the caller names another one.
+    /// The default time before the line appears.
     static let quietTime = Duration.seconds(2)
 
-    /// Does the work, and shows its name and its time meanwhile, or that it waits for another process.
+    /// Does the work. Meanwhile the line shows the name of the work and the time that it has taken, or that it waits
+    /// for another process.
     static func whileDoing<Value: Sendable, Failure: Error>(
         _ what: String, after quietTime: Duration = BusyLine.quietTime, on terminal: Terminal = .standard,
         _ work: () async throws(Failure) -> Value
@@ -15,7 +17,8 @@ enum BusyLine {
         return try await whileDoing(what, after: quietTime, draw: { terminal.progress($0) }, work)
     }
 
-    /// Does the work, and draws the line meanwhile. The last call of `draw` has an empty line, which removes it.
+    /// Does the work, and draws the line meanwhile. The last call of `draw` passes an empty text, which removes the
+    /// line.
     static func whileDoing<Value: Sendable, Failure: Error>(
         _ what: String, after quietTime: Duration, draw: @escaping @Sendable (String) -> Void,
         _ work: () async throws(Failure) -> Value
@@ -40,9 +43,9 @@ enum BusyLine {
         return try result.get()
     }
 
-    /// The line of work that has taken this time. `nil` means that the work shows no line yet. Pure.
-    /// - Parameter storeWait: the time that the work has waited for the lock of another process. `nil` means that it
-    ///   does not wait.
+    /// The line for work that has taken this time. `nil` means that the work shows no line yet. Pure.
+    /// - Parameter storeWait: the time that the work has waited for the lock of another process. `nil` means that the
+    ///   work does not wait.
     static func text(
         _ what: String, after time: Duration, quietTime: Duration = BusyLine.quietTime, storeWait: Duration? = nil
     ) -> String? {

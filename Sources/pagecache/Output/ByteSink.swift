@@ -1,7 +1,8 @@
 #if Tool
 /// Collects bytes in small pieces, and writes them in large ones to standard output or a file.
 ///
-/// State: the memory of one large piece, and its filled length. Both end with the value. One task uses it.
+/// State: the memory of one large piece, its filled length, and the unfinished line for a terminal. The state ends with
+/// the object. Only one task may use the object.
 final class ByteSink {
     private static let capacity = 1 << 18
 
@@ -56,7 +57,7 @@ final class ByteSink {
         try result.get()
     }
 
-    /// Writes the remaining bytes, and renames the file to its path.
+    /// Writes the remaining bytes, and renames the temporary file to the path. Standard output needs no renaming.
     func finish() throws(ToolFailure) {
         if !line.isEmpty { show([UInt8(ascii: "\n")]) }
         try flush()
@@ -74,7 +75,7 @@ final class ByteSink {
         }
     }
 
-    /// Writes the remaining bytes. Lines for a terminal stay until they are whole.
+    /// Writes the remaining bytes. An unfinished line for a terminal is kept until its end arrives.
     func flush() throws(ToolFailure) {
         defer { count = 0 }
         try put(UnsafeRawBufferPointer(start: memory, count: count))

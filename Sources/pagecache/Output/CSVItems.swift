@@ -2,14 +2,14 @@
 import HTTPPageSource
 import PageModel
 
-/// Items as rows of CSV (RFC 4180, but each row ends with a line feed alone): one column for each member, or for each
-/// named field.
+/// Items as rows of CSV (RFC 4180, but each row ends with a line feed alone). The columns are the scalar members of the
+/// first page's items, or the named fields.
 struct CSVItems {
     private enum Columns {
         /// Top-level members by name.
         case members([[UInt8]])
         case fields([FieldPointer])
-        /// Items are not objects. The whole item is the only column.
+        /// No item of the first page has a scalar member. The whole item is the only column.
         case whole
     }
 
@@ -17,7 +17,7 @@ struct CSVItems {
     private let names: [[UInt8]]
     // The values of the present row. The array is kept to reuse its memory.
     private var row: [UnsafeRawBufferPointer?]
-    /// The number of items with members that have no column.
+    /// The number of items with scalar members that have no column.
     private(set) var itemsCutShort = 0
 
     init(fields: [FieldPointer]) {
@@ -53,7 +53,8 @@ struct CSVItems {
         try sink.append(UInt8(ascii: "\n"))
     }
 
-    /// Writes the header of a list without items, which has no columns. A reader still gets one line of names.
+    /// Writes the header for a list without items, whose columns are unknown, so that a reader still gets a line of
+    /// names.
     static func noItems(_ sink: ByteSink) throws(ToolFailure) { try sink.append("payload\n") }
 
     mutating func write(_ payload: UnsafeRawBufferPointer, to sink: ByteSink) throws(ToolFailure) {

@@ -28,7 +28,7 @@ enum CompletionScript {
     }
 
     /// Bash splits words at colons and equals signs, which URLs contain. This function joins them again before the
-    /// completion, and then removes the part that stays on the line from each answer.
+    /// completion, and then removes the part that is already on the line from each completion.
     private static let words = #"""
 
         _pagecache_words() {

@@ -1,6 +1,7 @@
 #if Tool
-/// An item reduced to some of its fields. It is an object with a member for each field, named by its pointer, in the
-/// order of the pointers. The values are the item's own bytes (R7). A missing field is null.
+/// An item reduced to some of its fields. It is an object with a member for each field, in the order of the fields. The
+/// name of a member is the name or the pointer of the field. The values are the item's own bytes (R7). A missing field
+/// is null.
 struct FieldObject {
     private let fields: [FieldPointer]
     /// The text before each value: `{"/id":`, `,"/owner/name":`.

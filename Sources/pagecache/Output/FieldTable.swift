@@ -53,7 +53,8 @@ struct FieldTable {
         return [.init(heading: "OFFSET", isNumber: true)] + named
     }
 
-    /// A string without its quotes and escapes. Other values as they were sent.
+    /// Returns a string without its quotes and escapes, and other values as they were sent. Returns "–" for `null` and
+    /// for a missing value.
     private static func text(_ value: UnsafeRawBufferPointer?) -> String {
         guard let value, let first = value.first, first != UInt8(ascii: "n") else { return TableLayout.nothing }
         guard first == UInt8(ascii: "\""), value.count >= 2 else {

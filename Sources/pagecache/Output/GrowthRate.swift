@@ -3,14 +3,14 @@ import PageModel
 
 /// The growth of a list over the last seconds. Pure.
 struct GrowthRate {
-    /// The length of the latest period over which the growth is measured.
+    /// The length of the period over which the growth is measured.
     private static let memory = Duration.seconds(10)
-    /// The time without growth after which a list has no rate.
+    /// The shortest time without growth after which a list has no rate.
     private static let stall = Duration.seconds(2)
     private var samples: [(at: Timestamp, held: Int)] = []
 
-    /// Records the number of held items. A number without growth is not kept, so that a list whose requests fail loses its
-    /// rate. A smaller number discards the earlier ones.
+    /// Records the number of held items. A number without growth is not kept, so that a list whose requests fail loses
+    /// its rate. A smaller number discards the earlier ones.
     mutating func note(_ held: Int, at now: Timestamp) {
         if let last = samples.last, held <= last.held {
             if held < last.held { samples = [(now, held)] }
@@ -22,8 +22,9 @@ struct GrowthRate {
         while samples.count > 2, now - samples[1].at > GrowthRate.memory { samples.removeFirst() }
     }
 
-    /// Items a second. `nil` when the list has not grown for two seconds. Without failing pages the list keeps its rate
-    /// for twice the usual time between two pages, if that is longer.
+    /// Items a second. `nil` before the list has grown for a tenth of a second, and when it has not grown for two
+    /// seconds. Without failing pages the list keeps its rate for twice the usual time between two pages, if that is
+    /// longer.
     func rate(at now: Timestamp, isFailing: Bool) -> Double? {
         guard let first = samples.first, let last = samples.last, last.held > first.held else { return nil }
         let usual = (last.at - first.at) / (samples.count - 1)

@@ -4,7 +4,7 @@
 /// The parser breaks lines without regard to its own columns. Here a description stays in its column, or moves below
 /// its option when the column would be too narrow.
 struct HelpLayout {
-    /// The narrowest terminal for the parser's own layout.
+    /// The narrowest terminal for the parser's own layout, in columns.
     static let narrowest = 80
     /// A width at which the parser breaks no line.
     static let unbroken = 10_000
@@ -37,7 +37,7 @@ struct HelpLayout {
 
     private enum Kind: Equatable {
         case empty
-        /// A line that a paragraph consists of.
+        /// A line of a paragraph.
         case prose
         /// An indented line without a description.
         case indented
@@ -59,7 +59,8 @@ struct HelpLayout {
         case .indented:
             for line in block {
                 let text = line.drop { $0 == " " }
-                // A description below a long name, or a discussion of an option.
+                // A line that is indented by more than two columns is a description below a long name, or a discussion
+                // of an option.
                 let margin = line.count - text.count <= 2 ? 2 : 6
                 lines += wrapped(String(text), margin: margin, hanging: 6)
             }

@@ -25,7 +25,7 @@ struct ItemChange: Equatable {
     var offset: Int?
     /// The earlier position of a moved or edited item.
     var from: Int?
-    /// The number of positions. `nil` means all positions from `offset` on.
+    /// The number of positions. `nil` for `replaced`. For the other kinds, `nil` means all positions from `offset` on.
     var count: Int?
     var id: String?
     var idType = IDType.string

@@ -14,8 +14,8 @@ struct ItemChanges {
     /// The present positions of items with unknown bytes, each with the indices of the changes that wait for them.
     private var waiting: [Int: [Int]] = [:]
 
-    /// The changes of journal entries. A change has the bytes of its item if a later entry contains them; `readItems`
-    /// adds the others.
+    /// Reads the changes of journal entries. A change has the bytes of its item if a later entry contains them;
+    /// `readItems` adds the missing bytes.
     init(_ entries: [JournalEntry] = []) { add(entries) }
 
     /// Appends the changes of the next entries.
@@ -114,11 +114,11 @@ struct ItemChanges {
 
     // MARK: The present bytes
 
-    /// The number of times that the items are read again because the list changed meanwhile.
+    /// The largest number of attempts to read the items. Each attempt fails when the list changes meanwhile.
     private static let attempts = 5
 
     /// Reads the present bytes of the items that no later entry changed. An item that the store no longer holds stays
-    /// without bytes.
+    /// without bytes. All of these items stay without bytes if the list changes during each attempt.
     /// - Parameter version: the version after the last entry.
     mutating func readItems(
         of query: QueryID, in store: any ToolStore, at version: ContentVersion
@@ -146,7 +146,8 @@ struct ItemChanges {
         }
     }
 
-    /// The items at the waiting positions. Returns nil when the list has another version.
+    /// The items at the waiting positions. Returns nil when the list has another version, and no items when the list
+    /// was purged.
     private func items(
         of query: QueryID, in store: any ToolStore, at version: ContentVersion
     ) async throws(StorageError) -> [Int: (id: String?, bytes: [UInt8])]? {

@@ -28,7 +28,7 @@ struct ItemEncoder {
         object = fields.map { FieldObject($0) }
     }
 
-    /// The number of items with members that have no CSV column.
+    /// The number of items with scalar members that have no CSV column.
     var itemsCutShort: Int { rows?.itemsCutShort ?? 0 }
 
     mutating func begin(_ sink: ByteSink) throws(ToolFailure) {
@@ -61,7 +61,8 @@ struct ItemEncoder {
     {
         switch format {
         case .json:
-            // One item a line, so that line readers can process the array as well.
+            // Each item starts on a new line, so that tools that read lines can process the array if no item contains
+            // line breaks.
             try each(content, bytes) { payload throws(ToolFailure) in
                 if !isFirst { try sink.append(",\n") }
                 isFirst = false
@@ -76,7 +77,7 @@ struct ItemEncoder {
                 } else if isPlain || !ItemEncoder.hasLineBreak(payload) {
                     try sink.append(payload)
                 } else {
-                    // Only line breaks are rewritten, which are white space in JSON.
+                    // Only line breaks, which are white space in JSON, are rewritten.
                     try sink.append(payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
                 }
                 try sink.append(UInt8(ascii: "\n"))

@@ -5,7 +5,7 @@ import PageModel
 struct ItemWriter {
     /// The form of the output.
     private enum Way {
-        /// Whole items, one line each, cut to the width of a terminal.
+        /// Whole items, one line each. On a terminal, lines are cut to its width, except for the format `ndjson`.
         case lines
         /// Whole items as elements of one array.
         case array
@@ -22,7 +22,7 @@ struct ItemWriter {
     private var isFirst = true
 
     /// - Parameters:
-    ///   - format: the named format. `nil` means lines for people on a terminal, and for programs in a pipe.
+    ///   - format: the named format. `nil` means a form for people on a terminal, and NDJSON elsewhere.
     ///   - fields: the fields to write. `nil` means whole items.
     init(format: OutputFormat?, fields: [FieldPointer]?, terminal: Terminal) throws(ToolFailure) {
         self.terminal = terminal
@@ -90,7 +90,7 @@ struct ItemWriter {
             let line = Printable.text("\(position)  \(String(decoding: payload, as: UTF8.self))")
             terminal.print(TextWidth.cut(line, to: terminal.width))
         case .lines:
-            // One item a line. Only line breaks are rewritten, which are white space in JSON.
+            // One item a line. Only line breaks, which are white space in JSON, are rewritten.
             if payload.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
                 terminal.write(raw: payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }[...])
             } else {
@@ -101,7 +101,7 @@ struct ItemWriter {
             if !isFirst { terminal.write(raw: [UInt8(ascii: ",")]) }
             terminal.write(raw: payload)
         case .rows:
-            // The exact bytes, line breaks included: RFC 4180 quotes them.
+            // The exact bytes, line breaks included: RFC 4180 quotes a field that contains them.
             terminal.write(
                 raw: Array(
                     "\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// JSON output: members in the documented order, nulls included.
+/// A JSON value for output. Members keep their order, and null members are written, too.
 enum JSONOutput: Sendable {
     case null
     case bool(Bool)
@@ -61,7 +61,7 @@ enum JSONOutput: Sendable {
         var line = ""
         for scalar in text.unicodeScalars {
             switch scalar {
-            // Line breaks stand only between the values of JSON.
+            // Valid JSON contains line breaks and tabs only between its values.
             case "\n", "\r", "\t": line += " "
             case _ where Printable.isDangerous(scalar): line += escape(scalar)
             default: line.unicodeScalars.append(scalar)

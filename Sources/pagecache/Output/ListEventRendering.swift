@@ -66,7 +66,7 @@ struct ListEventRendering {
         }
     }
 
-    /// The sentence in fewer words, the position and the reason of a failure first. For a screen without room for it.
+    /// A shorter sentence, for a screen without room for the full one. A failure begins with its position.
     var shortSentence: String {
         switch event.kind {
         case .failed(let entry):

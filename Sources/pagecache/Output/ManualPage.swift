@@ -194,7 +194,7 @@ struct Roff {
         text.map { $0 == "\\" ? "\\e" : $0 == "-" ? "\\-" : String($0) }.joined()
     }
 
-    /// Protects a full stop or a quote at the start of a line, which would be a request.
+    /// Protects a full stop or a quote at the start of a line, which troff would read as a request.
     private static func protected(_ line: String) -> String {
         line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
     }

@@ -9,19 +9,20 @@ import Musl
 import Darwin
 #endif
 
-/// The way into a pipe while a transaction of the store is open.
+/// Writes into a pipe while a transaction of the store is open.
 ///
 /// The log of a store cannot be truncated beyond an open transaction (https://www.sqlite.org/wal.html, "Avoiding
-/// Excessively Large WAL Files"), and the reader of a pipe may take hours. Bytes that the reader does not take in time
-/// go into an unnamed temporary file, and from there into the pipe after the transaction. Without room for that file,
-/// the reader is waited for with the transaction open.
+/// Excessively Large WAL Files"). The reader of a pipe may take hours. Bytes that the reader does not take in time go
+/// into an unnamed temporary file, and from there into the pipe after the transaction. Without room for that file, the
+/// transaction stays open until the reader has taken the bytes.
 ///
 /// State, behind the mutex: the file, and whether it can be used. The mutex also keeps the order of the bytes.
 final class PipeSpool: Sendable {
     typealias Send = (UnsafeRawBufferPointer) -> Void
 
     private struct State {
-        /// The descriptor of the file. `nil` until the reader is late.
+        /// The descriptor of the file. `nil` while no file is in use: before the reader is late, and after the file was
+        /// read back.
         var file: Int32?
         /// Whether no file can be created, or the disk is full.
         var isFull = false
@@ -42,8 +43,7 @@ final class PipeSpool: Sendable {
 
     /// - Parameters:
     ///   - folder: the folder of the temporary file.
-    ///   - isReady: waits until the reader takes bytes, or until it has been waited for long enough. Returns whether
-    ///     the reader takes bytes.
+    ///   - isReady: waits until the pipe has room, or until a time limit. Returns whether the pipe has room.
     init(folder: String, isReady: @escaping @Sendable () -> Bool) {
         self.folder = folder
         self.isReady = isReady
@@ -83,7 +83,7 @@ final class PipeSpool: Sendable {
         }
     }
 
-    /// A file without a name, which ends with its descriptor. `nil` when none can be created.
+    /// A file without a name, which the system removes when the descriptor is closed. `nil` when none can be created.
     private static func unnamedFile(in folder: String) -> Int32? {
         // mkstemp(3) replaces the six letters, and creates the file with mode 0600.
         var path = Array("\(folder)/pagecache-\(String(repeating: "X", count: 6))".utf8CString)

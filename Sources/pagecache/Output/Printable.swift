@@ -1,7 +1,7 @@
 #if Tool
 /// Makes text from an origin or a store safe for a terminal (R46).
 enum Printable {
-    /// Replaces control characters, bidirectional controls and invisible characters with visible escapes.
+    /// Replaces control characters, bidirectional controls and most invisible characters with visible escapes.
     static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var result = ""

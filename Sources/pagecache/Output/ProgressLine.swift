@@ -4,10 +4,11 @@ import PagedRepository
 
 /// The progress of a synchronisation as one line. A pure value: time, width and the number of requests are arguments.
 struct ProgressLine {
-    /// The time before the first line. Short runs end within it, and need no line.
+    /// The time before the first line. A shorter run shows no line.
     static let quietTime = Duration.milliseconds(300)
 
-    /// The fewest columns with a bar. With fewer, it would leave no room for the failing pages and the pause.
+    /// The fewest columns with a bar. On a narrower terminal, a bar would leave no room for the failing pages and the
+    /// pause.
     static let narrowestWithBar = 70
     private static let separator = " · "
 
@@ -15,15 +16,15 @@ struct ProgressLine {
     private var held = 0
     private var length: Int?
     private var pageSize = 0
-    /// The number of pages stored after page one and before the last page, and of their new items. A page with an
-    /// overlap repeats items of the page before it.
+    /// The number of stored pages other than page one and the last page, and the number of their new items. Only pages
+    /// of mostly new items count. A page with an overlap repeats items of the page before it.
     private var inner = (pages: 0, items: 0)
     private var failing: Set<Int> = []
     /// The latest failure.
     private var failure: FetchFailure?
     private var waitingUntil: Timestamp?
     private var growth = GrowthRate()
-    /// The list that the line is about. `nil` when the run has only one.
+    /// The list that the line is about. `nil` when the command syncs one list only.
     private let name: String?
 
     /// Whether the run verifies every page (`--sweep`). Once every position is held, the line shows the verified part
@@ -33,7 +34,8 @@ struct ProgressLine {
     private let verifiedBefore: Int
 
     /// - Parameters:
-    ///   - name: the id of the list that the line is about. Defaults to `nil`, which means that the run has only one.
+    ///   - name: the id of the list that the line is about. Defaults to `nil`, which means that the command syncs one
+    ///     list only.
     ///   - verifiedBefore: the position at which the run continues a sweep. Defaults to 0.
     init(startedAt: Timestamp, name: String? = nil, verifies: Bool = false, verifiedBefore: Int = 0) {
         self.startedAt = startedAt
@@ -59,14 +61,15 @@ struct ProgressLine {
             // A run that continues a sweep refreshes page one first.
             let isPageOne = isVerified && range.lowerBound == 0
             let held = isVerified ? max(min(range.upperBound, held), isPageOne ? self.held : 0) : held
-            // A page that fills a small gap says nothing about the others.
+            // A page that fills a small gap does not show the usual number of new items in a page.
             let new = held - self.held
             if range.lowerBound > 0, range.upperBound < length ?? .max, new <= range.count, 2 * new > range.count {
                 inner = (inner.pages + 1, inner.items + new)
             }
             (self.held, self.length) = (held, length)
             pageSize = max(pageSize, range.count)
-            // A stored page begins before the failed position, with its overlap, or holds the positions of several.
+            // A stored page can begin before the failed position, because of an overlap, or cover several failed
+            // positions.
             failing = failing.filter { $0 != range.lowerBound && !range.contains($0) }
             waitingUntil = nil
             growth.note(held, at: now)
@@ -90,8 +93,9 @@ struct ProgressLine {
     /// change.
     ///
     /// - Parameters:
-    ///   - requests: the number of requests sent so far. `nil` means it is not counted.
-    ///   - storeWait: the time that a write to the store, or a wait for its lock, has lasted. `nil` means there is none.
+    ///   - requests: the number of requests sent so far. `nil` means that requests are not counted.
+    ///   - storeWait: the time that a write to the store, or a wait for the store's lock, has lasted. `nil` means that
+    ///     the run does not wait for the store.
     ///   - hasBar: whether the line begins with a bar. Defaults to true.
     func text(
         width: Int, requests: Int?, storeWait: Duration? = nil, hasBar: Bool = true, now: Timestamp
@@ -151,7 +155,7 @@ struct ProgressLine {
         var long: String?
     }
 
-    /// Whether a page was verified.
+    /// Whether the line shows the verified part of the list.
     private var isVerifying = false
     private var hasPages: Bool { pageSize > 0 && (length ?? 0) > 0 }
 
@@ -162,19 +166,20 @@ struct ProgressLine {
         return [reason, pages, SizeText.count(failing.count, "page fails", "pages fail")]
     }
 
-    /// The progress so far: in pages when the page size is known, else in items.
+    /// The progress so far: in pages when the page size is known, else in items. In percent when these numbers are too
+    /// wide.
     private func how(_ width: Int) -> String {
         guard let length, length > 0 else { return SizeText.count(held, "item", "items") }
         let verified = isVerifying ? " verified" : ""
         guard pageSize > 0 else {
             return short("\(SizeText.count(held))/\(SizeText.count(length)) items\(verified)", width)
         }
-        // These are the pages of the run, which overlap, so that the stored and the failing ones add up.
+        // The count is in pages as the run requests them, overlaps included, so that stored and failing pages add up.
         var pages = pageCount(before: length, rounding: .up)
         var done = pages
         if held < length {
             done = min(pageCount(before: held, rounding: .toNearestOrAwayFromZero), pages - 1)
-            // Before the usual length of a page is known, the failing ones may be more than it lets expect.
+            // Before the usual length of a page is known, the estimate may be smaller than the number of failing pages.
             pages = max(pages, done + failing.count)
         }
         return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages\(verified)", width)
@@ -184,7 +189,7 @@ struct ProgressLine {
     private func pageCount(before position: Int, rounding: FloatingPointRoundingRule) -> Int {
         guard position > pageSize else { return position < pageSize && rounding != .up ? 0 : 1 }
         let usual = inner.pages > 0 ? Double(inner.items) / Double(inner.pages) : Double(pageSize)
-        // A quotient of whole pages may differ from a whole number by an error of the division.
+        // A quotient that should be a whole number can be slightly larger, because of a rounding error.
         let later = Double(position - pageSize) / usual
         return 1 + Int((rounding == .up ? later - 1e-6 : later).rounded(rounding))
     }
@@ -198,14 +203,16 @@ struct ProgressLine {
         return min(1, Double(held) / Double(length))
     }
 
-    /// The bar. `nil` for a list that is held whole, until the run has stored a page: a full bar would mean the end.
+    /// The bar. `nil` while the length is unknown. Also `nil` for a list that is held whole, until the run has stored a
+    /// page, because a full bar would mean the end.
     private var bar: String? {
         guard let length, length > 0, pageSize > 0 || held < length else { return nil }
         let filled = Int(share * 10)
         return String(repeating: "█", count: filled) + String(repeating: "░", count: 10 - filled)
     }
 
-    /// Items a second. `nil` before the first page is stored, while the run waits for a retry, and when nothing moves.
+    /// Items a second. `nil` before the first page is stored, while the run waits for a retry, and when the list does
+    /// not grow.
     private func rate(at now: Timestamp) -> Double? {
         if let waitingUntil, waitingUntil > now { return nil }
         return growth.rate(at: now, isFailing: !failing.isEmpty)

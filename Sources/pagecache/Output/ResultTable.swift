@@ -17,8 +17,8 @@ struct ResultTable {
         var isWrapped = false
         /// Whether the column comes last in the table. Other formats keep its place.
         var isLast = false
-        /// Whether the column is the id or the key of a row's query. On a terminal without room for both, they are in a
-        /// title above each row instead.
+        /// Whether the column is the id or the key of a row's query. On a terminal without room for these columns, a
+        /// title above each row shows their values.
         var isTitle = false
     }
 
@@ -49,7 +49,8 @@ struct ResultTable {
     var rows: [[Cell]]
     /// The title of a group of rows.
     struct Group: Equatable {
-        /// The id of the query, which is never cut. Empty for a row about several queries.
+        /// The id of the query, which is cut only on a terminal that is narrower than the id. Empty for a row about
+        /// several queries.
         var id: String
         var text: String
 
@@ -137,7 +138,7 @@ struct ResultTable {
             }, rows: texts(of: headed), width: width)
     }
 
-    /// A title for each row, from the columns with its id and its key.
+    /// A title for each row, from the columns with the id and the key of the query.
     private var titles: [Group] {
         let named = columns.indices.filter { columns[$0].isTitle }
         return rows.map { Group(id: $0[named[0]].text, text: $0[named[1]].text) }

@@ -28,8 +28,8 @@ struct Savings: Equatable {
         self.bytes = bytes
     }
 
-    /// `1 request instead of 101: 9.8 MB saved`. The saved time is not known: the other client may send its requests at
-    /// the same time.
+    /// `1 request instead of 101: 9.8 MB saved`. The saved time is not known, because the other client may send its
+    /// requests concurrently.
     var text: String {
         let counts = "\(SizeText.count(requests, "request", "requests")) instead of \(SizeText.count(withoutStore))"
         return bytes.map { "\(counts): \(SizeText.bytes($0)) saved" } ?? counts

@@ -5,7 +5,7 @@ import PageStore
 /// The statistics of a store in every format.
 struct StatsRendering {
     let statistics: StoreStatistics
-    /// The path of the store.
+    /// The path of the store, or the name of a store on a server.
     let path: String
 
     func render(_ format: OutputFormat, to terminal: Terminal) {
@@ -45,7 +45,7 @@ struct StatsRendering {
         ]
     }
 
-    /// The last row is for the whole store. Its query and key are null.
+    /// The last row is for the whole store. Its query, key and scope are null.
     private var table: ResultTable {
         let rows = statistics.queries.map { query in
             let outline = query.summary.outline

@@ -4,10 +4,10 @@ import PageStore
 
 /// The words on a terminal about a wait for a lock that another process holds on the store.
 enum StoreWait {
-    /// A shorter wait needs no words.
+    /// The shortest wait that is shown.
     private static let shortest = Duration.seconds(1)
 
-    /// The words about a wait of this time. `nil` without a wait, and for a short one. Pure.
+    /// The words about a wait of this time. `nil` without a wait, and for one of less than a second. Pure.
     static func text(_ wait: Duration?) -> String? {
         wait.flatMap { $0 >= shortest ? "waiting \(TimeText.age($0)) for the store" : nil }
     }
@@ -34,7 +34,8 @@ enum StoreWait {
 
     // MARK: For the process that started this one
 
-    /// The environment variable with which a command of `watch` reports its waits on standard error, for the view.
+    /// An environment variable that `watch` sets for the commands that it starts. Such a command reports its waits on
+    /// standard error, so that the view can show them.
     static let variable = "PAGECACHE_REPORTS_WAITS"
     /// The beginning of a line about a wait.
     private static let mark = "pagecache-wait: "

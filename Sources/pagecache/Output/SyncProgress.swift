@@ -8,7 +8,7 @@ import Synchronization
 /// few seconds if the text has changed. A short run shows no line.
 ///
 /// State, behind the mutex: the line, and whether the run is over. The line is drawn while the mutex is held, so that
-/// none follows the end. The drawing task ends with `finish`, or when this object is released.
+/// no line follows the end. The drawing task ends with `finish`, or when this object is released.
 final class SyncProgress: Sendable {
     private static let redraw = Duration.milliseconds(100)
     private static let plainLine = Duration.seconds(5)
@@ -31,8 +31,8 @@ final class SyncProgress: Sendable {
     ///   - name: the id of the list. `nil` when the command has only one.
     ///   - verifies: whether the run verifies every page.
     ///   - verifiedBefore: the position at which the run continues a sweep.
-    ///   - storeWait: returns the time that a write to the store has lasted, or nil when there is none.
-    ///   - requests: returns the number of requests sent so far, or nil when it is not counted.
+    ///   - storeWait: returns the time that a write to the store has lasted, or nil when no write is under way.
+    ///   - requests: returns the number of requests sent so far, or nil when requests are not counted.
     init(
         terminal: Terminal, name: String? = nil, verifies: Bool = false, verifiedBefore: Int = 0,
         storeWait: @escaping @Sendable () -> Duration? = { nil },

@@ -61,7 +61,7 @@ extension SyncRendering {
         return report.list?.record.nextStep ?? "'\(syncCommand)' continues"
     }
 
-    /// The next step for pages that the origin refuses. `nil` when it refuses none.
+    /// The next step for pages that the origin refuses. `nil` when the origin refuses no page.
     private var credentialHint: String? {
         let isRefused = report.list?.failures.contains { $0.failure?.failureClass == .forbidden } ?? false
         return isRefused ? ToolFailure.credentialHint : nil

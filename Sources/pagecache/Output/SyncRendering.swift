@@ -78,7 +78,7 @@ struct SyncRendering {
         }
     }
 
-    /// The work that an interrupted run has done.
+    /// The state of the list after an interrupted run.
     private var progress: String {
         guard let list = report.list else { return "nothing is stored" }
         if let sweep = list.record.sweep {
@@ -112,7 +112,7 @@ struct SyncRendering {
     }
 
     private var isCached: Bool { report.list?.record.validatedAt != nil }
-    /// The query's key names the URL, and holds no secrets.
+    /// The key of the query, which contains no secrets. It is the URL, unless `--key` named the query.
     private var shownURL: String { key.text }
     var held: Int { report.list?.coverage.count ?? 0 }
 
@@ -165,7 +165,7 @@ struct SyncRendering {
     private var requests: String {
         let sent = report.usage.requests
         let others = sent - report.pagesFetched - report.pagesUnchanged
-        // A page can need several requests, so fewer requests may be left than there were failures.
+        // Each count is limited to the requests that are left, so that the parts add up.
         let failed = min(report.usage.failures, max(others, 0))
         let cancelled = min(report.usage.cancelled, max(others - failed, 0))
         let unusable = min(report.usage.unusable, max(others - failed - cancelled, 0))

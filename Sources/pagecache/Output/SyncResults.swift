@@ -6,9 +6,9 @@ import PagedRepository
 struct SyncResults {
     let results: [ListRunner.Result]
     let common: CommonOptions
-    /// The number of queries whose records are damaged. They were not synced.
+    /// The number of queries whose records are damaged. These queries were not synced.
     var damaged = 0
-    /// The queries whose URL a repair has removed. They were not synced.
+    /// The queries whose URL a repair has removed. These queries were not synced.
     var lost: [QueryKey] = []
 
     init(results: [ListRunner.Result], common: CommonOptions) { (self.results, self.common) = (results, common) }
@@ -38,7 +38,8 @@ struct SyncResults {
         for failure in failures {
             Terminal.standard.complain("\(failure.message)\(failure.hint.map { " (\($0))" } ?? "")")
         }
-        // An unproven list stays unproven however often it is synced. The summary counts it, and its message names it.
+        // An unproven list does not affect the status, because its next sync is likely to end as unproven, too. The
+        // summary counts the list, and a message names it.
         let status =
             (renderings.filter { $0.report.outcome != .unproven }.map(\.status) + failures.map(\.status)).max {
                 SyncResults.rank($0) < SyncResults.rank($1)

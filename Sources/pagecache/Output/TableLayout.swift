@@ -29,7 +29,7 @@ struct TableLayout {
     static let narrowest = 6
     /// The fewest columns of a table, unless it has fewer in all.
     private static let fewest = 3
-    /// The longest path segment that is kept whole.
+    /// The columns of the longest path segment that is kept whole, and of the ellipsis before it.
     private static let longestSegment = 24
     /// The text of an empty value.
     static let nothing = "–"
@@ -86,7 +86,8 @@ struct TableLayout {
         }
     }
 
-    /// The columns that the longest last path segment needs, after the ellipsis of a cut text.
+    /// The columns that the longest last path segment needs together with the ellipsis before it. Segments of more than
+    /// 23 columns do not count.
     private static func segment(_ texts: [String]) -> Int {
         texts.map { TextWidth.columns(TextWidth.lastSegment($0)) + 1 }.filter { $0 <= longestSegment }.max() ?? 0
     }
@@ -160,7 +161,7 @@ struct TableLayout {
     ) -> [String] {
         var lines: [String] = []
         var rest = text[...]
-        // Whether the text goes on in the middle of a URL or a path. `nil` at the beginning of a word.
+        // Whether the text continues in the middle of a URL or a path. `nil` at the beginning of a word.
         var isInPath: Bool?
         while true {
             let margin = lines.isEmpty || width < 4 ? "" : indentation
@@ -192,8 +193,9 @@ struct TableLayout {
         }
     }
 
-    /// The space to break a line at instead of `space`, which follows a number: the one before that number. Returns
-    /// `space` when no unit follows it, when the number begins the line, or when no line has room for both.
+    /// Returns the space before a number if `space` separates the number from its unit, so that both stay together.
+    /// Otherwise returns `space`. Also returns `space` when the number begins the line, or when the next line has no
+    /// room for both.
     /// - Parameter room: the columns of the next line.
     private static func keepingUnit(_ space: Substring.Index, in text: Substring, room: Int) -> Substring.Index {
         let line = text[..<space]
@@ -208,8 +210,8 @@ struct TableLayout {
         return start
     }
 
-    /// The beginning of a word, up to the last sign that separates its parts. The whole beginning when that sign is
-    /// near its start, unless it separates segments of a path.
+    /// Returns the beginning of `word` up to its last separator. Returns the whole `word` if it has no separator.
+    /// Outside a path, also returns the whole `word` if its last separator is in the first third.
     private static func parts(of word: Substring, isPath: Bool) -> Substring {
         if isPath, let sign = word.lastIndex(where: { "/?&=".contains($0) }) { return word[...sign] }
         guard let sign = word.lastIndex(where: { "?&:=-_".contains($0) }) else { return word }

@@ -45,7 +45,7 @@ enum Key: Equatable, Sendable {
         return keys
     }
 
-    /// The key of a sequence. Terminals differ in the sequences of Home and End.
+    /// The key of a sequence. Returns nil for an unknown sequence. Terminals differ in the sequences of Home and End.
     /// - Parameters:
     ///   - last: the byte that ends the sequence.
     ///   - parameters: the bytes before it.

@@ -27,15 +27,16 @@ extension Terminal {
         printMessage("pagecache: warning: \(line)", .warning, state: ("warning", Colour.stale))
     }
 
-    /// Prints the reason for an exit status other than 0 that has no error code of its own. The state that it begins
-    /// with has a colour, as in `incomplete: 3 positions are missing`.
+    /// Prints a line that `--quiet` does not suppress: the reason for an exit status without an error code of its own,
+    /// or a line that an option requests. A state at the beginning of the line, as in `incomplete: …`, has a colour.
     func complain(_ line: String) {
         let state = line.prefixMatch(of: /(?:[0-9a-z]{8}: )?(incomplete|unproven|offline|interrupted|purged):/)?.output
             .1
         printMessage("pagecache: \(line)", .reason, state: state.map { (String($0), Colour.stale) })
     }
 
-    /// Prints a line about a wait for the store, for the process that started this one. `nil` reports its end.
+    /// Prints a line about a wait for the store, for the process that started this one. `nil` reports the end of the
+    /// wait.
     func reportWait(_ words: String?) { put(Array("\(StoreWait.line(words))\n".utf8), to: STDERR_FILENO) }
 
     func fail(_ failure: ToolFailure) {
@@ -59,8 +60,7 @@ extension Terminal {
         case reason
     }
 
-    /// Prints a message that is not an error. With `--json` it is an object, so that every line on standard error is
-    /// one.
+    /// Prints a message that is not an error. With `--json` the message becomes a JSON object, as an error does.
     private func printMessage(_ line: String, _ level: Level, state mark: (text: String, colour: Int)? = nil) {
         guard state.withLock({ $0.isJSON }) else { return writeLine(line, state: mark) }
         let message = String(line.trimmingPrefix("pagecache: ").trimmingPrefix("warning: "))

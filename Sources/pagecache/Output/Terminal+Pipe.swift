@@ -16,7 +16,8 @@ extension Terminal {
     private static let longestWait = Duration.seconds(2)
 
     /// Does work that writes results while a transaction of the store is open. The reader of a pipe delays the work by
-    /// two seconds at most (`PipeSpool`). Returns after the reader has taken the results.
+    /// two seconds at most, if a temporary file has room for the remaining results (`PipeSpool`). Returns after the
+    /// reader has taken the results.
     /// - Throws: the error of the work; results in the temporary file are then discarded. `ToolFailure` with status 74
     ///   when that file cannot be read back, so that results are lost.
     func writingInTransaction<Value>(_ work: () async throws -> Value) async throws -> Value {

@@ -11,8 +11,8 @@ import Darwin
 
 // Temporary output on the terminal: a view, a progress line, a question.
 extension Terminal {
-    /// Fills the screen with these lines, unless another program has the terminal. Foreign text in them must be
-    /// `Printable` already. `finish` and `restore` bring back the former screen.
+    /// Fills the screen with these lines, unless another program has the terminal. Text from an origin or a store must
+    /// have passed `Printable.text` before. `finish`, `restore` and `suspend` bring back the former screen.
     func draw(_ lines: [String]) {
         guard isInForeground else { return }
         screen.withLock { _ in
@@ -21,8 +21,8 @@ extension Terminal {
                 return (!state.hasView, state.isSuspended)
             }
             guard !isSuspended else { return }
-            // Selects the alternate screen, and hides the cursor, which other programs may have shown. The lines then
-            // overwrite the old ones without flicker.
+            // The first drawing selects the alternate screen. Each drawing hides the cursor, which other programs may
+            // have shown. The lines then overwrite the old lines without flicker.
             let opening = isFirst ? "\u{1b}[?1049h" : ""
             let text = lines.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
             put(Array("\(opening)\u{1b}[?25l\u{1b}[H\(text)\u{1b}[J".utf8), to: STDOUT_FILENO)
@@ -33,9 +33,9 @@ extension Terminal {
     /// terminal.
     func onRedraw(_ action: (@Sendable () -> Void)?) { state.withLock { $0.redraw = action } }
 
-    /// Shows a line about a wait, while no other progress line, view or question is there.
-    /// - Parameter words: returns the line, or nil when there is no wait. No result is written between this call and the
-    ///   drawing, so a wait that has ended is not shown behind the results.
+    /// Shows a line about a wait, while no other progress line, view or question is shown.
+    /// - Parameter words: returns the line, or nil when there is no wait. No result is written between the call of
+    ///   `words` and the drawing, so a wait that has ended is not shown after the results.
     func showWait(_ words: () -> String?) {
         draw { state in
             let isFree = state.progressColumns == nil || state.isWaitShown
@@ -45,11 +45,11 @@ extension Terminal {
         }
     }
 
-    /// Replaces the progress line, or removes it when `line` is empty. Does nothing without a terminal.
+    /// Replaces the progress line, or removes it when `line` is empty. Does nothing where `showsProgress` is false.
     func progress(_ line: String) { draw { _ in (line, false) } }
 
-    /// - Parameter choose: returns the new progress line, or nil when the present one stays. `isWait` is whether the line
-    ///   is that of `showWait`, which gives way to others.
+    /// - Parameter choose: returns the new progress line, or nil when the present one stays. `isWait` says whether the
+    ///   line comes from `showWait`. Every other progress line replaces such a line.
     private func draw(_ choose: (State) -> (line: String, isWait: Bool)?) {
         guard showsProgress, isInForeground else { return }
         screen.withLock { _ in

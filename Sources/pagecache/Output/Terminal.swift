@@ -10,16 +10,17 @@ import Musl
 import Darwin
 #endif
 
-/// Writes results to standard output, and all other text to standard error. No other code writes to them.
+/// Writes results to standard output, and all other text to standard error. No other code of the tool writes to these
+/// streams, except for the argument parser.
 final class Terminal: Sendable {
     static let standard = Terminal()
 
     // State behind the mutex: the temporary output on the terminal (`Terminal+Screen`), and the settings of the
     // options.
     struct State {
-        /// The columns of the progress line. `nil` when there is none.
+        /// The columns of the progress line. `nil` when no progress line is shown.
         var progressColumns: Int?
-        /// Whether the progress line is that of `showWait`.
+        /// Whether the progress line comes from `showWait`.
         var isWaitShown = false
         var hasView = false
         /// The question that waits for an answer.
@@ -31,7 +32,7 @@ final class Terminal: Sendable {
         /// The action that redraws the view.
         var redraw: (@Sendable () -> Void)?
         var buffer: [UInt8] = []
-        /// The way into a pipe while a transaction is open.
+        /// Writes into a pipe while a transaction is open. `nil` at other times.
         var spool: PipeSpool?
         var isQuiet = false
         var isVerbose = false
@@ -40,17 +41,17 @@ final class Terminal: Sendable {
         /// Whether messages on standard error have colours.
         var hasErrorColour = false
         var mayAsk = true
-        /// The option that commands in messages need to find the store of this run.
+        /// The option that commands in messages need to find the store of this command. `nil` when they need none.
         var storeOption: String?
-        /// Whether the command goes on after the reader of its output has ended.
+        /// Whether the command continues after the reader of its output has ended.
         var worksWithoutReader = false
     }
 
     let state = Mutex(State())
-    // Held while the view or the progress line is drawn or removed, so that none is drawn on a screen just given back.
-    // Exits that cannot wait do not take it.
+    // Held while the view or the progress line is drawn or removed, so that neither is drawn after the screen was given
+    // back. Exits that cannot wait do not acquire this lock.
     let screen = Mutex(())
-    // The numbers of calls that may wait for a reader or a person: those begun, and those ended.
+    // The numbers of begun and of ended calls that may wait for a reader or a person.
     private let callsBegun = Atomic<Int>(0)
     private let callsEnded = Atomic<Int>(0)
 
@@ -58,7 +59,7 @@ final class Terminal: Sendable {
     /// - Parameters:
     ///   - colour: whether results have colours.
     ///   - errorColour: whether messages have colours.
-    ///   - storeOption: the option that commands in messages need to find the store of this run.
+    ///   - storeOption: the option that commands in messages need to find the store of this command. Defaults to none.
     func configure(
         quiet: Bool, json: Bool, colour: Bool, errorColour: Bool = false, verbose: Bool = false, mayAsk: Bool = true,
         storeOption: String? = nil
@@ -74,11 +75,12 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Lets the command go on, without output, after the reader of its output has ended. Otherwise the command ends then.
-    /// For commands whose work is more than their output.
+    /// Lets the command continue without output after the reader of its output has ended. Without this call, the
+    /// command ends with its reader. For commands whose work is more than their output.
     func workWithoutReader() { state.withLock { $0.worksWithoutReader = true } }
 
-    /// The text, with `--store` in those of its commands that need the option to find the store of this run.
+    /// Returns the text, with `--store` added to each command in it that needs the option to find the store of this
+    /// command.
     func hinted(_ text: String) -> String { StoreHint.adding(state.withLock { $0.storeOption }, to: text) }
 
     /// Whether `detail` prints its lines.
@@ -114,7 +116,7 @@ final class Terminal: Sendable {
         write(Array(Printable.text(line).utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Writes the exact bytes into a pipe or file. On a terminal they are made visible.
+    /// Writes the exact bytes into a pipe or file. On a terminal, control characters are made visible.
     func write(raw bytes: ArraySlice<UInt8>) {
         guard outputIsTerminal else { return write(Array(bytes)) }
         write(Array(Printable.text(String(decoding: bytes, as: UTF8.self)).utf8))
@@ -134,7 +136,7 @@ final class Terminal: Sendable {
     private func write(_ bytes: [UInt8]) {
         // A terminal gets each line at once, and a pipe gets large pieces.
         let isWatched = outputIsTerminal
-        // The work before the results has its locks.
+        // Results are written after the work, so no wait for a lock is left to show.
         if isWatched { LockWaits.end() }
         if isWatched, state.withLock({ $0.progressColumns != nil }) { progress("") }
         let full = state.withLock { state -> [UInt8] in
@@ -146,13 +148,15 @@ final class Terminal: Sendable {
         put(full, to: STDOUT_FILENO)
     }
 
-    /// The text in colour, where colours are enabled. Reverse video is not a colour: it marks the selected line of a view.
+    /// Returns the text in colour if colours are enabled. Reverse video is always applied, because it marks the
+    /// selected line of a view.
     func colour(_ code: Int, _ text: String) -> String {
         guard !text.isEmpty, code == Colour.reverse || state.withLock({ $0.hasColour }) else { return text }
         return "\u{1b}[\(code)m\(text)\u{1b}[0m"
     }
 
-    /// Prints a line of results with the tool's own colour codes. Foreign text in it must be `Printable` already.
+    /// Prints a line of results with the tool's own colour codes. Text from an origin or a store must have passed
+    /// `Printable.text` before.
     func print(styled line: String) {
         write(Array(line.utf8) + [UInt8(ascii: "\n")])
     }
@@ -165,8 +169,8 @@ final class Terminal: Sendable {
         flush()
     }
 
-    /// A number for the call that waits for a reader or a person now. `nil` when there is none. An unchanged number
-    /// means the same call is still waiting.
+    /// A number for the call that waits for a reader or a person now. `nil` when no call waits. An unchanged number
+    /// means that the same call is still waiting.
     var pendingCall: Int? {
         let ended = callsEnded.load(ordering: .sequentiallyConsistent)
         return callsBegun.load(ordering: .sequentiallyConsistent) > ended ? ended : nil
@@ -191,7 +195,7 @@ final class Terminal: Sendable {
         spool.write(bytes) { send($0, to: descriptor) }
     }
 
-    /// Writes bytes, and waits for a reader.
+    /// Writes bytes, and waits while the reader accepts none.
     func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
         var written = 0
         while written < bytes.count {
@@ -209,7 +213,7 @@ final class Terminal: Sendable {
                 continue
             }
             let (isGone, reason) = (errno == EPIPE, String(cString: strerror(errno)))
-            // A message that cannot be written changes neither the work nor the exit code.
+            // A message on standard error that cannot be written changes neither the work nor the exit code.
             guard descriptor == STDOUT_FILENO else { return }
             if isGone, state.withLock({ $0.worksWithoutReader }) { return }
             restore()

@@ -1,5 +1,5 @@
 #if Tool
-/// The width of a text in terminal columns. Pure. The text must be `Printable` already.
+/// The width of a text in terminal columns. Pure. The text must have passed `Printable.text` before.
 ///
 /// Terminals advance by scalar. A scalar that is wide in East Asian typography takes two columns (Unicode Standard
 /// Annex 11). A mark or joiner of the character before it takes none. Any other scalar takes one. An emoji of several
@@ -27,8 +27,8 @@ enum TextWidth {
         columns(text) <= room ? text : prefix(text, columns: room - 1) + "…"
     }
 
-    /// Like `cut`, but keeps the beginning and the end. URLs mostly differ there. Their last path segment stays whole
-    /// where it fits.
+    /// Like `cut`, but keeps the beginning and the end, because URLs mostly differ there. The last path segment of a
+    /// URL stays whole where it fits.
     static func cutInside(_ text: String, to room: Int) -> String {
         guard columns(text) > room else { return text }
         let segment = lastSegment(text)
@@ -57,8 +57,9 @@ enum TextWidth {
         return character.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
-    /// Whether two scalars start an emoji of two columns. Either the first is one alone, or the second makes it one
-    /// ("emoji presentation sequence", "emoji modifier sequence" in Unicode Technical Standard 51).
+    /// Whether two scalars start an emoji of two columns. Either the first scalar is such an emoji alone, or the second
+    /// scalar makes it one. Unicode Technical Standard 51 calls such pairs "emoji presentation sequence" and "emoji
+    /// modifier sequence".
     private static func isPicture(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         second.value == 0xFE0F || second.properties.isEmojiModifier || columns(first) == 2
     }
@@ -86,7 +87,8 @@ enum TextWidth {
     }
 
     /// The wide (W) and fullwidth (F) ranges of EastAsianWidth.txt in Unicode 16. Scalars with `isEmojiPresentation`
-    /// are left out, because all of them are wide. Ranges include unassigned scalars between assigned ones.
+    /// are left out, because `columns` treats all of them as wide. Ranges include unassigned scalars between assigned
+    /// ones.
     private static let wide: [ClosedRange<UInt32>] = [
         // Hangul; angle brackets; trigrams.
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F,

@@ -10,7 +10,7 @@ extension WatchView {
         guard let shortest = texts.last, rows > 0 else { return [] }
         let all = texts.map { TableLayout.wrapped(Printable.text($0), width: columns) }
         if let lines = all.first(where: { $0.count <= rows }) { return lines }
-        // A single line has more of the text when its last word is cut.
+        // A single line shows more of the text if it is cut inside a word.
         guard rows > 1, let lines = all.last else { return [TextWidth.cut(Printable.text(shortest), to: columns)] }
         return Array(lines.prefix(rows - 1)) + [TextWidth.cut("\(lines[rows - 1])…", to: columns)]
     }
@@ -22,7 +22,7 @@ extension WatchView {
         guard let first = failures.min(by: { $0.offset < $1.offset }) else { return [] }
         let count = SizeText.count(failures.count, "page fails", "pages fail")
         let reason = first.failure?.shownMessage ?? "failed"
-        // A reason without a position must be that of each page.
+        // A text without a position marks the reason as that of the first page, unless all pages share it.
         let isSame = failures.allSatisfy { $0.failure?.shownMessage == first.failure?.shownMessage }
         let who = isSame ? count : "\(count), first"
         let texts = [

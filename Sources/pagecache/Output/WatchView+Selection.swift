@@ -10,7 +10,7 @@ extension WatchView {
         return found.filter(\.isFailing) + found.filter { !$0.isFailing }
     }
 
-    /// The query that keys act on.
+    /// The query that keys act on. `nil` when the filter leaves no query.
     func current(_ lists: [ListOutline]) -> ListOutline? {
         let shown = shown(lists)
         return shown.first { $0.record.id == selected } ?? shown.first
@@ -29,11 +29,12 @@ extension WatchView {
         WatchView.capacity(shown(lists).count, columns: screen.columns, room: screen.rows - 3).lists
     }
 
-    /// The lines of a query, without its map.
+    /// The number of lines of a query, without its map.
     static func height(_ columns: Int) -> Int { columns < wide ? 2 : 1 }
 
-    /// The number of queries that fit on a screen, and the number of those that have a map below their lines. Six lines
-    /// are left for events. As many queries as possible come before maps, except for one map.
+    /// The number of queries that fit on a screen, and the number of those that have a map below their lines. Up to six
+    /// lines are left for events. If not every query fits with a map, further queries take precedence over all maps but
+    /// one.
     /// - Parameters:
     ///   - count: the number of queries that the filter leaves.
     ///   - room: the lines of the screen, without the title, the line before the events and the keys.

@@ -1,8 +1,8 @@
 #if Tool
 import PageModel
 
-/// The screen of `watch`: two lines for each query, the details of the selected one, and the latest events. A pure
-/// value: size, colour and time are arguments.
+/// The screen of `watch`: each query with one or two lines and, where there is room, a map; then the failures of the
+/// selected query, and the latest events. A pure value: size, colour and time are arguments.
 struct WatchView {
     /// The part of the screen that keys change.
     enum Mode: Equatable {
@@ -17,11 +17,11 @@ struct WatchView {
     private(set) var log: [ListEventRendering] = []
     /// The query that keys act on. `nil` means the first one.
     var selected: QueryID?
-    /// Only queries whose id, scope or key contains this text are shown. The text "failing" also stands for queries
-    /// with failing pages.
+    /// Only queries whose id, scope or key contains this text are shown. The text "failing" also finds queries with
+    /// failing pages.
     var filter = ""
     var mode = Mode.lists
-    /// The result of the last key. `nil` when there is none.
+    /// The message about the result of the last key. `nil` when there is no message.
     var message: String?
     /// Whether the user has named the query that is shown.
     var isNamed = false
@@ -31,14 +31,14 @@ struct WatchView {
     var takesKeys = false
     private var growthRates: [QueryID: GrowthRate] = [:]
 
-    /// The largest number of kept events, more than fit on any screen.
+    /// The largest number of kept events, more than fit on a usual screen.
     private static let memory = 200
     static let keys = "↑↓ select · r retry · p pin · s sweep · / find · ↵ items · q quit"
     static let itemKeys = "↑↓ scroll · any other key returns"
     /// The shorter texts for narrow screens, longest first.
     private static let fewerKeys = ["↑↓ · r retry · p pin · s sweep · q quit", "r retry · q quit"]
     private static let fewerItemKeys = ["any key returns"]
-    /// The fewest columns for a query on one line. Below, its key has a line of its own.
+    /// The fewest columns for a query on one line. On a narrower screen, the key has a line of its own.
     static let wide = 48
 
     mutating func note(_ event: ListEventRendering) {
@@ -77,7 +77,7 @@ struct WatchView {
             lines += Array(repeating: "", count: max(0, rows - footer.count - lines.count))
             return Array(lines.prefix(max(1, rows - footer.count)) + footer.prefix(max(0, rows - 1)))
         }
-        // On the lowest screens the selected query has the only lines above the keys.
+        // The lowest screens have no title, so that the selected query and the keys have room.
         var lines = rows - footer.count > WatchView.height(columns) ? [title] : []
         // A query has a line or two, and a map below them where there is room.
         let (most, maps) = WatchView.capacity(
@@ -106,7 +106,8 @@ struct WatchView {
         } else if found.isEmpty {
             lines.append(cut("no query matches '\(filter)'", columns))
         }
-        // On a small screen the events need the line, and two lines for one with the id of its query.
+        // A small screen has no empty line here, because the events need the room. There, one event with an id can take
+        // two lines.
         if !isNarrow || rows >= 12 { lines.append("") }
         let left = rows - lines.count - footer.count
         if takesKeys, let current, left > 1 {
@@ -155,7 +156,7 @@ struct WatchView {
 
     private static let separator = " · "
 
-    /// The parts that fit side by side. The least important ones are left out, except for the last one left.
+    /// The parts that fit side by side. Parts are left out by their rank. At least one part stays.
     private static func fitting(_ parts: [Part], into columns: Int) -> [Part] {
         var parts = parts
         func width() -> Int {

@@ -12,8 +12,9 @@ struct CoverageMap: Equatable {
         case gap
         /// Stored in an earlier generation of the list, and still readable (R19).
         case old
-        /// Held, but its order after the page before it is assumed and not proven (G1), and a sweep could prove it.
-        /// Pages that only the origin's own cursors join are shown by their age instead.
+        /// Held, but no answer has shown that the page follows the page before it, or that all its items follow each
+        /// other (G1). A sweep could prove the order. Pages that only the origin's own cursors join are shown by their
+        /// age instead.
         case inferred
         /// Held, and older than the policy allows.
         case stale
@@ -51,8 +52,8 @@ struct CoverageMap: Equatable {
                 found.append(Interval(range: range, state: state))
             }
         }
-        // A failure covers the page that would start at its offset. It ends at the next offset with a page or a ledger
-        // entry.
+        // A failure covers the page that would start at its offset, with the size of the largest page. It ends earlier
+        // at the next offset with a page or a ledger entry.
         let pageSize = max(1, list.pages.map(\.count).max() ?? 1)
         var places = (list.pages.map(\.offset) + list.ledger.map(\.offset)).sorted()[...]
         var ailing = failing[...]
@@ -119,8 +120,8 @@ struct CoverageMap: Equatable {
         return cells
     }
 
-    /// The number of positions in a cell, such that there are at most `cells` cells. It is 1, 2 or 5 times a power of
-    /// ten, so that the row numbers are round.
+    /// The number of positions in a cell, such that there are at most `cells` cells. The number is 1, 2 or 5 times a
+    /// power of ten, so that the legend shows a round number.
     static func cellSize(for length: Int, atMost cells: Int) -> Int {
         var size = 1
         var step = 0

@@ -66,12 +66,12 @@ extension Explanation {
 
     private func page(_ entry: LedgerEntry) -> String {
         guard entry.offset == 0 else { return "The page at position \(SizeText.count(entry.offset))" }
-        // A run records every failed request of its search for changes at page one.
+        // The fetch record of page one also holds a failure of the search for changes.
         return isCheck(entry) ? "The check for changes" : "Page one"
     }
 
-    /// Whether page one was validated after the failed attempt began. The failure then belongs to another request of that
-    /// run.
+    /// Whether page one was validated after the failed attempt began. The failure then belongs to another request of
+    /// the run that validated page one.
     private func isCheck(_ entry: LedgerEntry) -> Bool {
         guard entry.offset == 0, entry.state.isFailure, let confirmedAt = list.record.validatedAt,
             let begun = entry.lastAttemptAt
@@ -119,7 +119,7 @@ extension Explanation {
         }
     }
 
-    /// The option that a retry of a refused page needs.
+    /// The option that a retry of a refused page needs. Empty for other failures.
     private func credential(_ entry: LedgerEntry) -> String {
         entry.failure?.failureClass == .forbidden ? " --bearer-env VAR" : ""
     }

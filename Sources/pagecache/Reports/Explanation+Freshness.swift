@@ -1,7 +1,7 @@
 #if Tool
 import PageModel
 
-// The age of the list, and the origin of its limit.
+// The age of the list, and the source of the age limit.
 extension Explanation {
     /// The sentence about the freshness of the list or of a page.
     /// - Parameters:

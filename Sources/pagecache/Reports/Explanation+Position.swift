@@ -108,7 +108,8 @@ extension Explanation {
             """
     }
 
-    /// The positions around this one that are not held. The range has no end when the length of the list is unknown.
+    /// The positions around this one that are not stored. The range ends at `Int.max` when the length of the list is
+    /// unknown.
     private func gap(around position: Int) -> Range<Int> {
         let held = Coverage(list.pages.map(\.range))
         let start = held.segments.last { $0.upperBound <= position }?.upperBound ?? 0

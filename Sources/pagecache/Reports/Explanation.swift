@@ -25,7 +25,8 @@ struct Explanation: Equatable {
         var topic: Topic
         var text: String
 
-        /// The word for the state, and its colour (`Colour`). `nil` means that the sentence states none.
+        /// The word for the state in the text, and its colour (`Colour`). `nil` means that the text contains no such
+        /// word.
         var state: (text: String, colour: Int)? {
             let words: [(String, Int)] =
                 switch topic {
@@ -201,7 +202,7 @@ struct Explanation: Equatable {
             !failing.contains { gap.contains($0) }
         }
         if list.record.validatedAt != nil, let first = untried.first {
-            // A run that reads one page only fetches none of the pages after it.
+            // A run without paging fetches page one, and no page after it.
             if list.record.paging == HTTPSourceConfiguration.Paging.none.rawValue, first.lowerBound > 0 {
                 return add(
                     .next,
@@ -218,7 +219,8 @@ struct Explanation: Equatable {
         }
     }
 
-    /// Reports that a repair has rebuilt the record of the list. No run without a person fetches such a list (R45).
+    /// Reports that a repair has rebuilt the record of the list. Neither `sync --all` nor a service fetches such a list
+    /// (R45).
     mutating func addLost() {
         add(
             .next,

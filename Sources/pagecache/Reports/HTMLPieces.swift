@@ -32,7 +32,7 @@ struct HTMLBar {
     struct Part {
         var name: String
         var size: Int
-        /// The CSS class of its colour.
+        /// The CSS class for the colour of the part.
         var style: String
     }
 
@@ -121,7 +121,7 @@ struct HTMLCard {
 }
 
 extension CoverageMap.State {
-    /// The top and the height of its rectangle in a map of height 28.
+    /// The top and the height of the state's rectangle in a map of height 28.
     fileprivate var extent: (top: Int, height: Int) {
         switch self {
         case .failing: (0, 28)

@@ -6,13 +6,13 @@ import PageStore
 /// policy forbids both. Data from an origin appears as text, never as markup (R46).
 struct HTMLReport {
     let statistics: StoreStatistics
-    /// The path of the store.
+    /// The path of the store, or the name of a store on a server.
     let store: String
     var policy = FreshnessPolicy()
     let now: Timestamp
 
-    /// The largest number of queries that are drawn one by one. Further ones are only counted, so that the page stays
-    /// readable.
+    /// The largest number of lists, and of failures, that are shown one by one. The others are only counted, so that
+    /// the page stays readable.
     static let drawn = 200
 
     var text: String {
@@ -174,7 +174,7 @@ struct HTMLReport {
 }
 
 extension StoreStatistics.Query {
-    /// The list's key, with its scope where it has one.
+    /// The key of the query, after its scope if it has one.
     var name: String {
         let key = summary.outline.record.key
         return key.scope.isEmpty ? key.text : "\(key.scope): \(key.text)"

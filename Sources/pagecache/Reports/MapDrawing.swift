@@ -1,6 +1,6 @@
 #if Tool
-/// A coverage map in characters: rows of cells after the position of their first item, and a legend. It is legible
-/// without colour, and on a terminal of 20 columns.
+/// A coverage map in characters: rows of cells, each row after the position of its first item, and a legend. It is
+/// legible without colour, and on a terminal of 20 columns.
 struct MapDrawing {
     let map: CoverageMap
     /// The number of columns of the terminal.
@@ -28,7 +28,7 @@ struct MapDrawing {
         return lines + [""] + legend(size, colour)
     }
 
-    /// The whole list in one row of at most so many cells.
+    /// The whole list in one row of at most `count` cells.
     func row(cells count: Int, colour: (Int, String) -> String) -> String {
         drawn(map.cells(of: CoverageMap.cellSize(for: map.length, atMost: count))[...], colour)
     }

@@ -3,9 +3,10 @@
 import Glibc
 #endif
 
-/// Settings of the memory allocator. By default, glibc gives each of a dozen threads its own arena. It returns free
-/// memory at the end of an arena to the system once that is more than 128 KiB (mallopt(3)). Here the process has two
-/// arenas, as many as there are threads at work at a time. Without glibc, the functions do nothing.
+/// Settings of the memory allocator. By default, glibc gives each thread an arena of its own, up to a limit that
+/// depends on the number of processors. It returns free memory at the end of an arena to the system once that memory is
+/// more than 128 KiB (mallopt(3)). Here the process has two arenas, because about two threads work at a time. Without
+/// glibc, the functions do nothing.
 enum Arenas {
     /// For commands that read one large page after another. Each page reuses the memory of the page before, instead of
     /// fresh zeroed memory from the system. An export of a million items took twice as long without this setting.

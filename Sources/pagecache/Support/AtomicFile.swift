@@ -16,13 +16,14 @@ import Darwin
 /// State: the descriptor, and the name of the temporary file. Both end with `commit`, or with the value. A path that is
 /// not a regular file (a device, a pipe) is written directly, because it must not be replaced.
 struct AtomicFile: ~Copyable {
-    /// The final path: the target of a link, where the path is one.
+    /// The final path. If the given path is a symbolic link to an existing file, the path of that file.
     let path: String
     private let descriptor: Int32
     /// The name of the temporary file. `nil` means the path itself is written.
     private var temporary: String?
 
-    /// - Throws: `ToolFailure` with status 73 when the file cannot be created, or 77 without permission.
+    /// - Throws: `ToolFailure` with status 73 when the file cannot be created, 74 when the disk is full, or 77 without
+    ///   permission.
     init(_ path: String) throws(ToolFailure) {
         (self.path, temporary, descriptor) = try AtomicFile.begin(path)
     }
@@ -62,8 +63,8 @@ struct AtomicFile: ~Copyable {
     /// Names of temporary files that are not renamed yet.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Removes the temporary files of a process that exits at once and runs no `deinit`. It does not wait for the lock,
-    /// so it skips them while another thread holds it.
+    /// Removes the temporary files of a process that exits at once and runs no `deinit`. Skips the files while another
+    /// thread holds the lock, because the exit must not wait.
     static func removeUnfinished() {
         _ = unfinished.withLockIfAvailable { names in for name in names { unlink(name) } }
     }

@@ -7,7 +7,7 @@ import Foundation
 
 /// A file with trusted certificates, as `--cacert` and `SSL_CERT_FILE` name it.
 enum CertificateFile {
-    /// Returns the reason why a file cannot be used, for the end of a sentence. Returns nil when there is none.
+    /// Returns the reason why a file cannot be used, for the end of a sentence. Returns nil when the file can be used.
     ///
     /// The TLS library accepts a file without a certificate, and then trusts no origin.
     static func problem(at path: String) -> String? {

@@ -24,10 +24,10 @@ final class Child: Sendable {
         var text: String { String(decoding: errors.withLock { $0 }, as: UTF8.self) }
     }
 
-    /// The most bytes of standard output, and those of standard error that are kept.
+    /// The largest number of bytes of standard output, and the number of bytes of standard error that are kept.
     private static let mostBytes = 1 << 20
 
-    /// - Parameter environment: variables that the process has besides those of this one. Defaults to none.
+    /// - Parameter environment: variables for the new process, in addition to those of this process. Defaults to none.
     init(_ arguments: [String], environment: [String: String] = [:]) {
         let progress = Progress()
         self.progress = progress
@@ -87,7 +87,8 @@ final class Child: Sendable {
         /// The exit status. `nil` when a signal ended the process.
         var code: Int32? { if case .exited(let code) = status { code } else { nil } }
 
-        /// The JSON object that a successful run of `sync` printed.
+        /// The JSON object that a successful run of `sync` printed. Throws `ToolFailure` for another exit status or
+        /// output.
         func result() throws -> SyncWord {
             guard code == 0, let result = try? JSONDecoder().decode(SyncWord.self, from: Data(output.utf8)) else {
                 let said = errors.split(separator: "\n").last.map(String.init) ?? "nothing"

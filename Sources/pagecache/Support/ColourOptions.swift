@@ -24,8 +24,8 @@ struct ColourOptions: ParsableArguments {
         }
     }
 
-    /// Whether standard output gets colours. An option overrides the environment, and NO_COLOR the other variables
-    /// (no-color.org, bixense.com/clicolors).
+    /// Whether standard output gets colours. `--no-color`, `--color always` and `--color never` override the
+    /// environment, and NO_COLOR overrides the other variables (no-color.org, bixense.com/clicolors).
     func isColoured(environment: [String: String], isTerminal: Bool) -> Bool {
         func isSet(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
         if noColor { return false }

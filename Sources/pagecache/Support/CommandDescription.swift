@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A command in the form of the argument parser's dump (`--experimental-dump-help`), the source of `--help`.
+/// A command as the argument parser dumps it (`--experimental-dump-help`), with the texts of `--help`.
 struct CommandDescription: Decodable {
     struct Option: Decodable {
         struct Name: Decodable {

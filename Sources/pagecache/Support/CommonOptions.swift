@@ -15,7 +15,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table, json, ndjson, csv
 }
 
-/// The options of every command.
+/// The options of all commands with results.
 struct CommonOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -111,7 +111,7 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// The path of the store's file, for actions that need one.
-    /// - Throws: an error of usage for a store on a server.
+    /// - Throws: `ToolFailure` with status 64 for a store on a server.
     func storeFile(for action: String) throws -> String {
         if let path = place.path { return path }
         throw ToolFailure(.usage, "usage", "\(action) needs a store in a file; \(place.name) is on a server")
@@ -131,7 +131,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
         defaultValueDescription = argument
     }
 
-    /// Returns the seconds of a text in this form, of any length. Returns nil for another text.
+    /// Returns the seconds of a text in this form, without an upper limit. Returns nil for another text.
     static func seconds(_ argument: String) -> Double? {
         let units: [Substring: Double] = [
             "ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000,
@@ -150,7 +150,8 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// A size as people write it: `500M`, `500MB`, `2g` are powers of 1,000, and `500MiB` is a power of 1,024.
+/// A size as people write it. The units of `500M`, `500MB` and `2g` are powers of 1,000, and that of `500MiB` is a
+/// power of 1,024.
 struct SizeArgument: ExpressibleByArgument, Hashable {
     var bytes: Int
 
@@ -159,7 +160,7 @@ struct SizeArgument: ExpressibleByArgument, Hashable {
         bytes = Int(size)
     }
 
-    /// Returns the bytes of a text in this form, however many. Returns nil for another text.
+    /// Returns the bytes of a text in this form, without an upper limit. Returns nil for another text.
     static func size(_ argument: String) -> Double? {
         let number = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         var unit = argument.dropFirst(number.count).lowercased()
@@ -182,7 +183,8 @@ extension JSONOutput {
 /// Times for people and scripts.
 enum TimeText {
     static func rfc3339(_ moment: Timestamp) -> String {
-        // Half a millisecond later, since the formatter cuts off what a binary fraction lacks.
+        // Half a millisecond is added, because the formatter truncates, and the binary fraction can be slightly below
+        // the millisecond.
         Date(timeIntervalSince1970: (Double(moment.milliseconds) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -8,7 +8,8 @@ struct ConsentOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Do not prompt.")
     var yes = false
 
-    /// Asks for confirmation on a terminal. Elsewhere, and with `--no-input`, throws unless `--yes` was given.
+    /// Returns true at once if `--yes` was given. Otherwise asks for confirmation on a terminal. Elsewhere, and with
+    /// `--no-input`, throws `ToolFailure`.
     /// - Parameters:
     ///   - command: the name of the command.
     ///   - deed: the pending action, as in "remove 3 queries".

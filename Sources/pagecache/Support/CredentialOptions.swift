@@ -8,10 +8,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Headers for every request, and the names of the secret ones.
+/// Headers for every request, and the names of those with secret values.
 struct Credential {
     var fields: [HTTPField] = []
-    /// Names of headers that are secret, whatever their name.
+    /// Names of headers whose values are secret, even if the names do not suggest it.
     var secretHeaders: [String] = []
 }
 
@@ -44,7 +44,7 @@ struct CredentialOptions: ParsableArguments {
             throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'")
         }
         for field in headerEnv where !field.dropFirst().contains("=") || field.last == "=" || field.first == "=" {
-            // A header with its value may have been meant. The value may be secret.
+            // The user may have written a header with its value, which may be secret.
             throw ValidationError("--header-env takes 'Name=VAR', not '\(field.prefix { $0 != ":" }.prefix(20))'")
         }
         if bearerEnv != nil, bearerFile != nil {
@@ -60,8 +60,8 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// Reads all headers. Each file is read once, because it may be a pipe. One warning reports secrets that others can
-    /// see.
+    /// Reads all headers. Each file is read once, because it may be a pipe. Prints one warning if `--header` contains a
+    /// header that usually holds a secret.
     /// - Throws: `ToolFailure` with status 64 for a value that is invalid, not set or missing, and 77 for an unreadable
     ///   file.
     func read() throws -> Credential {

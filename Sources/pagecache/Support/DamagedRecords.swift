@@ -3,8 +3,9 @@ import PageModel
 
 /// The messages about queries whose records are damaged.
 ///
-/// A command for all queries serves the sound ones first, and then ends with 65. A command for one query serves it with
-/// a warning if its record is sound. Otherwise the name may be that of a damaged record, and the command ends with 65.
+/// A command for all queries processes the sound ones first, and then ends with 65. A command for one query works, with
+/// a warning, if the record of that query is sound. Otherwise the given name may be that of a damaged record, and the
+/// command ends with 65.
 enum DamagedRecords {
     /// - Parameter count: the number of damaged records, at least 1.
     static func failure(_ count: Int) -> ToolFailure {
@@ -16,7 +17,7 @@ enum DamagedRecords {
         Terminal.standard.warn("\(sentence(count)); \(remedy(count))")
     }
 
-    /// Ends a command that has served all other queries.
+    /// Throws the failure at the end of a command that has processed all other queries. Does nothing when `count` is 0.
     static func end(_ count: Int) throws {
         if count > 0 { throw failure(count) }
     }
@@ -49,8 +50,8 @@ extension QueryRecord {
             : "'\(syncCommand)' continues"
     }
 
-    /// The command that fetches the list. After a repair that has lost the description of the origin, the command needs
-    /// `--rebind` (R45). If the key is not a URL, the command needs the URL and the key instead.
+    /// The command that fetches the list. After a repair that has lost the paging profile, the command needs `--rebind`
+    /// (R45). If the key is not a URL, the command needs the URL and the key instead.
     var syncCommand: String {
         guard isDescriptionLost else { return "pagecache sync \(key.shortID)" }
         return ListRunner.url(of: self) == nil

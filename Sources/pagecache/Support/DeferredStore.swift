@@ -29,7 +29,7 @@ final class DeferredStore: PageStorage {
     func closeInPlace() async throws(StorageError) { try await opened?.closeInPlace() }
     func checkPlace() throws(StorageError) { try opened?.checkPlace(while: "it was open") }
 
-    /// The time that the longest of the present writes has lasted. `nil` when there is none.
+    /// The time that the longest of the present writes has lasted. `nil` when no write is under way.
     var writeWait: Duration? { writes.withLock { $0.min() }.map { ContinuousClock.now - $0 } }
 
     private func writeBegins() -> ContinuousClock.Instant {

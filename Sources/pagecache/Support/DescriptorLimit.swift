@@ -10,9 +10,9 @@ import Darwin
 /// The number of files that this process may open. The network library ends the process when it cannot open its own
 /// descriptors, so the limit is checked before the first request.
 enum DescriptorLimit {
-    /// The descriptors of a store, its log and its connections, of the resolver and of the terminal.
+    /// The number of descriptors of a store, its log and its connections, of the resolver and of the terminal.
     private static let base = 16
-    /// The descriptors of one event loop. There is at most one loop for each processor.
+    /// The number of descriptors of one event loop. There is at most one loop for each processor.
     private static let perLoop = 3
 
     /// Raises the soft limit to the hard limit where it is too low.

@@ -2,7 +2,7 @@
 import PageModel
 
 /// The pieces in which a list is read from end to end. A piece is a number of whole pages that adapts to about 1 MiB of
-/// items. Memory stays constant, and no page is split.
+/// items, so that memory does not grow with the list. No page is split.
 struct ExportPlan {
     /// The intended bytes of items in a piece. A single page may have more.
     private static let wanted = 1 << 20

@@ -9,7 +9,7 @@ struct ExportWriting {
         var list: ListOutline
         var items = 0
         var itemsCutShort = 0
-        /// Positions that are up to date.
+        /// The written positions of the present generation of the list.
         var held: [Range<Int>] = []
         var damaged: [Range<Int>]
     }
@@ -41,7 +41,7 @@ struct ExportWriting {
             try encoder.write(part.content, to: sink)
             if part.isHeld { written?.held.append(part.range) }
         }
-        // The outline names the positions of damaged records, too.
+        // The outline already names damaged positions, which must not count twice.
         let known = written?.damaged ?? []
         written?.damaged += piece.damaged.filter { !known.contains($0) }
     }

@@ -28,7 +28,7 @@ struct FieldPointer: Hashable {
         text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
     }
 
-    /// Returns what an invalid element may have been meant to be: most lack the slash.
+    /// Returns a hint for an invalid element. Most invalid elements lack the slash.
     private static func correction(of element: String) -> String {
         let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         if element.contains("=/"), parts.count == 2, !parts[1].hasPrefix("/") {
@@ -43,7 +43,8 @@ struct FieldPointer: Hashable {
     /// Checks the argument of `--fields`.
     static func validate(_ text: String?) throws {
         guard let text else { return }
-        // An empty pointer is the whole item (RFC 6901, 5). Without a name it is more often an empty variable.
+        // An empty pointer is the whole item (RFC 6901, 5). Without a name it is more likely an empty variable of a
+        // script.
         guard !elements(text).contains("") else {
             throw ValidationError(
                 "--fields is '\(text)', with an empty pointer; write /pointer, name=/pointer, or name= for the whole item"

@@ -1,16 +1,17 @@
 #if Tool
 import ArgumentParser
 
-/// Requests for help that the argument parser answers with the help of the whole tool, although they name no command.
+/// Requests for help about a word that is not a command. The argument parser would answer them with the help of the
+/// whole tool.
 enum Help {
     /// The topics of `pagecache help TOPIC` besides the commands: each with the heading of its section in the help of
     /// the tool.
     private static let topics = [(name: "exit-codes", heading: "EXIT CODES")]
 
-    /// The words that `pagecache help` takes.
+    /// The words that `pagecache help` takes besides the commands.
     static var topicNames: [String] { topics.map(\.name) }
 
-    /// Returns the text of a topic, and nil when the arguments name none.
+    /// Returns the text of a topic. Returns nil when the arguments request no help, or the help of a command.
     /// - Parameter words: the arguments, without the name of the tool.
     /// - Throws: `ToolFailure` with status 64 when a request for help names neither a command nor a topic.
     static func topic(of words: [String]) throws -> String? {

@@ -8,12 +8,12 @@ import Darwin
 #endif
 
 /// Reads JSON without decoding it. Payloads come from a store that may hold any bytes (R46). The functions never read
-/// past the end, and bytes that are not JSON have no members.
+/// past the end. They check no more syntax than they need, and stop where it is broken.
 enum JSONBytes {
     typealias Buffer = UnsafeRawBufferPointer
 
-    /// Calls `body` with each member of the object `value`, in order: the name without its quotes, and the value. Does
-    /// not call it for other kinds. Stops when `body` returns false.
+    /// Calls `body` with each member of the object `value`, in order: the name without its quotes but with its escapes,
+    /// and the value. Does not call `body` for a value of another kind. Stops when `body` returns false.
     static func eachMember(of value: Buffer, _ body: (_ name: Buffer, _ value: Buffer) throws -> Bool) rethrows {
         var position = skipSpace(value, 0)
         guard byte(value, position) == UInt8(ascii: "{") else { return }
@@ -57,8 +57,8 @@ enum JSONBytes {
         return first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
     }
 
-    /// The position of the first `wanted` byte from `start` on. memchr(3) compares many bytes at once, and an export
-    /// reads every byte several times.
+    /// The position of the first `wanted` byte from `start` on. Returns nil when there is none. memchr(3) compares many
+    /// bytes at once, which matters because an export reads every byte several times.
     static func first(_ wanted: UInt8, in value: Buffer, from start: Int = 0) -> Int? {
         guard let base = value.baseAddress, start < value.count,
             let found = memchr(base + start, Int32(wanted), value.count - start)

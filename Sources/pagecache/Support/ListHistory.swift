@@ -10,7 +10,7 @@ struct ListEvent: Hashable {
         case stored(Range<Int>)
         /// The items at these positions were validated: the origin has them unchanged (R6).
         case confirmed(Range<Int>)
-        /// These positions are no longer held: a gap.
+        /// These positions are no longer held, and are a gap now.
         case dropped(Range<Int>)
         /// Items were inserted, deleted or moved, and positions have shifted (R17).
         case moved
@@ -39,8 +39,8 @@ struct ListEvent: Hashable {
 /// (R41). A state that begins and ends between the two outlines is not reported.
 enum ListHistory {
     /// - Parameters:
-    ///   - old: `nil` means the list did not exist before.
-    ///   - new: `nil` means the list was removed.
+    ///   - old: the earlier outline. `nil` means that the list did not exist.
+    ///   - new: the later outline. `nil` means that the list was removed.
     static func events(from old: ListOutline?, to new: ListOutline?) -> [ListEvent] {
         guard let new else {
             guard let old else { return [] }
@@ -50,7 +50,7 @@ enum ListHistory {
         let before =
             old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [], readAt: new.readAt)
         let isNewLife = before.record.version.generation != new.record.version.generation
-        // A revision can rise although each item stayed in its place, as after a truncation of nothing.
+        // A revision can rise although each item stayed in its place, as after a truncation that removed no item.
         let hasMoved =
             !isNewLife && before.record.version.revision != new.record.version.revision
             && !Set(before.heldPages.map(Place.init)).isSubset(of: new.heldPages.map(Place.init))

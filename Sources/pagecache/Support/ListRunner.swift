@@ -4,9 +4,10 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// Runs the due work of stored lists, one list after the other.
+/// Runs work on stored lists, one list after the other.
 ///
-/// The options do not say which origin a credential is for. It is sent only for lists that were fetched with it (R45).
+/// The options do not say which origin a credential is for. So a credential is sent only for lists that were fetched
+/// with the same credential (R45).
 struct ListRunner {
     /// The report of one list.
     struct Result {
@@ -31,20 +32,21 @@ struct ListRunner {
     /// The caller's credential, and further headers.
     let credential: Credential
     let timeout: Duration?
-    /// The settings of fetching. The work is set for each list.
+    /// The settings for fetching. The work is set for each list.
     let options: SyncOptions
-    /// Whether the caller named the one list. A credential is then meant for it, and the list is refused if it was
-    /// fetched without one.
+    /// Whether the caller named this one list. A given credential is then meant for the list, so a list that was
+    /// fetched without one is refused. Otherwise such a list is fetched without the credential.
     var isNamed = false
-    /// The overlap that the caller named. `nil` means that of each list.
+    /// The overlap that the caller named. `nil` means the overlap in the stored settings of each list, or else the
+    /// default.
     var overlap: Int?
-    /// The only certificate authorities to trust. `nil` means those of the environment.
+    /// The file with the only certificate authorities to trust. `nil` means those of the environment.
     var cacert: String?
     /// The maximum rate of page requests to each origin. `nil` means no limit.
     var rate: RateArgument?
 
-    /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a
-    /// cancellation, returns the results so far.
+    /// Runs the work, and returns the results in order. Lists without a known URL have no result. After a cancellation,
+    /// returns the results so far.
     func run(_ due: [Job]) async throws -> [Result] {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
@@ -72,14 +74,15 @@ struct ListRunner {
         }
     }
 
-    /// The URL of a list. Returns nil for a list that is not fetched over HTTP.
+    /// The URL of a list. Returns nil when the store does not know it: another program fetches the list, or a repair
+    /// has lost the URL.
     static func url(of query: QueryRecord) -> String? {
         HTTPSource.url(inStored: query.source)
             ?? (HTTPSource.key(for: query.key.text) == nil ? nil : query.key.text)
     }
 
-    /// Returns the gate that limits the requests to the origin of a URL. Lists of the same origin share it. Returns nil
-    /// without a rate.
+    /// Returns the gate that limits the requests to the origin of a URL. Lists of the same origin share the gate.
+    /// Returns nil without a rate.
     private func gate(of url: String, among gates: inout [String: OriginGate]) -> OriginGate? {
         guard let rate else { return nil }
         // The scheme, an empty part, and the host with its port.
@@ -99,7 +102,8 @@ struct ListRunner {
         let origin: HTTPSource
         do {
             origin = try source(of: due.query, configuration, transport)
-            // A refused run reads nothing of the list, and this caller may read the store.
+            // A refused run does not read the stored list, and this user may read the store. So `refused` adds the
+            // stored list to the report.
             try origin.authorize(due.query)
         } catch {
             return try await refused(error, due.query)
@@ -128,7 +132,7 @@ struct ListRunner {
             tally.bytesReceived -= before.bytesReceived
             await store.count(tally, report, since: version)
             whole = whole.map { $0.joined(with: report) } ?? report
-            // An origin that is offline or refuses page one will not answer the next request either.
+            // An origin that is offline or refuses page one is unlikely to answer the next run.
             if report.outcome == .offline || report.headFailure != nil { break }
         }
         for warning in whole?.warnings ?? [] {
@@ -181,7 +185,7 @@ struct ListRunner {
 
 extension SyncReport {
     /// The report with the outcome of the whole list, after runs on parts of it. A fetched part is not the whole list,
-    /// and a later run may have filled the gaps that an earlier one reported. Other outcomes than `complete` and
+    /// and a later run may have filled the gaps that an earlier one reported. Outcomes other than `complete` and
     /// `incomplete` stay.
     func ofWholeList() -> SyncReport {
         guard outcome == .complete || outcome == .incomplete, !wasCancelled, pagesNotStored == 0,

@@ -67,7 +67,7 @@ struct LoggedTransport: HTTPTransport {
 
 /// A request for people, without secrets (R45). Pure.
 struct RequestText {
-    /// The path and the parameters. A parameter that may hold a secret has no value.
+    /// The path and the parameters. A parameter that may hold a secret has "…" as its value.
     let target: String
     private let secrets: [String]
 
@@ -75,7 +75,8 @@ struct RequestText {
         let parts = request.url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let place = parts[0]
         let path = place.firstRange(of: "://").flatMap { place[$0.upperBound...].firstIndex(of: "/") }
-        // The key of a list names its parameters without paging and known secrets. Numbers are positions and sizes.
+        // The key of a list contains the parameters that are neither paging parameters nor known secrets. Short numbers
+        // are taken for positions and sizes.
         let key = HTTPSource.key(for: request.url)?.text ?? ""
         let open = Set(key.split(separator: "?", maxSplits: 1).dropFirst().joined().split(separator: "&"))
         var secrets: [String] = []
@@ -98,7 +99,8 @@ struct RequestText {
         self.secrets = secrets.filter { $0.count >= 4 }.sorted { $0.count > $1.count }
     }
 
-    /// The text without the values that the request keeps secret.
+    /// The text with "…" in place of the values that the request keeps secret. Values of fewer than four characters are
+    /// not replaced.
     func hidingSecrets(_ text: String) -> String {
         secrets.reduce(text) { $0.replacing($1, with: "…") }
     }
@@ -111,7 +113,7 @@ struct RequestText {
 
 /// The error message in an origin's answer. Pure.
 enum OriginMessage {
-    /// An answer with more bytes has items, and is not searched for an error.
+    /// The largest answer, in bytes, that is searched for an error. A larger answer probably has items.
     private static let most = 1 << 14
     private static let length = 200
 

@@ -21,15 +21,15 @@ extension ListOutline {
     /// The time at which the held page that was validated longest ago was validated. `nil` when no page is held.
     var oldestCheckAt: Timestamp? { heldPages.map(\.validatedAt).min() }
 
-    /// The freshness as the tool reports it. Of a list without any held item, only the total is young, so the list
-    /// counts as stale.
+    /// The freshness as the tool reports it. A list that holds none of its items counts as stale, because only its
+    /// total is fresh. Returns nil for a list that was never fetched.
     func judgedFreshness(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> Freshness? {
         let freshness = freshness(policy, now: now)
         return freshness == .fresh && holdsNothing ? .stale : freshness
     }
 
-    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated or empty list is stale at any age, so
-    /// its age is not shown.
+    /// The freshness of the list in a few words: `fresh (5 s)`. A list that was invalidated, or that holds none of its
+    /// items, is stale at any age, so its age is not shown.
     func freshnessText(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> String {
         guard let freshness = judgedFreshness(policy, now: now), let validatedAt = record.validatedAt else {
             return "never fetched"

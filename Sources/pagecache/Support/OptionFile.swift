@@ -13,7 +13,7 @@ struct OptionFile {
     let name: String
     /// The whole content. `nil` when it is too long or cannot be read, as for a folder.
     let bytes: [UInt8]?
-    /// Whether other users of the machine may read the file.
+    /// Whether the permissions of the file give other users of the machine any access.
     let isOpenToOthers: Bool
 
     /// Reads the file.

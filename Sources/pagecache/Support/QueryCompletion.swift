@@ -31,8 +31,8 @@ extension CompletionKind {
 
 /// Completes the names of queries. On any error there are no completions, because a shell must not show errors.
 enum QueryCompletion {
-    /// The blocking form for the parser, which calls it outside any task. It blocks the main thread only, which the
-    /// answer does not need.
+    /// The blocking form for the parser, which calls it outside any task. It blocks only the main thread, and reading
+    /// the store does not need that thread.
     static func awaited(words: [String], prefix: String, shell: CompletionShell?) -> [String] {
         let found = Mutex<[QueryKey]>([])
         let isDone = DispatchSemaphore(value: 0)
@@ -55,8 +55,8 @@ enum QueryCompletion {
     }
 
     /// The completions of a prefix, in the form of a shell. Keys come first, with their ids as descriptions where the
-    /// shell shows descriptions. Ids follow when the prefix begins one. A key of several scopes names no query, so its
-    /// ids are offered instead. So is the id of a key with control characters. Pure.
+    /// shell shows descriptions. Ids follow when the prefix begins one. A key in several scopes is ambiguous, so the
+    /// ids of its queries are offered instead. The id also replaces a key with control characters. Pure.
     static func candidates(_ keys: [QueryKey], prefix: String, shell: CompletionShell?) -> [String] {
         // Keys without the scheme name queries, too.
         let prefix = prefix.filter { $0 != "\"" && $0 != "'" && $0 != "\\" }
@@ -89,7 +89,7 @@ enum QueryCompletion {
         prefix.isEmpty ? [] : ids.filter { $0.0.hasPrefix(prefix) }
     }
 
-    /// Whether a shell takes the text as one word, and as it is.
+    /// Whether `compgen -W` of bash leaves the text as one word, unchanged.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {

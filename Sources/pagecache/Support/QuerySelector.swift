@@ -22,7 +22,7 @@ enum QuerySelector {
         return list
     }
 
-    /// Finds the query among the stored ones. Warns of damaged records.
+    /// Finds the query among the stored ones. Warns about damaged records.
     /// - Throws: `ToolFailure` with status 65 when no sound query matches and a record is damaged; otherwise the errors
     ///   of `find(_:among:otherwise:)`.
     static func find(_ name: String, in stored: StoredQueries, otherwise way: String? = nil) throws -> QueryRecord {
@@ -48,7 +48,8 @@ enum QuerySelector {
             hint: "use one of these ids")
     }
 
-    /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix.
+    /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix. For a
+    /// prefix, the scheme of a key may be left out.
     static func matches(_ name: String, _ keys: [QueryKey]) -> [Int] {
         // The URL may be the one that was synced, with paging and secrets in it.
         let canonical = HTTPSource.key(for: name)?.text

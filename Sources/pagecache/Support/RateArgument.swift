@@ -10,7 +10,7 @@ struct RateArgument: ExpressibleByArgument, Hashable {
         perSecond = rate
     }
 
-    /// Returns the requests per second of a text in this form, however many. Returns nil for another text.
+    /// Returns the requests per second of a text in this form, without an upper limit. Returns nil for another text.
     static func rate(_ argument: String) -> Double? {
         let units: [Substring: Double] = ["s": 1, "m": 60, "h": 3_600]
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)

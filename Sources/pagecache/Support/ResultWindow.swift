@@ -31,7 +31,7 @@ extension QueryRecord {
 
 extension ListOutline {
     /// The number of positions that the origin returns items for, as far as it is known. Held items behind a result
-    /// window count, too, because they disprove the window.
+    /// window count, too: the origin has returned items there, or an insert has moved held items there.
     var reachableLength: Int {
         guard record.isCutOff, let window = record.resultWindow else { return length }
         return min(length, max(window, heldPages.last?.range.upperBound ?? 0))

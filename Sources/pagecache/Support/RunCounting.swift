@@ -45,7 +45,8 @@ extension ToolStore {
         }
     }
 
-    /// Whether an item changed since a version. A journal that does not reach back to it counts as changed.
+    /// Whether an item changed since a version. Returns true as well when the journal does not reach back to the
+    /// version.
     private func hasChanges(of query: QueryID, since version: ContentVersion) async throws(StorageError) -> Bool {
         var version = version
         while case .entries(let entries, let reached, let hasMore)? = try await changes(

@@ -27,7 +27,7 @@ enum SettingNames {
         case .paging: "--paging"
         case .items: "--items"
         case .id: "--id"
-        // No option sets the key of a keyset. A query's `--key` is another thing.
+        // No option sets the key of a keyset. The option `--key` names a query instead.
         case .key: "the key"
         case .total: "--total"
         case .next: "--next"
@@ -48,7 +48,8 @@ extension FetchFailure {
     /// The message with options in place of settings.
     var shownMessage: String { SettingNames.options(in: message) }
 
-    /// The HTTP status, or a few words, for a line without room for the message.
+    /// The HTTP status, or a short message, or else the class of the failure, for a line without room for a long
+    /// message.
     var shortMessage: String {
         if let httpStatus { return String(httpStatus) }
         return shownMessage.count <= 24 ? shownMessage : failureClass.rawValue

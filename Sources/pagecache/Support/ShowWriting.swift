@@ -7,7 +7,7 @@ struct ShownPositions {
     /// The number of items; `Int.max` means all.
     let limit: Int
 
-    /// The position after the last one; `nil` when it exceeds every list.
+    /// The position after the last requested one. `nil` when that position exceeds `Int.max`.
     private var end: Int? {
         let (end, overflows) = offset.addingReportingOverflow(limit)
         return overflows ? nil : end
@@ -23,10 +23,11 @@ struct ShownPositions {
 }
 
 extension ListOutline {
-    /// The length of the list with the stored pages behind its known length.
+    /// The length of the list, or the end of its stored pages if that is larger.
     var shownLength: Int { max(length, pages.last?.range.upperBound ?? 0) }
 
-    /// The sentence about the items and the missing positions from `position` on. `nil` when there are none.
+    /// The sentence about the items and the missing positions from `position` on. `nil` when the list has no further
+    /// position.
     func rest(from position: Int) -> String? {
         let range = position..<max(position, reachableLength)
         let missing = coverage.gaps(in: range).reduce(0) { $0 + $1.count }
@@ -43,7 +44,7 @@ extension ListOutline {
 
 /// Writes the requested items of a list, piece by piece. One transaction reads all pieces.
 struct ShowWriting {
-    /// The most items of a piece, so that memory does not grow with the list.
+    /// The largest number of items in a piece, so that memory does not grow with the list.
     static let pieceSize = 1_000
 
     /// The result of writing.
@@ -51,7 +52,7 @@ struct ShowWriting {
         /// The list as of the transaction, without its items.
         var list: ListOutline
         var range: Range<Int>
-        /// Positions that are up to date.
+        /// The written positions of the present generation of the list.
         var held: [Range<Int>] = []
         var damaged: [Range<Int>] = []
     }
@@ -86,7 +87,7 @@ struct ShowWriting {
         note(piece.damaged)
     }
 
-    /// Adds damage inside the requested range. The list and its pieces name the same damaged records.
+    /// Adds damage inside the requested range. A range that the outline and a piece both name is added once.
     private mutating func note(_ damaged: [Range<Int>]) {
         guard let range = written?.range else { return }
         for one in damaged where one.isEmpty ? range.contains(one.lowerBound) : one.overlaps(range) {
@@ -102,8 +103,8 @@ struct ShowWriting {
         return written
     }
 
-    /// The stretches that contain pages, in pieces of at most `pieceSize` positions. The length of the list is not used
-    /// as a bound: it comes from an origin, and may be any number.
+    /// The ranges that contain pages, in pieces of at most `pieceSize` positions. The length of the list is not used as
+    /// a bound: it comes from an origin, and may be any number.
     private static func pieces(of list: ListOutline, _ range: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).segments.flatMap { segment in
             let segment = segment.clamped(to: range)

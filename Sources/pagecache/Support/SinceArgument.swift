@@ -31,7 +31,8 @@ enum SinceArgument: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// A time in RFC 3339, or a date, which means its beginning in UTC.
+    /// Parses a time in RFC 3339, or a date, which means the beginning of that day in UTC. Returns nil for another
+    /// text.
     private static func moment(_ text: String) -> Timestamp? {
         let styles = [
             Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle(),

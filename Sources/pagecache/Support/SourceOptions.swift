@@ -23,7 +23,7 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
-/// The settings for an origin. Settings that are left out are detected.
+/// The settings for an origin. Paging settings that are left out are detected.
 struct SourceOptions: ParsableArguments {
     @Option(help: "The paging style: auto, offset, page, cursor, keyset, link, next-url or none.")
     var paging: HTTPSourceConfiguration.Paging?
@@ -97,8 +97,8 @@ struct SourceOptions: ParsableArguments {
         }
     }
 
-    /// Checks that requests with this method have a body, if an option for it is given. The method of a stored list is
-    /// known once its record was read.
+    /// Throws a `ValidationError` if an option for the body is given, and requests with this method have no body. The
+    /// method of a stored list is known only after its record was read.
     func checkBody(of method: HTTPSourceConfiguration.Method) throws(ValidationError) {
         guard method != .post, let given = body.map({ "--body '\($0)'" }) ?? cursorIn.map({ "--cursor-in '\($0)'" })
         else { return }
@@ -157,7 +157,7 @@ struct SourceOptions: ParsableArguments {
         }
     }
 
-    /// The settings with the caller's credential. Its files are read here, once.
+    /// The settings with the caller's credential. The files of the credential are read here, once.
     func configuration(url: String) throws -> HTTPSourceConfiguration {
         try adding(credentials.read(), to: plain(url: url))
     }

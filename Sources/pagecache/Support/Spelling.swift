@@ -1,10 +1,11 @@
 #if Tool
 /// Suggests existing names for a mistyped one. Pure.
 enum Spelling {
-    /// Characters. Longer names are compared by their beginnings, because a key can have any length.
+    /// The largest number of characters to compare. Longer names are compared by their beginnings, because a key can
+    /// have any length.
     private static let longest = 120
 
-    /// Indices of the names that are close to `name`, the closest first, at most `limit`.
+    /// Indices of the candidates with a name close to `name`, the closest first, at most `limit`.
     /// - Parameter names: all names of each candidate.
     static func suggestions(for name: String, among names: [[String]], limit: Int = 3) -> [Int] {
         let wanted = letters(name)
@@ -24,8 +25,8 @@ enum Spelling {
         return edits <= most ? edits : nil
     }
 
-    /// The distance between two options, such as `--limit`. Returns nil when more than a third of the letters of `text`,
-    /// or more than three, differ.
+    /// The distance between two options, such as `--limit`. Returns nil when they differ in more than a third of the
+    /// letters of `text`, or in more than three letters. A difference of one letter is always accepted.
     static func distance(ofOption text: String, _ name: String) -> Int? {
         let wanted = text.drop { $0 == "-" }
         let most = min(3, max(1, wanted.count / 3))
@@ -41,7 +42,7 @@ enum Spelling {
     }
 
     /// The number of letters to insert, remove, replace, or swap with their neighbour (the optimal string alignment
-    /// distance). Above `most`, the result is only known to be larger.
+    /// distance). A result above `most` is not exact.
     static func edits(_ left: [Character], _ right: [Character], most: Int) -> Int {
         guard abs(left.count - right.count) <= most else { return most + 1 }
         var beforeLast = [Int](repeating: 0, count: right.count + 1)

@@ -1,5 +1,5 @@
 #if Tool
-/// Adds the store of this run to the commands that messages suggest, so that a copied command finds the same store.
+/// Adds the store of this command to the commands that messages suggest, so that a copied command finds the same store.
 /// Pure.
 enum StoreHint {
     /// The commands that read no store.
@@ -17,7 +17,8 @@ enum StoreHint {
         return "--store \(quoted(text))"
     }
 
-    /// Returns a message whose commands, as in `'pagecache list'`, have the option.
+    /// Returns a message whose commands, as in `'pagecache list'`, have the option. Commands that read no store, and
+    /// those with a `--store` of their own, stay as they are.
     static func adding(_ option: String?, to text: String) -> String {
         guard let option, text.contains("'pagecache ") else { return text }
         return text.replacing(/'pagecache[ ]([a-z]+)([^'\n]*)'/) { match -> String in

@@ -16,7 +16,7 @@ import Foundation
 enum StorePlace {
     case file(String)
     case server(String)
-    /// A text that is neither, with the reason. The text may contain a password, so that no message shows it.
+    /// The reason why a text is neither. The text itself is not kept, because it may contain a password.
     case refused(String)
 
     private static let schemes = ["postgres://", "postgresql://"]
@@ -38,8 +38,8 @@ enum StorePlace {
     private static let encoding =
         "a user or a password in the address has a character that must be encoded: '@' as %40, '/' as %2F, '?' as %3F"
 
-    /// Whether a delimiter inside a password makes libpq take a part of the password for the host, which its messages
-    /// show (RFC 3986, section 3.2).
+    /// Whether a delimiter inside a password makes libpq mistake a part of the password for the host (RFC 3986, section
+    /// 3.2). The messages of libpq show the host.
     private static func isAmbiguous(_ rest: Substring) -> Bool {
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         let path = rest.prefix { $0 != "?" }
@@ -57,7 +57,7 @@ enum StorePlace {
         }
     }
 
-    /// The path of the store's file; `nil` for a store on a server.
+    /// The path of the store's file. `nil` for a store on a server, and for a refused text.
     var path: String? { if case .file(let path) = self { path } else { nil } }
 
     /// The address without user, password and parameters. A password may contain "@".
@@ -102,7 +102,7 @@ enum StorePlace {
             switch access {
             case .creating: return try await SQLitePageStore.open(at: path, mode: .createIfMissing)
             case .writing: return try await SQLitePageStore.open(at: path, mode: .mustExist)
-            // After an update, the first command migrates the store, although it may only read (R8).
+            // After an update of the tool, the first command migrates the store, even a command that only reads (R8).
             case .reading: return try await SQLitePageStore.openForReading(at: path)
             }
         case .server(let address):
@@ -142,8 +142,8 @@ enum StorePlace {
         return "waiting for the server\(host.isEmpty ? " of \(name)" : " at \(host)")"
     }
 
-    /// The reason why the place or the size of its local copy cannot be used, as a usage error. Returns nil when there
-    /// is none.
+    /// The reason why the place or the size of its local copy cannot be used, as a usage error. Returns nil when both
+    /// can be used.
     func problem(_ environment: [String: String]) -> String? {
         switch self {
         case .refused(let reason): return reason
@@ -164,7 +164,7 @@ enum StorePlace {
     }
 
     #if PostgreSQL
-    /// The local copy that the environment names. Returns nil when it names none.
+    /// The local copy that the environment names. Returns nil when the environment names no local copy.
     private static func localCopy(_ environment: [String: String]) -> PostgreSQLPageStore.LocalCopy? {
         guard let path = environment["PAGECACHE_LOCAL_COPY"], !path.isEmpty else { return nil }
         guard let bytes = localCopySize(environment)?.bytes else { return PostgreSQLPageStore.LocalCopy(path: path) }
@@ -174,7 +174,7 @@ enum StorePlace {
 
     // MARK: The schema
 
-    /// The parameter `pagecache_schema` of the address names the schema. libpq does not know it.
+    /// The schema that the parameter `pagecache_schema` of the address names. libpq does not know this parameter.
     private static func schema(in address: String) -> String? {
         address.split(separator: "?", maxSplits: 1).dropFirst().first?.split(separator: "&").compactMap { part in
             part.hasPrefix("pagecache_schema=") ? String(part.dropFirst("pagecache_schema=".count)) : nil

@@ -58,7 +58,7 @@ struct FetchOptions: ParsableArguments {
     var respectNoStore = false
 }
 
-/// The options of `sync` that few users need, and seldom.
+/// The options of `sync` that few users need, and rarely.
 struct RareOptions: ParsableArguments {
     @Flag(help: "Explain how the origin pages, and the evidence for it.")
     var explain = false

@@ -21,9 +21,10 @@ enum TerminalSignals {
             source.resume()
             return source
         }
-        // A process that was started with Ctrl-Z ignored keeps ignoring it, as is usual.
+        // A process that was started with SIGTSTP ignored keeps ignoring the signal, as is usual.
         let stops = isIgnored(SIGTSTP) ? [] : [source(SIGTSTP) { stop(terminal) }]
-        // SIGSTOP cannot be caught. Other programs may have written to the screen meanwhile.
+        // SIGSTOP cannot be caught, and other programs may have written to the screen meanwhile. So SIGCONT redraws the
+        // view.
         return stops + [
             source(SIGCONT) { terminal.takeBack() }, source(SIGWINCH) { terminal.redraw() },
         ]
@@ -35,8 +36,9 @@ enum TerminalSignals {
         terminal.resume()
     }
 
-    /// Stops the process as the default action would, and returns when it continues. In an orphaned process group,
-    /// which no shell can continue, it returns at once (POSIX 2.4.3). SIGSTOP would stop it even there.
+    /// Stops the process as the default action would, and returns when the process continues. In an orphaned process
+    /// group, which no shell can continue, this function returns at once (POSIX 2.4.3). SIGSTOP would stop the process
+    /// even there.
     private static func stopProcess() {
         var plain = sigaction()
         #if canImport(Darwin)

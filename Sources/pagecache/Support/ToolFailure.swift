@@ -118,15 +118,16 @@ struct ToolFailure: Error {
         "give the path of a file, such as \(directory)/store.sqlite"
     }
 
-    /// The hint at a changed schema. Every remedy keeps the rows of the store.
+    /// The hint for a changed schema. Every remedy keeps the readable rows of the store.
     static func remedy(for change: SchemaChange) -> String {
         if change.isRepairable { return "'pagecache verify --repair' creates it again" }
         if let removal = change.removal { return "remove it with another SQLite program: \(removal)" }
         return "'pagecache verify --repair' copies the readable rows to a new file, and keeps the old one"
     }
 
-    /// The hint at a list whose record a repair has rebuilt.
-    /// - Parameter cached: the id of the list. `nil` when the caller named the list.
+    /// The hint for a list whose record a repair has rebuilt.
+    /// - Parameter cached: the id of the list. `nil` when none of its items are cached. The hint then refers to the
+    ///   command that failed.
     private static func rebindHint(_ cached: String?) -> String {
         let command = cached.map { "'pagecache sync \($0) --rebind'" } ?? "the same command with --rebind"
         return "\(command) does so; add --bearer-env or --header-env if the origin needs a credential"
@@ -134,7 +135,7 @@ struct ToolFailure: Error {
 
     static let credentialHint = "give a credential with --bearer-env or --header-env"
 
-    /// The failure of a fetch. The status of a retryable one depends on whether items of the list are cached.
+    /// The failure of a fetch. The status of a retryable failure depends on whether items of the list are cached.
     /// - Parameter cached: the id of the list. `nil` when none of its items are cached.
     init(fetching url: String, _ failure: FetchFailure, cached: String?) {
         let status: ExitStatus =

@@ -13,14 +13,15 @@ import Darwin
 
 /// The process of the tool: its signals and its end.
 enum ToolProcess {
-    /// Ignores the signals SIGPIPE and SIGXFSZ. A write then fails with an error when the reader of a pipe has ended
-    /// (`| head`) or a file size limit is reached, and no signal kills the process.
+    /// Ignores the signals SIGPIPE and SIGXFSZ, so that they do not end the process. A write then fails with an error
+    /// when the reader of a pipe has ended (`| head`) or a file size limit is reached.
     static func outliveReaders() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Runs a command until it ends or a signal stops it, and exits with the status of the result.
+    /// Runs a command until it ends or a signal stops it. Exits with the status of the result, or with 128 plus the
+    /// number of the signal.
     static func run(_ command: sending any AsyncParsableCommand) async -> Never {
         Arenas.reuse()
         let caught = Mutex<Int32?>(nil)
@@ -57,8 +58,8 @@ enum ToolProcess {
         case .success: status = conclude(nil, signal: stopped)
         case .failure(let error): status = conclude(error, signal: stopped)
         }
-        // A reader that does not read can block the last output, so the signal sources must live until here. A call
-        // that never returns must not come before this line, because sources used only after it are released early.
+        // A slow reader can block the last output, so the signal sources must live until here. `exit` never returns, so
+        // a use of the sources after it would not keep them alive.
         withExtendedLifetime((sources, told)) {}
         exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
     }
@@ -66,8 +67,8 @@ enum ToolProcess {
     /// Ends a process that has started no work.
     static func end(_ error: (any Error)?) -> Never { exit(conclude(error)) }
 
-    /// Prints the message of an error, and returns the exit status. `signal` is the signal that stopped the command.
-    /// With one, no message is printed.
+    /// Prints the message of an error, and returns the exit status. Prints no message when `signal`, the signal that
+    /// stopped the command, is not nil.
     private static func conclude(_ error: (any Error)?, signal: Int32? = nil) -> Int32 {
         var status = ExitStatus.done
         if let ended = error as? Ended {
@@ -76,7 +77,7 @@ enum ToolProcess {
             let failure =
                 ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
             if signal == nil {
-                // A view on the screen would take the message with it.
+                // The screen of a view is left first, because leaving it later would remove the message.
                 Terminal.standard.restore()
                 Terminal.standard.fail(failure)
             }

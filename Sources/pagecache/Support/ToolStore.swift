@@ -7,13 +7,14 @@ import PagedRepository
 import PostgresPageStore
 #endif
 
-/// The abilities of a store that commands need besides the port: the file and the server both have them.
+/// The abilities of a store that commands need besides the port `PageStorage`. Stores in files and on servers have
+/// them.
 protocol ToolStore: PageStorage {
     /// The path or the name of the store for people, without a password.
     var name: String { get }
     /// Whether the store is still at its path. Always true for a server.
     var isInPlace: Bool { get }
-    /// The link that the store was opened with, if it leads to another file now. `nil` for a server.
+    /// The link that the store was opened with, if it leads to another file now. `nil` otherwise, and for a server.
     var changedLink: String? { get }
     func close() async
     /// Closes the store, and checks that its data is still in its place.
@@ -25,7 +26,7 @@ protocol ToolStore: PageStorage {
     /// Returns every query with its size, its held positions and its failures. In these outlines one page may stand for
     /// several held ones.
     func listed() async throws(StorageError) -> [QuerySummary]
-    /// Reads a stored list in pieces, all of them in one transaction (R2). The memory is that of one piece.
+    /// Reads a stored list in pieces, all of them in one transaction (R2). Holds one piece in memory at a time.
     /// - Parameters:
     ///   - query: the query of the list.
     ///   - next: receives the list without its items, and the piece read last (`nil` before the first). Returns the
@@ -38,13 +39,13 @@ protocol ToolStore: PageStorage {
     func tally(of query: QueryID) async throws(StorageError) -> RunTally?
     func add(_ tally: RunTally, to query: QueryID) async throws(StorageError)
     func statistics() async throws(StorageError) -> StoreStatistics
-    /// Returns the reason why this user cannot write into a store on a server. Returns nil when there is none, and for
-    /// a file.
+    /// Returns the reason why this user cannot write into a store on a server. Returns nil when this user can write,
+    /// and for a file.
     func writeObstacle() async throws(StorageError) -> String?
     /// Returns the record of every query, and what can be read of the damaged ones.
     func storedQueries() async throws(StorageError) -> StoredQueries
-    /// Returns the problem in the header of the store's file that prevents writing. Returns nil when there is none, and
-    /// for a server.
+    /// Returns the problem in the header of the store's file that prevents writing. Returns nil when the header has no
+    /// such problem, and for a server.
     func headerProblem() async throws(StorageError) -> String?
     func isReadable() async throws(StorageError) -> Bool
     func verify() async throws(StorageError) -> VerifyReport
@@ -55,17 +56,18 @@ protocol ToolStore: PageStorage {
     func evictionPreview(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
-    /// Evicts pages on a disk without a free byte, too, by writing the file anew. A crash meanwhile loses the store. At a
-    /// server it is the same as `evict`.
+    /// Evicts pages on a disk without a free byte, too, by writing the file anew. A crash meanwhile loses the store.
+    /// For a store on a server, this is the same as `evict`.
     func evictRewritingFile(
         to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport
     /// Returns the local copy of a store on a server, with its size, and the reason why it is not used. Returns nil for
     /// a store without a copy.
     func localCopy() async -> (path: String, bytes: Int, problem: String?)?
-    /// Copies that earlier repairs have left next to the store.
+    /// The damaged files that repairs and `verify --set-aside` have left next to the store. Empty for a store on a
+    /// server.
     var filesSetAside: [String] { get }
-    /// Returns those of these owners of leases whose process has certainly ended. Their leases are void (R30).
+    /// Returns the given lease owners whose processes have certainly ended. Their leases are void (R30).
     func endedOwners(_ names: Set<String>) async throws(StorageError) -> Set<String>
 }
 
@@ -133,7 +135,7 @@ extension ToolStore {
     /// Checks that the path of the store still leads to its data. A command checks this before it prints a result, so
     /// that no result is printed beside the error.
     /// - Parameter moment: the end of the message, such as "it was watched".
-    /// - Throws: `StorageError` with code `moved` when it does not.
+    /// - Throws: `StorageError` with code `moved` when the path leads to other data or to none.
     func checkPlace(while moment: String) throws(StorageError) {
         if let changedLink {
             throw StorageError(
@@ -144,11 +146,12 @@ extension ToolStore {
         }
     }
 
-    /// Returns the store's time, with which the stored times compare (R52). A server's clock can differ from this
+    /// Returns the store's time, to compare with the stored times (R52). A server's clock can differ from this
     /// machine's.
     func now() async throws(StorageError) -> Timestamp { try await due(within: .zero, limit: 0).readAt }
 
-    /// Returns the list without the ends of leases whose process has ended: the next sync takes these pages at once.
+    /// Returns the list without the ends of those leases whose process has ended, because the next sync can take their
+    /// pages at once.
     func endingDeadLeases(in list: ListOutline) async throws(StorageError) -> ListOutline {
         let owners = Set(list.ledger.compactMap(\.leaseOwner))
         guard !owners.isEmpty else { return list }

@@ -36,7 +36,7 @@ struct UsageMessage: Equatable {
             let next = words.firstIndex(of: option).flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil }
             // The parser takes a negative number, duration, size or rate for an option.
             if let next, next.wholeMatch(of: /-\.?[0-9].*/) != nil {
-                // The hint for a number states the smallest one.
+                // The hint for a number states the smallest valid number.
                 message =
                     UsageMessage.numbers[option] != nil && UsageMessage.forms[String(match.output.2 ?? "")] == nil
                     ? "\(option) is \(next)" : "\(option) must not be negative, and is \(next)"
@@ -47,7 +47,7 @@ struct UsageMessage: Equatable {
             hint = UsageMessage.forms[String(match.output.2 ?? "")] ?? UsageMessage.numbers[option]
         } else if let match = line.wholeMatch(of: /Unknown option '([^']+)'(?:\. Did you mean '([^']+)'\?)?.*/) {
             message = "unknown option '\(match.output.1)'"
-            // The parser suggests none of the options without a command.
+            // Without a command, the parser suggests no option.
             let names = match.output.2.map { [String($0)] } ?? (words.count == 1 ? ["--help", "--version"] : [])
             let close = names.first { Spelling.distance(ofOption: String(match.output.1), $0) != nil }
             hint = close.map { "did you mean '\($0)'?" }

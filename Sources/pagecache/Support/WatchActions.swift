@@ -5,8 +5,8 @@ import PageStore
 /// The actions of the keys of `watch`. State: the running commands. Only the task of `Watching.run` uses it.
 struct WatchActions {
     let store: any ToolStore
-    /// The place of the store as the user wrote it, for the commands. The commands take it from their environment,
-    /// because an address may have a password.
+    /// The place of the store. The started commands receive it in `PAGECACHE_STORE` and not as an argument, because an
+    /// address may have a password.
     private let place: String
     /// Commands that were started, each with its name, the short id of its query, and the shown words about its wait
     /// for the store.
@@ -74,7 +74,7 @@ struct WatchActions {
                 try await store.setPinned(!record.isPinned, record.id)
                 view.message = "\(record.key.shortID) is \(record.isPinned ? "no longer pinned" : "pinned")"
             } catch {
-                // The view goes on: it can read a store that this user, or this user now, cannot write.
+                // The view continues, because showing the store needs no permission to write.
                 let reason =
                     error.code == .busy
                     ? "another process is writing; try again" : WatchActions.reason(error.message, at: place)
@@ -123,8 +123,8 @@ struct WatchActions {
         running.removeAll { action in ended.contains { $0.child === action.child } }
     }
 
-    /// The message about a running command.
-    /// - Parameter wait: the words about its wait for the store. `nil` means that it does not wait. Pure.
+    /// The message about a running command. Pure.
+    /// - Parameter wait: the words about the command's wait for the store. `nil` means that the command does not wait.
     static func progress(of name: String, _ id: String, wait: String?) -> String {
         wait.map { "\(name): \($0) (another process is writing) · \(id)" } ?? "\(id): \(name) started"
     }
@@ -146,8 +146,8 @@ struct WatchActions {
 
     /// The message of an error without the path of the store, which the user of the view knows. Pure.
     ///
-    /// `reading or writing /home/a/store.sqlite: database is locked` becomes `database is locked`. In a message that
-    /// the path is a part of, only the name of the file stays.
+    /// `reading or writing /home/a/store.sqlite: database is locked` becomes `database is locked`. In any other
+    /// message, the name of the file replaces the path.
     static func reason(_ message: String, at place: String) -> String {
         let text = message.trimmingPrefix("pagecache: ")
         guard !place.isEmpty, let path = text.firstRange(of: place) else { return String(text) }
@@ -157,7 +157,7 @@ struct WatchActions {
         return String((isReason ? after.dropFirst(2) : text).replacing(place, with: name))
     }
 
-    /// The first items of a list, one per line.
+    /// The first items of a list, at most 200, one per line. Runs of white space become one space.
     private func items(of list: ListOutline) async throws -> [String] {
         let most = 200
         guard let window = try await store.window(of: list.record.id, 0..<min(most, max(list.length, 0))) else {

@@ -107,9 +107,9 @@ final class Watching {
         }
         pendingWork.tick()
         for await _ in pendingWork.signals {
-            // No notice reports a removed file, and a file that is still open can be read.
+            // No notice reports a removed file, and an open file stays readable after its removal.
             try store.checkPlace(while: "it was watched")
-            // No notice reports what another program does to the store.
+            // No notice reports that another program changes the schema of the store.
             try await store.checkSchema()
             // In the background no key can be read. `fg` changes that.
             if showsView, keys == nil, terminal.readsKeys {
@@ -120,10 +120,10 @@ final class Watching {
             for key in pendingWork.takeKeys() where try await !actions.press(key, &view, lists) { return }
             await actions.report(&view)
             if let name, let id = only, seen[id] == nil {
-                // The query was removed. A query that is stored under its name later is another one.
+                // The query was removed. A query that is stored under the same name later has another id.
                 if let found = try? await QuerySelector.find(name, in: store).id, found != id { only = found }
             }
-            // The notices are those of the query that was named first.
+            // Notices arrive only for the query that had the name first.
             if let only, only != first { pendingWork.add([only]) }
             if let queries = pendingWork.take() { try await look(at: queries, only: only) }
             draw()
