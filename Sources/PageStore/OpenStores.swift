@@ -151,7 +151,32 @@ struct FileIdentity: Hashable, Sendable {
     }
 }
 
+/// The size and the times of a file. They differ after a write by any process.
+struct FileState: Hashable, Sendable {
+    private let size: Int
+    private let modified: [Int]
+    private let changed: [Int]
+
+    /// Returns `nil` when there is no file at the path.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        size = Int(status.st_size)
+        #if canImport(Darwin)
+        let (modification, change) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+        let (modification, change) = (status.st_mtim, status.st_ctim)
+        #endif
+        modified = [Int(modification.tv_sec), Int(modification.tv_nsec)]
+        changed = [Int(change.tv_sec), Int(change.tv_nsec)]
+    }
+}
+
 extension Connection {
+    /// Whether a process has written to the file of an immutable connection since it was opened. Such a connection holds
+    /// no lock, so its transactions do not see one moment of the file. False for any other connection.
+    var hasLostMoment: Bool { immutableState.map { $0 != FileState(path) } ?? false }
+
     /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection
     /// has open. A process that opens a store without its log creates a new log. Two processes would then use different
     /// logs.

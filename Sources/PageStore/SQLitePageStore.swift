@@ -63,8 +63,9 @@ public final class SQLitePageStore: PageStorage {
     /// The version of the SQLite library that this process uses, such as "3.40.1".
     public static var sqliteVersion: String { Connection.libraryVersion }
 
-    /// Closes the connections and ends the streams of notices. Later reads and writes throw `closed`. The last process
-    /// to close the store merges the write-ahead log into the file.
+    /// Closes the connections and ends the streams of notices. Later reads and writes throw `closed`. Merges the
+    /// write-ahead log into the file, unless another object or process has the store open, the store is open for reading
+    /// only, or an earlier merge failed.
     public func close() async {
         announcer.close()
         pool.close()

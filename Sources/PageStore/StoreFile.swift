@@ -54,14 +54,23 @@ enum StoreFile {
         return lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Throws `strayFile` when a path that belongs to the store is not a regular file. Opening a FIFO would block
-    /// forever.
+    /// Throws `strayFile` when a path that belongs to the store is not a regular file, because opening a FIFO would
+    /// block forever. Throws it also for a file of another user beside a store that only its owner may use: that user
+    /// could read what is written to the file (R9).
     static func checkCompanions(of file: String) throws(StorageError) {
+        var store = stat()
+        let isMissing = stat(file, &store) != 0
+        let owners = isMissing ? [geteuid(), 0] : [store.st_uid, geteuid(), 0]
         for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
             var status = stat()
-            guard lstat(file + suffix, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
-            throw StorageError(
-                .strayFile, "\(file)\(suffix) is \(describe(status.st_mode)) and not a regular file: remove it")
+            guard lstat(file + suffix, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT != S_IFREG {
+                throw StorageError(
+                    .strayFile, "\(file)\(suffix) is \(describe(status.st_mode)) and not a regular file: remove it")
+            }
+            if isMissing || store.st_mode & 0o077 == 0, !owners.contains(status.st_uid) {
+                throw StorageError(.strayFile, "\(file)\(suffix) belongs to another user: remove it")
+            }
         }
     }
 

@@ -198,7 +198,8 @@ struct StoreReading {
         guard let record = try QueryTable.find(query, in: connection) else { return StorageDamage() }
         let rows = try PageTable.read(of: query, in: connection)
         var damage = StorageDamage()
-        if !rows.damaged.isEmpty { damage.isStructural = try PageTable.isTreeDamaged(of: query, in: connection) }
+        // A damaged record is replaced when the page at its position is stored. One that remains was in another place.
+        damage.isStructural = !rows.damaged.isEmpty
         if thoroughly, !damage.isStructural { damage.isStructural = try !StoreTrees.areReadable(in: connection) }
         let present = thoroughly ? [] : try BodyTable.present(of: query, in: connection)
         for row in rows.rows where row.summary.count > 0 && row.summary.generation == record.version.generation {

@@ -34,6 +34,8 @@ final class Connection {
     var unreachable: Set<UnreachableRow> = []
     /// The log and the shared memory, as this connection found them when it was opened.
     var companions: [(path: String, identity: FileIdentity)] = []
+    /// The file as it was when this connection was opened as immutable. `nil` for any other connection.
+    var immutableState: FileState?
     /// Whether the index of names was found to have an entry for each record, see `QueryNames`.
     var hasSoundNames = false
     /// Whether indexes of the store were missing when this connection was opened, and were not created again.

@@ -93,7 +93,7 @@ private final class Reader: Sendable {
         _ body: (Connection) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
         let value: Value?? = try mutex.withLockIfAvailable { _ throws(StorageError) in
-            guard case .open(let connection) = state else { return nil }
+            guard case .open(let connection) = state, connection.immutableState == nil else { return nil }
             try checkPlace(connection)
             return try connection.withoutWaiting { () throws(StorageError) in
                 try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
@@ -113,9 +113,9 @@ private final class Reader: Sendable {
     private func locked<Value>(_ body: (Connection) throws(StorageError) -> Value) throws(StorageError) -> Value {
         let connection: Connection
         switch state {
-        case .open(let opened):
+        case .open(let opened) where !opened.hasLostMoment:
             connection = opened
-        case .unopened:
+        case .unopened, .open:
             connection = try open()
             do throws(StorageError) {
                 stamp = try StoreStamp(of: connection)
@@ -141,6 +141,11 @@ private final class Reader: Sendable {
     /// Checks the place once more after a read that took a millisecond or more. A process that opens a moved store at
     /// its new path does not see this transaction, and may overwrite the pages that the transaction reads.
     private func checkPlace(_ connection: Connection, after began: UInt64) throws(StorageError) {
+        if connection.hasLostMoment {
+            throw StorageError(
+                .busy, "\(connection.path) was written while it was read without locks, through a read-only file system"
+            )
+        }
         guard Watchdog.now() &- began >= 1_000_000 else { return }
         do throws(StorageError) { try connection.checkPlace() } catch { throw connection.explained(error) }
     }

@@ -161,7 +161,10 @@ enum StoreOpening {
                     cause: NeedsWriter.hotJournal)
             }
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
-            return try Connection(path: path, .immutable, fileSystem: options.fileSystem, place: place)
+            let state = FileState(path)
+            let connection = try Connection(path: path, .immutable, fileSystem: options.fileSystem, place: place)
+            connection.immutableState = state
+            return connection
         }
     }
 

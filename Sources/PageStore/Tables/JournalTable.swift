@@ -63,8 +63,9 @@ enum JournalTable {
         if draft.beginsAnew { entry.changes = [] }
         let cost = entry.cost
         if kept + cost > bound.bytes { kept -= try prune(query, kept: kept + cost, bound, at: now, in: connection) }
-        try write(entry, holdings?.kept, cost: cost, kept: kept + cost, of: query, in: connection)
-        return (entry.version, JournalTail(counter: counter + 1, kept: kept + cost))
+        kept = min(kept + cost, ListTotal.largest)
+        try write(entry, holdings?.kept, cost: cost, kept: kept, of: query, in: connection)
+        return (entry.version, JournalTail(counter: counter + 1, kept: kept))
     }
 
     /// Deletes the oldest entries that may be deleted, until the journal takes at most three quarters of its bound.

@@ -41,6 +41,9 @@ extension PageRow {
         guard let seams = row.withBlob(9, { PageRow.decodeSeams($0) }), StoredBounds.flags.contains(row.int(18)) else {
             return nil
         }
+        // A validator without its request is no validator (R1). A rewrite of the row would store another seal.
+        guard row.optionalText(15) != nil || row.optionalText(16) == nil && row.optionalText(17) == nil && !row.bool(18)
+        else { return nil }
         let validator = row.optionalText(15).map {
             Validator(
                 request: $0, entityTag: row.optionalText(16), lastModified: row.optionalText(17),

@@ -132,6 +132,7 @@ struct Repair {
         }
         for place in damage.pages { try drop(place) }
         for query in damage.namesakes {
+            if let record = try? QueryTable.find(query, in: connection), record.isPinned { pinsLost.append(record.key) }
             try Purge.remove(query, in: connection)
             queriesDropped += 1
         }

@@ -109,7 +109,8 @@ struct SalvagedRows {
         var (lost, last): (Set<QueryID>, Int64) = ([], .min)
         while true {
             let next = try orNil { () throws(StorageError) in try old.number(SalvagedRows.nextQuery, .int(last)) }
-            guard let next, let query = next else { return lost }
+            // A damaged value that is no number reads as 0, and is greater than each number.
+            guard let next, let query = next, query > last else { return lost }
             let id = QueryID(rawValue: query)
             if !known.contains(id), try !PageTable.rows(of: id, in: old).isEmpty { lost.insert(id) }
             last = query

@@ -7,41 +7,6 @@ struct Verification {
     /// The damage in the form that a repair needs.
     private(set) var damage = Damage()
 
-    /// The damage by table.
-    struct Damage {
-        struct Place: Hashable {
-            var query: QueryID
-            var offset: Int
-        }
-
-        /// Pages to drop. Their records are intact.
-        var pages: [Place] = []
-        /// Offsets in damaged page records.
-        var rows: [Place] = []
-        /// Pages whose item hashes must be rebuilt.
-        var identities: [Place] = []
-        var queries: [ChecksummedQuery] = []
-        /// Names that are bound to the ids of damaged or lost records.
-        var names: [QueryID: QueryKey] = [:]
-        /// The ids in `names` whose records are lost.
-        var lost: [QueryID] = []
-        /// Records with the name of another record, which is kept.
-        var namesakes: [QueryID] = []
-        var ledger: [Place] = []
-        /// Lists whose journals must restart.
-        var journals: [QueryID] = []
-        /// Lists whose holdings must be recounted.
-        var holdings: [QueryID] = []
-        var isFileDamaged = false
-        /// Whether rows cannot be read, or do not ascend. The readable rows must then be copied to another file.
-        var isTreeDamaged = false
-        var hasImpossibleNotes = false
-        /// Whether the records of the applied migrations, or the stamp of the store, are damaged. The schema itself is
-        /// intact, otherwise the store would not have been opened (R46).
-        var hasLostNotes = false
-        var hasOrphans = false
-    }
-
     private init(_ connection: Connection) {
         self.connection = connection
     }
@@ -82,8 +47,10 @@ struct Verification {
             try this.connection.pragma("integrity_check(20)") { row throws(StorageError) in
                 let text = row.text(0)
                 guard text != "ok" else { return }
+                let problems = IntegrityReport.problems(in: text)
                 this.damage.isFileDamaged = true
-                this.report.findings += IntegrityReport.problems(in: text).map { Finding(.file, $0) }
+                if !problems.allSatisfy(IntegrityReport.sparesRows) { this.damage.isTreeDamaged = true }
+                this.report.findings += problems.map { Finding(.file, $0) }
             }
             let version = try Migrator.version(of: this.connection)
             for migration in Migration.catalogue where migration.version <= version {
@@ -164,27 +131,38 @@ struct Verification {
         }
     }
 
-    /// Finds records that share a name. Of these, intact records are kept before damaged ones, and older records before
-    /// newer ones.
+    /// Finds records that share a name. Of these, a record with pages is kept before one without, an intact record before
+    /// a damaged one, and an older record before a newer one.
     private mutating func findNamesakes(_ records: inout [QueryRecord], _ broken: inout [ChecksummedQuery]) {
-        var kept: [QueryKey: QueryID] = [:]
-        let named = broken.map(\.record).filter { damage.names[$0.id] != nil }
-        for record in [records, named].flatMap({ $0.sorted { $0.id.rawValue < $1.id.rawValue } }) {
-            guard let other = kept[record.key] else {
-                kept[record.key] = record.id
-                continue
+        let intact = Set(records.map(\.id))
+        let named = records + broken.map(\.record).filter { damage.names[$0.id] != nil }
+        let shared = Dictionary(grouping: named, by: \.key).values.filter { $0.count > 1 }
+        for namesakes in shared.sorted(by: { $0[0].id.rawValue < $1[0].id.rawValue }) {
+            let ranked = namesakes.sorted { left, right in
+                let (one, two) = (hasPages(left.id), hasPages(right.id))
+                if one != two { return one }
+                if intact.contains(left.id) != intact.contains(right.id) { return intact.contains(left.id) }
+                return left.id.rawValue < right.id.rawValue
             }
-            damage.namesakes.append(record.id)
-            report.findings.append(
-                Finding(
-                    .query, query: record.id, "queries \(other.rawValue) and \(record.id.rawValue) have the same key")
-            )
+            for other in ranked.dropFirst() {
+                damage.namesakes.append(other.id)
+                report.findings.append(
+                    Finding(
+                        .query, query: other.id,
+                        "queries \(ranked[0].id.rawValue) and \(other.id.rawValue) have the same key"))
+            }
         }
         let dropped = Set(damage.namesakes)
         records.removeAll { dropped.contains($0.id) }
         broken.removeAll { dropped.contains($0.record.id) }
         damage.lost.removeAll { dropped.contains($0) }
     }
+
+    private func hasPages(_ query: QueryID) -> Bool {
+        (try? connection.number(Verification.anyPage, .int(query.rawValue))) ?? 0 != 0
+    }
+
+    private static let anyPage = SQL("SELECT EXISTS (SELECT 1 FROM page WHERE query = ?)")
 
     private mutating func check(_ record: QueryRecord, isWhole: Bool = true) throws(StorageError) {
         let before = report.findings.count
