@@ -13,6 +13,7 @@ struct ReadyAnswers {
     private var until: Timestamp?
 
     mutating func keep(_ response: HTTPPageResponse, for url: OriginURL, now: Timestamp) {
+        remove(url)
         guard bytes + response.body.count <= ReadyAnswers.mostBytes else { return }
         bytes += response.body.count
         answers[url.text] = response
@@ -25,6 +26,13 @@ struct ReadyAnswers {
             self = ReadyAnswers()
             return nil
         }
-        return answers.removeValue(forKey: url.text)
+        return remove(url)
+    }
+
+    @discardableResult
+    private mutating func remove(_ url: OriginURL) -> HTTPPageResponse? {
+        let answer = answers.removeValue(forKey: url.text)
+        bytes -= answer?.body.count ?? 0
+        return answer
     }
 }
