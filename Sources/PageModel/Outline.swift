@@ -98,12 +98,14 @@ public struct ListOutline: Hashable, Sendable {
         return heldPages.contains { $0.count > 0 && $0.range.upperBound > window }
     }
 
-    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known. For an unproven list,
-    /// the share is that of the total. It is `nil` if the total is not larger than `length`.
+    /// The held share of the list, from 0 to 1. `nil` when neither the end nor a total is known. For an unproven list, and
+    /// for a list that a result window cuts off, the share is that of the total. It is `nil` if the total does not count
+    /// more items than are held.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }
-        let counted = isUnproven ? record.total.count ?? 0 : length
-        guard counted > length || !isUnproven else { return nil }
+        let isPart = isUnproven || record.isCutOff
+        let counted = isPart ? record.total.count ?? 0 : length
+        guard !isPart || counted > coverage.count else { return nil }
         return counted == 0 ? 1 : min(1, Double(coverage.count) / Double(counted))
     }
 

@@ -203,7 +203,7 @@ public final class ListRepository<Value: Sendable>: Sendable {
                 guard report.outcome == .offline || failure != nil else { return window ?? ItemWindow(range: range) }
                 throw ListFailure(
                     .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
-                    nextAttemptAt: report.nextAttemptAt)
+                    nextAttemptAt: report.nextAttemptAt(by: context.clock))
             }
         }
     }

@@ -130,4 +130,19 @@ struct OpenEndTests {
         for _ in 0..<2 { #expect(try await sync(bench, origin).outcome == .complete) }
         #expect(try await bench.held == origin.shown)
     }
+
+    @Test("A refused next page behind an exact total that is reached is the end", arguments: [400, 404, 416, 422])
+    func refusedBehindTotal(status: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = UnusualEndOrigin(names(0..<9), access: .chain) { state in
+            (state.hasTail, state.failure) = (true, status)
+            state.total = { names, _ in .exact(names.count) }
+        }
+        for _ in 0..<2 {
+            let report = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+            #expect(report.outcome == .complete, "\(report.warnings)")
+            #expect(try await bench.held == origin.names)
+        }
+        #expect(try await bench.list?.failures == [])
+    }
 }

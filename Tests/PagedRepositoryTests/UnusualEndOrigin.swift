@@ -22,6 +22,8 @@ final class UnusualEndOrigin: PageSource {
         var clamp: (@Sendable (Int, Int) -> Int)?
         /// The answer to a request after the end. `nil` means an empty page.
         var refusal: PageAnswer?
+        /// The status with which a request after the end fails. `nil` means that it does not fail.
+        var failure: Int?
         /// The number of items before its position that a cursor returns again.
         var repeated = 0
         /// Changes of the names, by the number of requests before them.
@@ -47,7 +49,7 @@ final class UnusualEndOrigin: PageSource {
     var shown: [String] { state.withLock { state in state.names.filter { !state.hidden.contains($0) } } }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        state.withLock { state in
+        try state.withLock { state in
             state.changes[state.requests]?(&state.names)
             state.requests += 1
             let count = state.names.count
@@ -58,6 +60,7 @@ final class UnusualEndOrigin: PageSource {
                 case .cursor(let cursor): max(0, (Int(cursor.text) ?? 0) - state.repeated)
                 }
             let isBehind = start >= count && count > 0 && request.target != .first
+            if isBehind, let status = state.failure { throw FetchFailure.status(status) }
             if isBehind, let refusal = state.refusal { return refusal }
             if isBehind, let clamp = state.clamp { start = clamp(count, state.size) }
             let range = min(start, count)..<min(start + state.size, count)

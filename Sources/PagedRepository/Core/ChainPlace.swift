@@ -89,7 +89,7 @@ struct ChainPlace {
             pass.walk.passOver()
             merge = self.merge(observed, page, at: next)
         }
-        pass.walk.observe(total: page.total)
+        pass.walk.observe(total: page.total, after: belief.pageOne.total)
         let range = merge.position..<merge.position + page.content.count
         var edits = merge.edits(observed, list)
         if observed != repeated { edits.append(.markContiguous(offset - 1..<offset + 1)) }

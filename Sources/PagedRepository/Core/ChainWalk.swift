@@ -65,6 +65,9 @@ struct ChainWalk: Equatable {
     var received = 0
     /// Whether the total differed between two answers, or the walk has passed over held items.
     var hasChanged = false
+    /// Whether an answer of this walk stated a smaller total than the answer before it. A cursor can be a position, so
+    /// that the next pages may lack items that a delete has moved to pages before them.
+    private(set) var hasShrunk = false
     /// The last total that an answer after page one stated. `nil` before the first such answer.
     private(set) var total: Int?
     /// Whether the list keeps held items that no answer of this walk has shown, because the totals before and after
@@ -144,8 +147,11 @@ struct ChainWalk: Equatable {
 
     // MARK: What it has received
 
-    /// Records the total of an answer.
-    mutating func observe(total: ListTotal) { self.total = total.count ?? self.total }
+    /// Records the total of an answer. The total of page one counts as the one before the first answer.
+    mutating func observe(total: ListTotal, after pageOne: ListTotal) {
+        if total.exactCount ?? .max < self.total ?? pageOne.exactCount ?? 0 { hasShrunk = true }
+        self.total = total.count ?? self.total
+    }
 
     /// Records that held items are kept although this walk has not received them. Such a walk does not disprove a
     /// total.

@@ -61,6 +61,19 @@ extension EphemeralPages {
         var isPushed: Bool { repeated > 0 && repeated >= expected && !hasKnown }
     }
 
+    /// Returns the number of items at the head of an answer that are held already, if an earlier walk has received the
+    /// same answer at this place. Where items have no ids, or ids repeat, equal items are then items of the list (R25),
+    /// unless the origin has returned its last or its first page again. The total shows which of the two it is.
+    func repeated(in arrival: Arrival, _ page: FetchedPage) -> Int {
+        let lacksIDs = page.content.ids.contains { $0 == nil }
+        guard lacksIDs || allowsDuplicates, !arrival.isClamped else { return arrival.repeated }
+        let isWholePage = page.content.count >= fullPage ?? 1
+        guard arrival.isRepetition, isWholePage, page.total.exactCount ?? 0 < position + arrival.count else {
+            return min(arrival.repeated, arrival.expected)
+        }
+        return arrival.repeated
+    }
+
     /// Whether an item of an answer has the id of another item of the answer, and other content. The ids then do not
     /// identify the items (R25). If the answer is confirmed, the id of a held item counts, too. Otherwise the held item
     /// may have been edited between two answers.

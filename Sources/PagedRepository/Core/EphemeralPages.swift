@@ -45,7 +45,7 @@ struct EphemeralPages: Equatable {
     /// none was refused since the last page.
     private var replaced: Int?
     /// The number of items of a page that is not the last. `nil` while unknown.
-    private var fullPage: Int?
+    private(set) var fullPage: Int?
     /// The number of items of the last answer that had any.
     private var lastPage = 0
     /// Whether ids repeat in this list. Its items are then compared by their content (R25).
@@ -60,6 +60,8 @@ struct EphemeralPages: Equatable {
     private var answers = 0
     /// The number of consecutive answers without a new item.
     private(set) var withoutNewItems = 0
+    /// The fingerprint of the last answer, if it had no new item. `nil` otherwise.
+    private var knownPage: UInt64?
     /// The number of items that inserts have pushed into later pages. The list shows the inserted items after the next
     /// refresh.
     private var pushed = 0
@@ -170,17 +172,22 @@ struct EphemeralPages: Equatable {
 
     private mutating func add(_ page: FetchedPage, _ arrival: Arrival, _ mismatch: EphemeralMismatch?) -> Step {
         // The items before the first of these pages are stored, and this type does not know most of their ids.
-        let skipped = answers == 0 ? max(arrival.repeated, arrival.expected) : arrival.repeated
+        let repeated = mismatch == nil ? repeated(in: arrival, page) : arrival.repeated
+        let skipped = answers == 0 ? max(repeated, arrival.expected) : repeated
         let newItems = newIndices(of: page.content, from: skipped)
+        let isGrowing = mismatch != nil && tolerated.allows(arrival)
         let begin = arrival.isClamped ? position - arrival.repeated : arrival.asked
         // A short page one proves nothing about the page size.
         let full = answers == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: counted(from: begin), full: full, access: access)
         var hasEnded = ending != .more
         var isRepetition = newItems.isEmpty && arrival.isRepetition && page.hasMore != false
-        if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true {
-            // After the end, some origins return their last or their first page again (R24).
-            guard pages > 1 else {
+        if newItems.isEmpty, !hasEnded, !page.content.isEmpty, access.supportsRandomAccess, page.hasMore != true,
+            !isGrowing || knownPage == page.content.fingerprint
+        {
+            // After the end, some origins return their last or their first page again (R24). In a list that grows, a
+            // page of known items may be one that inserts have moved, and the same page again proves nothing.
+            guard pages > 1, !isGrowing else {
                 return .failed(
                     FetchFailure(
                         .loop, "the origin returns the same items for different positions", isRetryable: false))
@@ -195,7 +202,7 @@ struct EphemeralPages: Equatable {
         }
         // The items that inserts have moved into this answer are counted here, and are not shown before the next
         // refresh.
-        let moved = arrival.isClamped ? 0 : max(0, arrival.repeated - arrival.expected)
+        let moved = arrival.isClamped ? 0 : max(0, repeated - arrival.expected)
         let known = page.total == .unknown ? total : page.total
         let reached = end + newItems.count
         var isMiscounted = false
@@ -217,6 +224,7 @@ struct EphemeralPages: Equatable {
             isMiscounted = true
         }
         withoutNewItems = newItems.isEmpty ? withoutNewItems + 1 : 0
+        knownPage = newItems.isEmpty ? page.content.fingerprint : nil
         pushed += moved
         position = place(behind: page.content.count, at: begin)
         if page.content.isEmpty, !hasEnded, access.supportsRandomAccess { position += step }

@@ -41,7 +41,9 @@ struct ListAlignment: Equatable {
         let reached = seen.last.map { $0.origin + 1 } ?? 0
         // No item is at this position or after it.
         let empty = observedPages.filter { $0.content.isEmpty && $0.isEnd }.map(\.offset).min()
+        // An end that only the total states is disproved by items behind it.
         let shown = observedPages.filter { !$0.content.isEmpty && $0.isEnd }.map(\.range.upperBound).min()
+            .flatMap { $0 == total.exactCount && $0 < reached ? nil : $0 }
         if let shown, shown < reached { return nil }
         if let empty, empty < reached { return nil }
         if let shown {

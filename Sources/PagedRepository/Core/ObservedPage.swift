@@ -13,6 +13,8 @@ struct ObservedPage: Equatable {
     var isEnd: Bool
     /// Whether the answer was repeated, with an unchanged page one in between (R20).
     var isWitnessed = false
+    /// Whether the answer itself reports more items.
+    var saysMore = false
     var cursorIn: PageCursor?
     var cursorOut: PageCursor?
     var validator: Validator?

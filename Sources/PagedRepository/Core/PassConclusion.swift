@@ -48,6 +48,10 @@ extension ListBelief {
             return concludeChain(endingAt: last, total, end, &pass)
         }
         guard end.list.isComplete else { return .unchanged }
+        if access == .chain, pass.walk.hasShrunk, !areTotalsUnsteady, order.confirmsShrink() {
+            pass.walk.mode = .whole
+            return .again
+        }
         guard record.total.exactCount == nil else { return .whole(isConfirmed: !pass.isOutgrown) }
         // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
         // no item of it has changed since the other pages were read.

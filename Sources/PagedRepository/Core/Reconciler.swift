@@ -101,7 +101,12 @@ struct Reconciler: Equatable {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
         if observed.repeatsItems { isContradicted = true }
-        observedPages.append(observed)
+        guard total.exactCount == nil, now.exactCount == nil,
+            let last = observedPages.indices.dropFirst().first(where: { observedPages[$0].isLastPageAgain(observed) })
+        else { return observedPages.append(observed) }
+        // The origin returns its last page for each later position (R24).
+        if observed.offset < observedPages[last].offset { observedPages[last] = observed }
+        observedPages[last].isEnd = true
     }
 
     /// Records that a request had no answer. Positions that only this answer could explain stay unknown.
@@ -143,6 +148,9 @@ struct Reconciler: Equatable {
         {
             isAudited = true
             probes = ProbePlanner.audit(map.stretches, pages: cached.pages, reach)
+        }
+        if total.exactCount == nil, reach.supportsRandomAccess {
+            probes = observedPages.dropFirst().compactMap { $0.earlierPlace(reach) } + probes
         }
         // The reconciliation never sends more requests than reading the whole list would take.
         var once = requested

@@ -88,8 +88,9 @@ public struct ItemSource<Value: Sendable>: PageSource, PromptSource, RepeatingSo
 
     public var access: PagingAccess { currentAccess() }
 
-    /// 0, because planned pages do not overlap (R21). At an origin that accepts offsets, a load that continues a list
-    /// without an exact total still begins with the last held item, so that a deletion before that item is noticed.
+    /// 0, because planned pages do not overlap (R21). At an origin that accepts offsets, and states no exact total, pages
+    /// still begin with the last held item: each page that continues a list, and each page of a load of the whole list.
+    /// Such an item shows a deletion before it.
     public var largestOverlap: Int? { 0 }
 
     package var repeatsLast: Bool { access == .offsets }

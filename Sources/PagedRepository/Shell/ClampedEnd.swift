@@ -25,7 +25,9 @@ extension SyncRun {
         guard page.next == nil, page.total.exactCount ?? 0 <= end, count < end,
             let list = try await listBefore(end, query), list.coverage.headEnd == end,
             list.record.total.exactCount == nil, !belief.areTotals(allAbove: end),
-            [end - count, 0].contains(where: { page.isHeld(from: $0, places) }),
+            page.isHeld(from: end - count, places) || start == end && page.isHeld(from: 0, places),
+            // Equal items without ids are other items, unless a whole page is the same.
+            count >= belief.pageOne.count || !page.content.ids.contains(where: { $0 == nil }),
             try await areHeldAlike(page.content, places, query), !isPushed(page, places, at: start, end: end)
         else { return false }
         let isAlikeElsewhere = pass.fill.isAlike(page.content.identities.map(\.key), at: start)
@@ -128,7 +130,7 @@ extension SyncRun {
         }
         let known = positions.prefix { $0 != nil }.count
         let first = end - known
-        if source.access == .offsets, first < start - 1, known < positions.count,
+        if source.access == .offsets, first < start, known > 0, known < positions.count,
             positions.enumerated().allSatisfy({ $1 == ($0 < known ? first + $0 : nil) }),
             pass.fill.realigns(end)
         {

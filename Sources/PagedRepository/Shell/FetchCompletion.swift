@@ -148,6 +148,7 @@ extension SyncRun {
         }
         let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
         if !failure.isTransport { counts.originAnswered = true }
+        if try await isBehindTotal(failure, target) { return }
         if try await isBehindWindow(failure, target) { return }
         // A probe has no ledger entry. While the run holds the lease of page one, a probe without an answer is recorded
         // as a failure of page one.

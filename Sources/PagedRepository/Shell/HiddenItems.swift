@@ -18,9 +18,10 @@ extension SyncRun {
         walkAllAgain()
     }
 
-    /// Returns page one with the cursor of the next page, if the list is walked by position.
+    /// Returns page one with the cursor of the next page, if the list is walked by position. A page one without items
+    /// says that the list is empty, and gets no cursor (R20).
     func withPositionCursor(_ page: FetchedPage) -> FetchedPage {
-        belief.hidden.isHiding && source.access.supportsRandomAccess
+        belief.hidden.isHiding && source.access.supportsRandomAccess && !page.content.isEmpty
             ? belief.hidden.walk.head(page, source.access) : page
     }
 

@@ -189,6 +189,25 @@ extension ListController {
         throw failed(.keptChanging)
     }
 
+    /// Reads a list in memory again that has ended without an exact total: one wrong answer may have ended it (R24). The
+    /// shown items stay if the list is the same.
+    /// - Throws: `ListFailure` when a page cannot be fetched, or the list keeps changing.
+    func readUnprovenEnd(_ ticket: Int) async throws {
+        guard let pages = unstored?.pages, pages.start == 0, pages.isAtEnd, pages.total.exactCount == nil else {
+            return
+        }
+        timesReadAgain = 0
+        switch try await walk(past: .max, pages.tolerated, ticket) {
+        case .outdated: return
+        case .moved(let mismatch): try await rereadUnstored(after: mismatch, ticket)
+        case .whole(let list):
+            guard list.pages.keys != pages.keys, machine.isRunning(ticket) else { return }
+            unstored = list
+            hasReplacedUnstored = true
+            try await rebuild()
+        }
+    }
+
     private enum Traversal {
         case whole(NoStoreList<Value>)
         case moved(EphemeralMismatch)

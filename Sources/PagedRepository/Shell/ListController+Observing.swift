@@ -97,9 +97,10 @@ extension ListController: WatchedList {
     ///     true.
     func showRecordedFailure(isReported: Bool = false, isNew: Bool = true) {
         guard hasListeners, machine.work == nil, !removals.areUnderWay, let recordedFailure,
-            recordedFailure.attempt != knownAttempt, isReported || recordedFailure.attempt.kind != .next
+            recordedFailure.attempt != knownAttempts[recordedFailure.attempt.kind],
+            isReported || recordedFailure.attempt.kind != .next
         else { return }
-        knownAttempt = recordedFailure.attempt
+        knownAttempts[recordedFailure.attempt.kind] = recordedFailure.attempt
         let shown = machine.shownFailure
         machine.failedElsewhere(recordedFailure.failure)
         guard machine.shownFailure != shown else { return }

@@ -88,8 +88,7 @@ extension ListController {
 
     /// Converts a time of the storage into a time of this list's clock (R52).
     func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
-        guard let moment, let readAt = report.state?.readAt else { return moment }
-        return context.clock.now() + (moment - readAt)
+        report.time(moment, by: context.clock)
     }
 
     /// Whether a load of the whole list has stopped before the end of the list, because answers contradicted each
@@ -163,4 +162,15 @@ extension ListSnapshot {
         case .cacheThenRefresh, .originFirst: nil
         }
     }
+}
+
+extension SyncReport {
+    /// Returns a time of the storage's clock as a time of this clock (R52).
+    fileprivate func time(_ moment: Timestamp?, by clock: any SyncClock) -> Timestamp? {
+        guard let moment, let readAt = state?.readAt else { return moment }
+        return clock.now() + (moment - readAt)
+    }
+
+    /// The time of the next attempt, as a time of this clock (R52). Returns nil if no retry is scheduled.
+    func nextAttemptAt(by clock: any SyncClock) -> Timestamp? { time(nextAttemptAt, by: clock) }
 }

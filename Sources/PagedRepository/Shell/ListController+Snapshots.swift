@@ -127,11 +127,18 @@ extension ListController {
         guard let built = try await context.builder.build(query, reusing: shownPages), isOurs(built.record) else {
             return nil
         }
+        var snapshot = built.snapshot
+        // A chain that ends before its exact total was not walked to its end since the total was stated (R24).
+        if source.access == .chain, let end = built.record.end, end < built.record.total.exactCount ?? 0,
+            !built.record.isCutOff
+        {
+            (snapshot.end, snapshot.hasMore) = (nil, true)
+        }
         let basis = count.map {
             SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
         }
         return StoredList(
-            query: query, snapshot: built.snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
+            query: query, snapshot: snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
     }
 
     /// Returns the recorded failure that concerns the shown items: that of page one, or of the next page.
@@ -158,7 +165,7 @@ extension ListController {
         shownPages = [:]
         unstored = nil
         reportedUndecodable = []
-        (recordedFailure, knownAttempt) = (nil, nil)
+        (recordedFailure, knownAttempts) = (nil, [:])
         machine.failedElsewhere(nil)
         setBasis(nil)
         builds.begun += 1
@@ -168,7 +175,9 @@ extension ListController {
 
     private func setBasis(_ basis: SnapshotBasis?) { publishedBasis.withLock { $0 = basis } }
 
-    func publish(_ content: ListSnapshot<Value>, announcing range: Range<Int>? = nil) {
+    func publish(_ stored: ListSnapshot<Value>, announcing range: Range<Int>? = nil) {
+        // A list that another writer stores again after `forget` is not shown before the next `load`.
+        let content = removals.showsNothing ? ListSnapshot() : stored
         var snapshot = content
         let isNewEnd = machine.setContent(
             ListMachine.Content(

@@ -39,7 +39,9 @@ extension ListController {
         case .start(let work, let ticket, let superseded):
             if let superseded { drop(superseded) }
             // A recorded failure is not shown any more once its retry has begun.
-            if work != .next || recordedFailure?.attempt.kind == .next { knownAttempt = recordedFailure?.attempt }
+            if let attempt = recordedFailure?.attempt, work != .next || attempt.kind == .next {
+                knownAttempts[attempt.kind] = attempt
+            }
             publish(current)
             tasks[ticket] = Task(executorPreference: context.executor) { await self.run(work, ticket) }
             return try await outcome(of: ticket)
@@ -61,7 +63,10 @@ extension ListController {
             var ended = work
             if report.isTailContradicted, machine.isRunning(ticket) { report = try await walk(after: report, ticket) }
             if work != .next, report.headFailure == nil { try await refetchUnusable(ticket, before, report) }
-            if work == .all, report.headFailure == nil { _ = try await fetchUnstoredPages(toTheEnd: true, ticket) }
+            if work == .all, report.headFailure == nil {
+                if before.isLoaded, !before.hasMore, !hasReplacedUnstored { try await readUnprovenEnd(ticket) }
+                _ = try await fetchUnstoredPages(toTheEnd: true, ticket)
+            }
             if work == .refresh, report.headFailure == nil, lacksRows(since: before), machine.isRunning(ticket) {
                 ended = .next
                 if let next = try await loadRows(ticket, since: before) { report = next }

@@ -51,8 +51,8 @@ actor ListController<Value: Sendable> {
     var hasReplacedUnstored = false
     /// The failure of page one, or of the next page, that the last read found in the ledger.
     var recordedFailure: RecordedFailure?
-    /// The recorded failure that was shown last, or whose retry this list has begun.
-    var knownAttempt: RecordedFailure.Attempt?
+    /// Of each kind, the recorded failure that was shown last, or whose retry this list has begun.
+    var knownAttempts: [ListFailure.Kind: RecordedFailure.Attempt] = [:]
     /// The undecodable positions that the last event reported.
     var reportedUndecodable: [Range<Int>] = []
     /// Whether a commit was reported during this list's own work. The last snapshot that the work published may be
@@ -94,7 +94,7 @@ actor ListController<Value: Sendable> {
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try call.refuseWithin(current.isLoaded ? .refresh : .first)
-        if policy != .cacheOnly { removals.loaded() }
+        if policy == .cacheOnly { removals.read() } else { removals.loaded() }
         do { try await updateSnapshot() } catch { throw storageFailed(error) }
         storageWasRead()
         context.reads.countRead(Metric.Cached(current.freshness))

@@ -46,8 +46,8 @@ enum Meters {
             case .failure(let error) where error is CancellationError || Task.isCancelled:
                 requests.increment(.cancelled)
             case .failure(let error):
-                // Any other error than a `FetchFailure` is counted as `transport`.
-                requests.increment(Metric.Request((error as? FetchFailure)?.failureClass ?? .transport))
+                let failure = FetchFailure(thrownBySource: error, keepsWords: false)
+                requests.increment(Metric.Request(failure.failureClass))
                 fetches.record(.failed, duration)
             }
         }

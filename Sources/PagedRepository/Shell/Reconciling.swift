@@ -272,9 +272,11 @@ extension SyncRun {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         if !places.isEmpty { pass.hasKnownItems = true }
         let content = try await keepingBytes(of: page.content, at: places, in: query)
-        return ObservedPage(
+        var observed = ObservedPage(
             offset: offset, content: content, places: places, isEnd: isEnd, cursorIn: cursor, cursorOut: page.next,
             validator: asked == nil ? page.validator : nil)
+        observed.saysMore = page.saysMore
+        return observed
     }
 }
 

@@ -66,6 +66,19 @@ extension SyncRun {
         return true
     }
 
+    /// Handles the refusal of a next page after an exact total that the chain has reached. The list ends there (R24).
+    /// - Returns: whether the failure was such a refusal.
+    func isBehindTotal(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
+        guard case .cursor(let cursor, let offset) = target, failure.refusesPlace, let query,
+            let list = try await storage.excerpt(of: query, 0..<0), let total = list.record.total.exactCount,
+            offset >= total, total > 0
+        else { return false }
+        queue.completed(target)
+        try await followerArrived(.pastEnd, cursor, at: offset)
+        if !leases.hasEnded { try await release(target) }
+        return true
+    }
+
     /// Whether a list without a total has a stored result window that ends before this page. The run that stored the
     /// window has requested the page after it.
     private func isBehindStoredWindow(_ range: Range<Int>, _ list: ListOutline) -> Bool {

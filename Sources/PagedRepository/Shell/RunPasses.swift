@@ -100,16 +100,17 @@ extension SyncRun {
     }
 
     /// Compares page one with a smaller total that a later page has stated. If page one states another total, the
-    /// totals of this origin do not show deletions. The total then becomes an estimate, and the list is not walked
-    /// because of it.
+    /// totals of this origin may not show deletions. The total is then unknown, and the list is not walked because of
+    /// it. The next run that reads the whole list compares the total of its page one.
     private func compareShrunkTotal(_ query: QueryID) async throws(StorageError) {
         guard let shrunk = belief.end.shrunkTo else { return }
         belief.end.shrunkTo = nil
-        guard let total = belief.pageOne.total.exactCount, total != shrunk,
-            let list = try await storage.outline(of: query)
-        else { return }
+        guard belief.pageOne.total.exactCount ?? shrunk != shrunk, let list = try await storage.outline(of: query)
+        else {
+            return
+        }
         pass.walk.mode = nil
-        _ = try await commit([.setTotal(.estimate(total))], [], list)
+        _ = try await commit([.setTotal(.unknown)], [], list)
     }
 
     /// Whether a load of the next page has found no items at a position that the total counts. Page one then shows
@@ -177,8 +178,12 @@ extension SyncRun {
         return [target]
     }
 
-    /// The number of known items to request again with a page.
-    private var overlap: Int { min(options.overlap, source.largestOverlap ?? .max) }
+    /// The number of known items to request again with a page. A load of the whole list without an exact total also
+    /// overlaps where planned pages otherwise do not, because no other answer shows a deletion (R21).
+    private var overlap: Int {
+        let isCounted = belief.pageOne.total.exactCount != nil || options.work == .next
+        return min(options.overlap, source.mayRepeatLast && !isCounted ? .max : source.largestOverlap ?? .max)
+    }
 
     /// Returns the fetches for missing positions. Positions that the ledger suppresses are left out (R33), and so are
     /// positions whose requests can return no further item, as earlier answers have shown.

@@ -61,8 +61,8 @@ extension SyncRun {
         return try await storesVerdict(of: report) ? try await reportOfStored(ending) : report
     }
 
-    /// Stores whether the list is unproven, for readers that start no run (R24). Returns false when the record needs no
-    /// change, and when the run did not decide the question.
+    /// Stores the outcome for readers that start no run: whether the list is unproven, and that no result window cuts off
+    /// a complete list (R24). Returns false when the record needs no change, and when the run did not decide the question.
     private func storesVerdict(of report: SyncReport) async throws(StorageError) -> Bool {
         guard options.work.refreshesHead, let record = report.state?.record, report.state?.isComplete == true else {
             return false
@@ -72,8 +72,10 @@ extension SyncRun {
         case .limited, .incomplete, .offline, .failed, .damaged, .purged: return false
         }
         let isUnproven = report.outcome == .unproven
-        guard record.isUnproven != isUnproven else { return false }
-        _ = try await apply(CommitPlan(query: record.id, version: record.version, edits: [.setUnproven(isUnproven)]))
+        var edits: [ListEdit] = record.isUnproven == isUnproven ? [] : [.setUnproven(isUnproven)]
+        if report.outcome == .complete, record.resultWindow != nil { edits.append(.setResultWindow(nil)) }
+        guard !edits.isEmpty else { return false }
+        _ = try await apply(CommitPlan(query: record.id, version: record.version, edits: edits))
         return true
     }
 

@@ -1,4 +1,5 @@
 import PageModel
+import Synchronization
 
 /// A list whose source is being called by the current task, or by a task that started it. A source that loads its own
 /// list would wait for itself, so such a load fails at once.
@@ -12,15 +13,25 @@ struct SourceCall: Hashable, Sendable {
         self.key = key
     }
 
-    @TaskLocal private static var current: Set<SourceCall> = []
+    /// One call of a source. Tasks that the source starts inherit the mark, and may outlive the call.
+    private final class Mark: Sendable {
+        let hasEnded = Atomic(false)
+    }
+
+    @TaskLocal private static var current: [SourceCall: Mark] = [:]
 
     /// Calls `body` as a call of this list's source.
     func during<Value>(_ body: () async throws -> Value) async rethrows -> Value {
-        try await SourceCall.$current.withValue(SourceCall.current.union([self]), operation: body)
+        let mark = Mark()
+        defer { mark.hasEnded.store(true, ordering: .relaxed) }
+        let calls = SourceCall.current.merging([self: mark]) { isUnderWay($0) ? $0 : $1 }
+        return try await SourceCall.$current.withValue(calls, operation: body)
     }
 
+    private func isUnderWay(_ mark: Mark) -> Bool { !mark.hasEnded.load(ordering: .relaxed) }
+
     /// Whether the caller runs within a call of this list's source.
-    var isUnderWay: Bool { SourceCall.current.contains(self) }
+    var isUnderWay: Bool { SourceCall.current[self].map(isUnderWay) ?? false }
 
     /// - Throws: `ListFailure` when the caller runs within a call of this list's source.
     func refuseWithin(_ kind: ListFailure.Kind) throws(ListFailure) {

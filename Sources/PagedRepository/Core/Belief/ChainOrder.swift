@@ -14,7 +14,8 @@ struct ChainOrder: Equatable {
     /// The number of walks in disorder in one run that prove that the list has no order. In such a walk, items arrive
     /// again at places where no insert can have moved them.
     private static let mostDisorderedWalks = 3
-    /// The maximum number of walks that are repeated because page one lost an item meanwhile.
+    /// The maximum number of walks that are repeated because page one lost an item, or the total became smaller,
+    /// meanwhile.
     private static let mostWalksAgain = 2
 
     /// The items that the last walk received again at the head of answers.
@@ -34,6 +35,8 @@ struct ChainOrder: Equatable {
     /// Whether this run has requested the second walk, which confirms that the chain has more items than its total
     /// counts.
     private var hasConfirmedExcess = false
+    /// The number of walks of this run in which the total became smaller.
+    private var shrunkWalks = 0
     /// The number of walks to the end of the chain in which items arrived again in disorder.
     private var disorderedWalks = 0
 
@@ -83,6 +86,13 @@ struct ChainOrder: Equatable {
     mutating func confirmsExcess() -> Bool {
         defer { hasConfirmedExcess = true }
         return !hasConfirmedExcess
+    }
+
+    /// Requests another walk after one in which the total became smaller. Deletes during that walk can require a third.
+    /// - Returns: whether that walk is still to be made.
+    mutating func confirmsShrink() -> Bool {
+        shrunkWalks += 1
+        return shrunkWalks <= ChainOrder.mostWalksAgain
     }
 
     // MARK: Repeated ids
