@@ -139,10 +139,10 @@ struct ExplanationTests {
         #expect(
             sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last validated 3 d ago")
                 == true)
-        let none = "No sweep and no recheck of every page has ended yet."
+        let none = "No sweep has finished yet, and syncs have not checked every page again yet."
         #expect(sentences(list, .freshness).last?.contains(none) == true)
         list.record.lastAuditAt = Sample.ago(.seconds(86_400 * 2))
-        let last = "The last sweep or recheck of every page ended 2 d ago."
+        let last = "Every page was last checked again, by a sweep or by syncs, 2 d ago."
         #expect(sentences(list, .freshness).last?.contains(last) == true)
     }
 

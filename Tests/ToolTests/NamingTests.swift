@@ -111,7 +111,7 @@ struct NamingTests {
         #expect(
             nothing.errors.contains(
                 command == ["sync"]
-                    ? "a new query starts with its URL"
+                    ? "to add a query, give its URL"
                     : "'pagecache list --store \(folder.store)' shows the stored queries"))
     }
 

@@ -62,7 +62,7 @@ struct NextStepTests {
         for past in [Duration.zero, .seconds(-180)] {
             let failing = Sample.list(
                 [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: past)])
-            #expect(try complaint(failing)?.hasSuffix("; next attempt is due, and \(command) makes it") == true)
+            #expect(try complaint(failing)?.hasSuffix("; the next attempt is due, and \(command) starts it") == true)
         }
         let later = Sample.list(
             [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .milliseconds(1))])

@@ -183,13 +183,13 @@ struct StatsTests {
                 store: "s", now: Sample.now
             ).text
         }
-        #expect(page().contains("stale, confirmed 5 min ago"))
+        #expect(page().contains("stale, validated 5 min ago"))
         #expect(page().contains("<rect class=\"stale\""))
         list.record.freshFor = .seconds(600)
-        #expect(page().contains("fresh, confirmed 5 min ago"))
+        #expect(page().contains("fresh, validated 5 min ago"))
         #expect(page().contains("<rect class=\"fresh\""))
         list.record.invalidatedAt = Sample.ago(.seconds(10))
-        #expect(page().contains("stale, confirmed 5 min ago, invalidated 10 s ago"))
+        #expect(page().contains("stale, validated 5 min ago, invalidated 10 s ago"))
     }
 
     @Test("An empty store has a page, too")

@@ -20,7 +20,7 @@ struct WatchActionsTests {
         let lists = try await store.summaries().map(\.outline)
         let id = try #require(lists.first).record.key.shortID
         var view = WatchView()
-        var actions = WatchActions(store: store, at: folder.store)
+        var actions = WatchActions(store: store, opening: folder.store)
         func press(_ key: Character) async throws {
             let goesOn = try await actions.press(.character(key), &view, lists)
             #expect(goesOn)

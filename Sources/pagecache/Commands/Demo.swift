@@ -103,7 +103,7 @@ private final class DemoStory {
             "kill -9 after \(origin.answered) answers. The store has \(count(list.coverage.count)) items in \(list.heldPages.count) complete pages."
         )
         let inFlight = list.ledger.count { $0.state == .inFlight }
-        say("The ledger lists \(SizeText.count(inFlight, "page", "pages")) in flight.")
+        say("The store records \(SizeText.count(inFlight, "page", "pages")) as in flight.")
     }
 
     private func resume() async throws {
@@ -141,7 +141,7 @@ private final class DemoStory {
         let result = try await run(["sync", url, "--store", store, "--json"])
         let sent = origin.requests.count - before
         say(
-            "\(SizeText.count(sent, "request", "requests")): page one and its total explain the changes. The items after them shift without a fetch."
+            "\(SizeText.count(sent, "request", "requests")): page one and its total explain the changes. The later items shift without a fetch."
         )
         guard try await ids() == origin.ids else { throw broken("the store is not what the origin has") }
         say("Checked: \(count(result.items)) items in the store, in the origin's order.")

@@ -10,14 +10,14 @@ struct Errors: AsyncParsableCommand {
         commandName: "errors",
         abstract: "Show the failing pages of all queries, the earliest next attempt first.",
         discussion: """
-            The table has a group for each query, and one row for all its pages with the
-            same failure; OFFSET is then the range from the first to the last of them.
+            The table has a group for each query. Pages of a query with the same failure
+            share a row, in which OFFSET is the range from the first to the last page.
 
             STATES
               retrying   a retry is scheduled; 'pagecache sync --due' runs it
               abandoned  all attempts are used; 'pagecache retry' tries again. For a pinned
                          query, 'sync --due' or a service tries again after 5 minutes
-              failed     a retry would not help; 'pagecache retry --permanent' tries
+              failed     a retry would not help; 'pagecache retry --permanent' forces one
 
             EXAMPLES
               pagecache errors

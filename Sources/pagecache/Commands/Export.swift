@@ -11,9 +11,9 @@ struct Export: AsyncParsableCommand {
         discussion: """
             NDJSON, the default, and JSON contain each item exactly as the origin sent it.
             In NDJSON, line breaks inside an item become spaces. CSV has a column for each
-            plain member of the first page's items, or the columns of --fields. --output
-            writes a complete file or none. The exit code is 75 when positions are
-            missing, and 65 when damaged items were left out.
+            member of the first page's items that is neither an object nor an array, or for
+            each pointer of --fields. --output writes a complete file or none. The exit
+            code is 75 when positions are missing, and 65 when damaged items were left out.
 
             EXAMPLES
               pagecache export 4k2m9xqa > items.ndjson

@@ -80,7 +80,7 @@ struct InfoReport {
 
     private var withoutURL: String {
         record.isDescriptionLost
-            ? "unknown; a repair has removed it" : "unknown; a program with the library fetches this list"
+            ? "unknown; a repair has removed it" : "unknown; a program that uses the library fetches this list"
     }
 
     private var profile: [PagingDecision] { HTTPSource.explanation(inStored: record.source) }

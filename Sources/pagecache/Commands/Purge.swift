@@ -105,7 +105,9 @@ struct Purge: AsyncParsableCommand {
             write(report, selection.keys, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
             if selection.undecided > 0 {
                 throw ToolFailure(
-                    .unusableData, "damaged", DamagedRecords.sentence(selection.undecided) + ", and stays in the store",
+                    .unusableData, "damaged",
+                    DamagedRecords.sentence(selection.undecided)
+                        + ", and \(selection.undecided == 1 ? "stays" : "stay") in the store",
                     hint:
                         "\(DamagedRecords.remedy(selection.undecided)), and 'pagecache purge --all' removes every query"
                 )
@@ -121,7 +123,7 @@ struct Purge: AsyncParsableCommand {
             throw ToolFailure(
                 .inputOutput, error.code.description, error.message,
                 hint:
-                    "free some space, and run the command again: some pages may be gone, and the queries stay until then; other queries are safe; 'pagecache gc' needs less space, see 'pagecache gc --help'"
+                    "free some space, and run the command again; until then the queries stay, and some of their pages may be gone; other queries are safe; 'pagecache gc' needs less space, see 'pagecache gc --help'"
             )
         }
     }

@@ -83,12 +83,17 @@ struct Retry: AsyncParsableCommand {
             chosen.append((list.record, failures.count))
         }
         if damaged == 0 || !chosen.isEmpty { printRemaining(wanted, chosen.isEmpty) }
-        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
-        var renderings = SyncResults(results: results, common: common)
+        let finished =
+            noRun ? ListRunner.Finished() : try await fetch(chosen.map(\.record), in: store, credential)
+        var renderings = SyncResults(results: finished.results, common: common)
         renderings.damaged = damaged
         let retried = chosen.map { one in
             RetriedQuery(
                 key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
+        }
+        if let failure = finished.failure {
+            render(retried)
+            throw failure
         }
         try store.checkPlace(while: "it was open")
         render(retried)
@@ -97,7 +102,7 @@ struct Retry: AsyncParsableCommand {
 
     private func fetch(
         _ records: [QueryRecord], in store: any ToolStore, _ credential: Credential
-    ) async throws -> [ListRunner.Result] {
+    ) async throws -> ListRunner.Finished {
         var options = SyncOptions()
         options.reportsOutline = true
         options.concurrency = concurrency

@@ -16,11 +16,15 @@ extension Sync {
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
                 options: options, overlap: fetch.overlap, cacert: source.cacert, rate: fetch.rate)
-            let results = try await runner.run(jobs)
-            if results.isEmpty, damaged == 0 { Terminal.standard.note(try await nothing(in: store)) }
-            var all = SyncResults(results: results, common: common)
+            let finished = try await runner.run(jobs)
+            if finished.results.isEmpty, damaged == 0 { Terminal.standard.note(try await nothing(in: store)) }
+            var all = SyncResults(results: finished.results, common: common)
             all.damaged = damaged
             all.lost = jobs.map(\.query).filter { $0.isDescriptionLost && ListRunner.url(of: $0) == nil }.map(\.key)
+            if let failure = finished.failure {
+                all.write()
+                throw failure
+            }
             try store.checkPlace(while: "it was open")
             try all.render()
         }

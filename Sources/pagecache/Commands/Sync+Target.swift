@@ -21,7 +21,7 @@ extension Sync {
         }
         let query = try QuerySelector.find(
             target, in: try await store.storedQueries(),
-            otherwise: "a new query starts with its URL, http://… or https://…")
+            otherwise: "to add a query, give its URL: http://… or https://…")
         guard ListRunner.url(of: query) != nil || !query.isDescriptionLost else {
             throw DamagedRecords.lostDescription(of: query.key)
         }

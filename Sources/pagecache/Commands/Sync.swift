@@ -85,7 +85,7 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError("--overlap is \(overlap)")
         }
         if work.sweep, work.staleAfter != nil {
-            throw ValidationError("--sweep verifies every page of any age; it takes no --stale-after")
+            throw ValidationError("--sweep verifies every page, whatever its age, and takes no --stale-after")
         }
         if work.sweep, work.maxPages != nil {
             throw ValidationError(
@@ -104,7 +104,7 @@ struct Sync: AsyncParsableCommand {
         let name = source.key != nil ? "--key" : source.scope != nil ? "--scope" : nil
         if let target, let name, !target.contains("://") {
             throw ValidationError(
-                "\(name) names the query of a URL, and '\(target)' is none; a URL starts with http:// or https://")
+                "\(name) names the query of a URL, and '\(target)' is not a URL; a URL starts with http:// or https://")
         }
         // The store knows the method of a stored query.
         if let target, target.contains("://") { try source.checkBody(of: source.method ?? .get) }

@@ -35,7 +35,8 @@ struct Watch: AsyncParsableCommand {
         let store = try await open()
         do {
             try await Watching(
-                store: store, at: store.name, query: query, format: common.outputFormat, showsChanges: changes
+                store: store, opening: common.storePath, query: query, format: common.outputFormat,
+                showsChanges: changes
             ).run()
         } catch {
             await store.close()

@@ -32,7 +32,10 @@ struct ManualPage {
         ("NO_COLOR", "Any text turns colours off, unless --color always is given."),
         ("CLICOLOR_FORCE", "Any text but 0 turns colours on without a terminal, unless NO_COLOR is set."),
         ("CLICOLOR", "0 turns colours off, unless CLICOLOR_FORCE or --color always turns them on."),
-        ("TERM", "\"dumb\" turns off progress lines, the view of watch, and colours that nothing forces."),
+        (
+            "TERM",
+            "\"dumb\" turns off progress lines, the view of watch, and colours, unless --color always or CLICOLOR_FORCE turns these on."
+        ),
     ]
 
     private static let files = [

@@ -77,6 +77,8 @@ struct ResultTable {
         case .json: terminal.print(JSONOutput.array(rows.map(object)).text)
         case .ndjson: for row in rows { terminal.print(object(row).text) }
         case .csv:
+            // Without a result, the names of a result's members are not known.
+            if columns.isEmpty { break }
             terminal.print(columns.map { CSV.field($0.name) }.joined(separator: ","))
             for row in rows { terminal.print(row.map { CSV.field($0.value) }.joined(separator: ",")) }
         }

@@ -29,7 +29,7 @@ extension SyncRendering {
         }
         if let hint = credentialHint { parts.append(hint) }
         if let next = report.nextAttemptAt, let now = report.list?.readAt, next <= now {
-            parts.append("next attempt is due, and '\(syncCommand)' makes it")
+            parts.append("the next attempt is due, and '\(syncCommand)' starts it")
         } else if let next = report.nextAttemptAt {
             let reason = failures.first { $0.nextAttemptAt == next }?.reasonToRetryEarlier
             parts.append("next attempt \(TimeText.rfc3339(next))\(reason.map { " (\($0))" } ?? "")")

@@ -15,6 +15,12 @@ struct SyncResults {
 
     /// Writes the results. Throws the error that ends the tool when the status is not 0.
     func render() throws {
+        write()
+        try end()
+    }
+
+    /// Writes the results to standard output.
+    func write() {
         let terminal = Terminal.standard
         let renderings = renderings
         switch common.outputFormat {
@@ -25,7 +31,6 @@ struct SyncResults {
         case .ndjson: for one in renderings { terminal.print(one.json.text) }
         case .csv: SyncRendering.table(renderings).render(.csv, to: terminal)
         }
-        try end()
     }
 
     /// Writes the messages to standard error, and throws when the status is not 0.

@@ -106,7 +106,7 @@ extension Explanation {
             return "\(wish). The next attempt is earlier, because \(reason)."
         }
         return switch entry.failure?.failureClass {
-        case .forbidden?: "The origin rejected the credentials; set one with --bearer-env or --header-env."
+        case .forbidden?: "The origin rejected the request; give a credential with --bearer-env or --header-env."
         case .undecodable?:
             """
             The answer is not JSON, or has no items at the expected place. 'pagecache probe' shows what it contains, and --items selects the place.

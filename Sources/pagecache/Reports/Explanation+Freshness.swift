@@ -41,8 +41,10 @@ extension Explanation {
 
     /// The end of the last sweep, or of the last round of the recheck (R54).
     private var lastAudit: String {
-        guard let ended = list.record.lastAuditAt else { return "No sweep and no recheck of every page has ended yet." }
-        return "The last sweep or recheck of every page ended \(TimeText.age(now - ended)) ago."
+        guard let ended = list.record.lastAuditAt else {
+            return "No sweep has finished yet, and syncs have not checked every page again yet."
+        }
+        return "Every page was last checked again, by a sweep or by syncs, \(TimeText.age(now - ended)) ago."
     }
 
     /// Reports that a program or a repair has invalidated the list, which makes it stale at any age.

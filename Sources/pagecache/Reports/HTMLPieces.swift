@@ -71,7 +71,7 @@ struct HTMLCard {
         let list = query.summary.outline
         let record = list.record
         let freshness = list.freshness(policy, now: now).map(\.rawValue) ?? "never fetched"
-        let age = record.validatedAt.map { ", confirmed \(TimeText.age(now - $0)) ago" } ?? ""
+        let age = record.validatedAt.map { ", validated \(TimeText.age(now - $0)) ago" } ?? ""
         let doubt = record.invalidatedAt.map { ", invalidated \(TimeText.age(now - $0)) ago" } ?? ""
         let held = list.coverage.count
         let items = record.total.count.map {

@@ -111,7 +111,7 @@ struct HTMLReport {
         }
         return """
             <section><h2>Requests</h2>
-            <p>Pages that \(SizeText.count(statistics.tally.runs)) runs brought up to date, by the work they needed.</p>
+            <p>Pages that \(SizeText.count(statistics.tally.runs, "run", "runs")) brought up to date, by the work that each page needed.</p>
             \(HTMLBar.legend([("inferred", "fetched"), ("stale", "requested, and unchanged"), ("fresh", "kept without a request")]))
             \(bars.joined(separator: "\n"))
             </section>

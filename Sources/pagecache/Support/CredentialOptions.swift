@@ -19,7 +19,7 @@ struct Credential {
 struct CredentialOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Send this header. Repeatable. A header is not stored: give it in each sync, and give a list of its own --scope or --key to a header that selects other items.",
+            "Send this header. Repeatable. Headers are not stored, so give them in each run. If a header selects other items, add --scope or --key for a list of its own.",
             valueName: "Name: value"))
     var header: [String] = []
     @Option(

@@ -7,7 +7,8 @@ import Synchronization
 /// A store that is created when the first query is registered in it. A URL that is mistyped or cannot be reached leaves
 /// no file.
 ///
-/// State, behind mutexes: the store, once it exists, and the start of each write that has not returned yet.
+/// State, behind mutexes: the store, once it exists, and the start of each `register`, `commit`, `claim` and `record`
+/// that has not returned yet.
 final class DeferredStore: PageStorage {
     private let place: StorePlace
     private let store: Mutex<(any ToolStore)?>

@@ -45,15 +45,22 @@ struct ListRunner {
     /// The maximum rate of page requests to each origin. `nil` means no limit.
     var rate: RateArgument?
 
+    /// The results of the lists that were synced.
+    struct Finished {
+        var results: [Result] = []
+        /// The error of the store that ended the command after these results. `nil` means that no list is left.
+        var failure: (any Error)?
+    }
+
     /// Runs the work, and returns the results in order. Lists without a known URL have no result. After a cancellation,
-    /// returns the results so far.
-    func run(_ due: [Job]) async throws -> [Result] {
-        guard !due.isEmpty else { return [] }
+    /// returns the results so far. Throws an error of the store only if no list has a result.
+    func run(_ due: [Job]) async throws -> Finished {
+        guard !due.isEmpty else { return Finished() }
         var limits = HTTPLimits()
         if let timeout { limits.requestTimeout = timeout }
         let transport = AsyncHTTPTransport(limits: limits, network: try SourceOptions.network(cacert: cacert))
         do {
-            var results: [Result] = []
+            var finished = Finished()
             var gates: [String: OriginGate] = [:]
             for one in due where !Task.isCancelled {
                 guard let url = ListRunner.url(of: one.query) else {
@@ -63,11 +70,17 @@ struct ListRunner {
                     continue
                 }
                 let gate = gate(of: url, among: &gates)
-                results.append(Result(key: one.query.key, report: try await run(one, url, transport, limits, gate)))
+                do {
+                    let report = try await run(one, url, transport, limits, gate)
+                    finished.results.append(Result(key: one.query.key, report: report))
+                } catch  where !finished.results.isEmpty {
+                    finished.failure = error
+                    break
+                }
             }
             // Connections are closed before the process ends, after a failure as well.
             await transport.close()
-            return results
+            return finished
         } catch {
             await transport.close()
             throw error

@@ -48,13 +48,14 @@ enum QuerySelector {
             hint: "use one of these ids")
     }
 
-    /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix. For a
-    /// prefix, the scheme of a key may be left out.
+    /// Returns the indices of the keys with this name: of the exact matches, or else of those with this prefix. The scheme
+    /// of a key may be left out.
     static func matches(_ name: String, _ keys: [QueryKey]) -> [Int] {
         // The URL may be the one that was synced, with paging and secrets in it.
         let canonical = HTTPSource.key(for: name)?.text
         let exact = keys.indices.filter {
             keys[$0].text == name || keys[$0].shortID == name || keys[$0].text == canonical
+                || withoutScheme(keys[$0].text) == name
         }
         guard exact.isEmpty else { return exact }
         return keys.indices.filter {

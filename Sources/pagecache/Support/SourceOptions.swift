@@ -27,7 +27,7 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
 struct SourceOptions: ParsableArguments {
     @Option(help: "The paging style: auto, offset, page, cursor, keyset, link, next-url or none.")
     var paging: HTTPSourceConfiguration.Paging?
-    @Option(help: ArgumentHelp("The place of the items.", valueName: "pointer"))
+    @Option(help: ArgumentHelp("The place of the items: a JSON Pointer, such as /data/items.", valueName: "pointer"))
     var items: JSONPointer?
     @Option(help: ArgumentHelp("The place of the id inside an item.", valueName: "pointer"))
     var id: JSONPointer?

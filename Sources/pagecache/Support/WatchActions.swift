@@ -5,14 +5,16 @@ import PageStore
 /// The actions of the keys of `watch`. State: the running commands. Only the task of `Watching.run` uses it.
 struct WatchActions {
     let store: any ToolStore
-    /// The place of the store. The started commands receive it in `PAGECACHE_STORE` and not as an argument, because an
-    /// address may have a password.
+    /// The name of the store for people. Messages can contain it.
     private let place: String
+    /// The path or the address with which the store was opened. The started commands receive it in `PAGECACHE_STORE` and
+    /// not as an argument, because an address may have a password.
+    private let path: String
     /// Commands that were started, each with its name, the short id of its query, and the shown words about its wait
     /// for the store.
     private var running: [(child: Child, name: String, id: String, wait: String?)] = []
 
-    init(store: any ToolStore, at place: String) { (self.store, self.place) = (store, place) }
+    init(store: any ToolStore, opening path: String) { (self.store, place, self.path) = (store, store.name, path) }
 
     /// Handles a key.
     /// - Returns: whether the view continues.
@@ -98,7 +100,7 @@ struct WatchActions {
         let command = name == "retry" ? "retry" : "sync"
         let child = Child(
             [command, id, "--quiet", "--no-input"] + flags,
-            environment: ["PAGECACHE_STORE": place, StoreWait.variable: "1"])
+            environment: ["PAGECACHE_STORE": path, StoreWait.variable: "1"])
         running.append((child, name, id, nil))
         view.message = WatchActions.progress(of: name, id, wait: nil)
     }

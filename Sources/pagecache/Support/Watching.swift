@@ -64,12 +64,12 @@ final class Watching {
         func end() { signal.finish() }
     }
 
-    init(store: any ToolStore, at place: String, query: String?, format: OutputFormat, showsChanges: Bool) {
+    init(store: any ToolStore, opening path: String, query: String?, format: OutputFormat, showsChanges: Bool) {
         self.store = store
         name = query
         self.format = format
         self.showsChanges = showsChanges
-        actions = WatchActions(store: store, at: place)
+        actions = WatchActions(store: store, opening: path)
     }
 
     func run() async throws {
