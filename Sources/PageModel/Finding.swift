@@ -78,8 +78,8 @@ public struct RepairReport: Hashable, Sendable {
     public var pagesDropped = 0
     /// The number of queries that were removed because their names were damaged, or belonged to another query.
     public var queriesDropped = 0
-    /// The number of rebuilt records, item hashes, journals and holdings. Each of three cleanups adds one: that of
-    /// orphans; that of tallies, read times and token counts out of range; and that of the records of migrations.
+    /// The number of repairs to data other than pages and queries: records, item hashes, journals, holdings, and numbers
+    /// out of range. A repair that removes many rows at once, such as all orphans, can count as one.
     public var repaired = 0
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
     /// `nil` means that the file was repaired in place.

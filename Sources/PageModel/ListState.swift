@@ -22,7 +22,8 @@ public struct ListState: Hashable, Sendable {
     public struct PageOne: Hashable, Sendable {
         /// The page without its items.
         public var summary: PageSummary
-        /// The identities of its items, in order. `nil` when the items cannot be read or fail their checksum.
+        /// The identities of its items, in order. `nil` when the items cannot be read or fail their checksum, and in a
+        /// state that was computed from an outline.
         public var identities: [ItemIdentity]?
 
         /// Creates a page one.

@@ -8,8 +8,8 @@ struct DetectionDraft {
     var warnings: [String] = []
     /// Whether answers to probes show that the list ends with page one.
     var isProvenWhole = false
-    /// Whether the answer after the one that proved a candidate had the items of that answer, or those of page one. The
-    /// list then changed during detection.
+    /// Whether a candidate was proved, and the next answer then repeated at least half of its items from the proving
+    /// answer or from page one. The list changed during detection.
     var isRestless = false
     /// Whether a probe of the present candidate returned mostly items that page one lacks.
     var sawOthers = false

@@ -69,7 +69,7 @@ extension Detector {
         draft.explain("next", token.place.description, .seen, "a token")
     }
 
-    /// The end of the page next to its start, as two tokens: `start: "t0", end: "t10"`.
+    /// The token `end`, if the same object has a different token `start`: `start: "t0", end: "t10"`.
     func endOfRange() -> ContinuationToken? {
         members.first { member in
             guard member.plainName == "end", member.kind == .string else { return false }

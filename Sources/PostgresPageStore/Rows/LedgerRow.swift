@@ -82,7 +82,8 @@ enum LedgerRow {
         DELETE FROM @ledger WHERE query = $1 AND start = $2 AND start > 0
           AND EXISTS (SELECT 1 FROM @ledger WHERE query = $1 AND start = 0)
         """)
-    /// A record at a position out of bounds stays there, because the sum could exceed the type.
+    /// Moves fetch records. A record at a position out of bounds is not moved, because its new position could overflow
+    /// `bigint`.
     static let shifting = SQL(
         """
         UPDATE @ledger SET start = start + $4
