@@ -111,4 +111,37 @@ struct EphemeralWindowTests {
         }
         #expect(failure?.failure.httpStatus == 404)
     }
+
+    @Test(
+        "A window of a list in memory has no item twice and none missing, if the list changes between its requests",
+        arguments: [true, false], [true, false])
+    func changedMeanwhile(hasTotal: Bool, byPage: Bool) async throws {
+        for isInsert in [true, false] where isInsert || hasTotal {
+            for request in 2...4 {
+                let state = Mutex((rows: Row.list(0..<60), requests: 0))
+                @Sendable func part(_ offset: Int, _ count: Int) -> ItemPage<Row> {
+                    state.withLock { state in
+                        state.requests += 1
+                        if state.requests == request {
+                            if isInsert {
+                                state.rows.insert(StagedOrigin.row(1_000), at: 0)
+                            } else {
+                                state.rows.remove(at: 0)
+                            }
+                        }
+                        return ItemPage(
+                            items: Array(state.rows.dropFirst(offset).prefix(count)),
+                            total: hasTotal ? state.rows.count : nil)
+                    }
+                }
+                let repository = repository(
+                    byPage
+                        ? .pages(size: 10) { number, size in part((number - 1) * size, size) }
+                        : .offsets(pageSize: 10) { offset, size in part(offset, size) })
+                let window = try await repository.page("rows", offset: 0, limit: 40)
+                let items = window.segments.flatMap { Array($0.items) }
+                #expect(Array(items) == Array(state.withLock { $0.rows }.prefix(40)), "\(isInsert) at \(request)")
+            }
+        }
+    }
 }

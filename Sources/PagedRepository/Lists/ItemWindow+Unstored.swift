@@ -21,6 +21,27 @@ final class ServedPages: Sendable {
     }
 
     var all: [Served] { pages.withLock { $0 } }
+
+    /// Removes all pages, because they do not fit each other.
+    func restart() { pages.withLock { $0 = [] } }
+
+    /// Whether an answer shows that the list has changed since these pages: it states another exact total, or has an
+    /// item of theirs at another position.
+    func contradict(_ page: FetchedPage, at offset: Int) -> Bool {
+        let all = all
+        if let known = all.compactMap(\.page.total.exactCount).last, known != page.total.exactCount ?? known {
+            return true
+        }
+        var places: [UInt64: Int] = [:]
+        for served in all {
+            for (index, identity) in served.page.content.identities.enumerated() {
+                places[identity.key] = served.offset + index
+            }
+        }
+        return page.content.identities.enumerated().contains { index, identity in
+            places[identity.key].map { $0 != offset + index } ?? false
+        }
+    }
 }
 
 extension SnapshotBuilder {

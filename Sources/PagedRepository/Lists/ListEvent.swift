@@ -5,7 +5,9 @@ public enum ListEvent<Value: Sendable>: Sendable {
     /// These items were loaded at these positions. A page with items that have no value is sent as several events, one
     /// for each stretch of values between those items.
     case pageLoaded(Range<Int>, [Value])
-    /// Items were inserted, removed, moved or rewritten. Items after them shift accordingly.
+    /// Items were inserted, removed, moved or rewritten. Items after them shift accordingly. After one refresh,
+    /// `pageLoaded` and `refreshed` arrive in either order: a copy of the items follows `PagedList.updates`, or is read
+    /// from `PagedList.current`.
     case refreshed(ListDifference)
     /// Items at these positions of the shown list do not decode (R7). The event has all such positions. Sent when the
     /// last such event lacked one of them.

@@ -110,6 +110,13 @@ extension SyncRun {
             {
                 pass.walk.mode = .whole
             }
+            // After a part was loaded while the total changed, the total is unknown. The held pages may then lack items that
+            // deletes have moved, because a cursor can be a position (R22).
+            if access == .chain, options.work == .everything, list.record.total == .unknown,
+                page.total.exactCount != nil, list.coverage.headEnd > page.content.count
+            {
+                pass.walk.mode = .whole
+            }
             var page = page.trusted(against: list)
             if access.supportsRandomAccess, list.contradictsItself { belief.drift.suspect() }
             if !list.record.allowsDuplicates, belief.pageOne.repeats(page.repeatedKeys) { return askAgain() }

@@ -93,14 +93,21 @@ struct WindowFetch<Value: Sendable>: Sendable {
     /// - Returns: a position at and after which the list has no item, if the answers show one.
     private func fetchUnstored(_ served: ServedPages) async throws -> Int? {
         guard source.access.supportsRandomAccess else { return try await followChain(served) }
-        var requests = 0
+        var (requests, restarts) = (0, 0)
         while let place = firstMissing(served.all), requests < context.options.sync.pagesPerQuery {
             let end = end(of: served.all)
             guard place < end ?? total(of: served.all) ?? .max else { return end }
             requests += 1
             let offset = start(of: place)
-            switch try await answer(to: .offset(offset), served) {
+            switch try await answer(to: offset == 0 ? .first : .offset(offset), served) {
             case .page(let page):
+                // The window is read again if the list has changed meanwhile (R15). Answers that contradict each other
+                // after that are those of an unsteady origin.
+                if restarts < WindowFetch.mostRestarts, served.contradict(page, at: offset) {
+                    restarts += 1
+                    served.restart()
+                    continue
+                }
                 served.note(.notStored(offset: offset, page))
                 // Another request for this position would return the same answer.
                 if page.content.isEmpty, source.access == .offsets { return self.end(of: served.all) }
@@ -110,6 +117,8 @@ struct WindowFetch<Value: Sendable>: Sendable {
         }
         return end(of: served.all)
     }
+
+    private static var mostRestarts: Int { 2 }
 
     private func followChain(_ served: ServedPages) async throws -> Int? {
         guard source.access == .chain, let head = served.all.first(where: { $0.offset == 0 }) else {
