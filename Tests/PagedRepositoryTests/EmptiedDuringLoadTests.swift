@@ -30,7 +30,10 @@ struct EmptiedDuringLoadTests {
             for _ in 0..<4 {
                 _ = try await sync()
                 let held = try await bench.held
-                #expect(names(0..<40).map(Optional.some).starts(with: held), "emptied at \(request): \(held)")
+                // Answers arrive in any order, so a page in the middle can be missing.
+                let isInPlace =
+                    zip(held, names(0..<40)).allSatisfy { $0 == nil || $0 == $1 } && held.first != .some(nil)
+                #expect(isInPlace, "emptied at \(request): \(held)")
                 clock.advance(by: .seconds(100))
             }
             #expect(try await sync().outcome == .complete, "emptied at \(request)")

@@ -59,7 +59,8 @@ struct Eviction: Sendable {
         return Array(left.prefix(portion))
     }
 
-    /// Whether a portion did not fit on the disk. The log is then merged after each portion.
+    /// Whether the portions became smaller, because one did not fit on the disk. The log is then merged after each
+    /// portion.
     var isShortOfSpace: Bool { portion < Eviction.largestPortion }
 
     /// Puts back a portion that did not fit on the disk, because a deletion needs room in the log. The next portion is

@@ -128,10 +128,9 @@ extension ListController {
             return nil
         }
         var snapshot = built.snapshot
-        // A chain that ends before its exact total was not walked to its end since the total was stated (R24).
-        if source.access == .chain, let end = built.record.end, end < built.record.total.exactCount ?? 0,
-            !built.record.isCutOff
-        {
+        // A list that ends before its exact total was not read to its end since the total was stated: otherwise the total
+        // would be an estimate (R24).
+        if let end = built.record.end, end < built.record.total.exactCount ?? 0, !built.record.isCutOff {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         }
         let basis = count.map {

@@ -44,7 +44,7 @@ struct ManualPage {
             "store.sqlite-wal, store.sqlite-shm",
             "SQLite's write-ahead log and its index. They belong to the store and must not be removed."
         ),
-        ("store.sqlite-notices", "Notices of commits between processes."),
+        ("store.sqlite-notices", "Notices that tell other processes of a commit."),
         ("store.sqlite-owners", "Locks of the processes that fetch pages."),
         (
             "store.sqlite.corrupt-<time>",

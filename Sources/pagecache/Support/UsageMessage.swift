@@ -98,7 +98,9 @@ struct UsageMessage: Equatable {
     private static func number(of option: String, for value: String) -> String? {
         guard let numbers = numbers[option] else { return nil }
         // A whole number that the parser does not accept is too large. Some options have a smaller limit of their own.
-        let isTooLarge = value.wholeMatch(of: /\d{19,}/) != nil && !numbers.contains(" to ")
+        let isTooLarge =
+            value.wholeMatch(of: /\d{19,}/) != nil && !numbers.contains(" to ")
+            && numbers.contains("whole number")
         return isTooLarge ? "the largest number is \(Int.max)" : numbers
     }
 
