@@ -47,7 +47,7 @@ struct EngineSimulation {
         // The ration ends a process that would otherwise request forever at one moment of the simulated time.
         let rationed = RationedSource(dark, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
         let world = World(
-            key: key, storage: WitnessedStorage(watched, key: key, isChain: origin.access == .chain), origin: origin,
+            key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
             source: isOrdinary ? dark : rationed, requests: log, clock: clock, executor: executor, trace: trace)
 
         var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)

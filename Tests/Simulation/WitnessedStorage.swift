@@ -22,8 +22,6 @@ final class WitnessedStorage: RelayedStorage {
 
     let storage: any PageStorage
     private let key: QueryKey
-    /// Whether the origin's pages are followed by cursors or links.
-    private let isChain: Bool
     private let lock = SerialLock()
     private struct State {
         var seen: Set<ObservedState> = []
@@ -38,10 +36,9 @@ final class WitnessedStorage: RelayedStorage {
 
     private let state = Mutex(State())
 
-    init(_ storage: any PageStorage, key: QueryKey, isChain: Bool) {
+    init(_ storage: any PageStorage, key: QueryKey) {
         self.storage = storage
         self.key = key
-        self.isChain = isChain
     }
 
     /// Returns how often the list has reached its end so far.
@@ -82,9 +79,8 @@ final class WitnessedStorage: RelayedStorage {
         // A page that reaches the total may name a next one, which is not requested yet (R24).
         let namesNext = list.heldPages.first.map { $0.offset == 0 && $0.cursorOut != nil } ?? false
         let isOpen = namesNext && list.record.end == nil && end.map { $0 <= items.count } ?? false
-        // A chain that ends before its exact total was not walked to its end since (R24).
-        let isShort =
-            isChain && !list.record.isCutOff && list.record.end.map { $0 < list.record.total.exactCount ?? 0 } ?? false
+        // A list that ends before its exact total was not read to its end since (R24).
+        let isShort = !list.record.isCutOff && list.record.end.map { $0 < list.record.total.exactCount ?? 0 } ?? false
         let observedState = ObservedState(
             version: list.record.version, items: items, total: total, end: isVoid || isOpen || isShort ? nil : end,
             isLoaded: list.record.validatedAt != nil)
