@@ -56,7 +56,7 @@ enum StoreFile {
 
     /// Throws `strayFile` when a path that belongs to the store is not a regular file, because opening a FIFO would
     /// block forever. Throws it also for a file of another user beside a store that only its owner may use: that user
-    /// could read what is written to the file (R9).
+    /// could read the contents of the file (R9).
     static func checkCompanions(of file: String) throws(StorageError) {
         var store = stat()
         let isMissing = stat(file, &store) != 0

@@ -27,19 +27,13 @@ struct LastPageAgainTests {
                         clamp == .lastPage ? (count - 1) / size * size : max(0, count - size)
                     }
                 }
-                func sync() async throws -> SyncReport {
-                    try await ListSync(
-                        storage: bench.store, source: origin, key: bench.key, options: SyncOptions(), clock: clock,
-                        jitter: { 0.5 }
-                    ).run()
-                }
-                #expect(try await sync().outcome == .complete)
+                #expect(try await bench.sync(origin, clock).outcome == .complete)
                 origin.names.removeLast(before - after)
-                let report = try await sync()
+                let report = try await bench.sync(origin, clock)
                 #expect(report.outcome == .complete, "\(clamp), \(before) to \(after): \(report.warnings)")
                 #expect(try await bench.held == origin.names, "\(clamp), \(before) to \(after)")
                 let requests = origin.requests
-                #expect(try await sync().outcome == .complete)
+                #expect(try await bench.sync(origin, clock).outcome == .complete)
                 #expect(origin.requests - requests <= 5)
             }
         }
@@ -55,16 +49,10 @@ struct LastPageAgainTests {
             state.size = 10
             state.clamp = { count, size in (count - 1) / size * size }
         }
-        func sync() async throws -> SyncReport {
-            try await ListSync(
-                storage: bench.store, source: origin, key: bench.key, options: SyncOptions(), clock: clock,
-                jitter: { 0.5 }
-            ).run()
-        }
-        #expect(try await sync().outcome == .complete)
+        #expect(try await bench.sync(origin, clock).outcome == .complete)
         origin.names.removeLast(50)
         for _ in 0..<3 {
-            let isUnproven = try await sync().outcome == .unproven
+            let isUnproven = try await bench.sync(origin, clock).outcome == .unproven
             let held = try await bench.held
             #expect(isUnproven || held == origin.names)
         }
@@ -81,10 +69,7 @@ struct LastPageAgainTests {
             state.clamp = { count, size in (count - 1) / size * size }
         }
         for round in 0..<3 {
-            let report = try await ListSync(
-                storage: bench.store, source: origin, key: bench.key, options: SyncOptions(), clock: clock,
-                jitter: { 0.5 }
-            ).run()
+            let report = try await bench.sync(origin, clock)
             #expect(report.outcome == .complete, "\(report.warnings)")
             #expect(try await bench.held == origin.names)
             origin.names.insert(contentsOf: (0..<count).map { "new \(round) \($0)" }, at: 20)

@@ -12,15 +12,13 @@ struct LowTotalTests {
     @Test(
         "A total below the returned items removes none of them (R20)", arguments: accesses, [15, 35, 40, 59])
     func belowReturned(_ access: PagingAccess, _ total: Int) async throws {
-        let bench = try await SyncBench()
+        let clock = ManualClock()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<60), access: access)
-        func sync() async throws -> SyncReport {
-            try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
-        }
-        #expect(try await sync().outcome == .complete)
+        #expect(try await bench.sync(origin, clock).outcome == .complete)
         for claimed in [total, 60, total] {
             origin.state.withLock { $0.total = { _ in .exact(claimed) } }
-            #expect(try await sync().outcome == .complete)
+            #expect(try await bench.sync(origin, clock).outcome == .complete)
             #expect(try await bench.held == names(0..<60))
         }
     }

@@ -21,8 +21,4 @@ extension ObservedPage {
             reach.isGrid ? shift.isMultiple(of: reach.pageSize) : content.count >= reach.pageSize
         return shift > 0 && isWhole ? first..<first + max(content.count, reach.pageSize) : nil
     }
-
-    private func isHeld(from first: Int) -> Bool {
-        places.enumerated().allSatisfy { $1?.position == first + $0 }
-    }
 }

@@ -39,7 +39,7 @@ struct ListRemovals {
         forGood.remove(removal)
     }
 
-    /// Records a `load` with the policy `cacheOnly`. A forgotten list then shows what is stored, and fetches nothing.
+    /// Records a `load` with the policy `cacheOnly`. A forgotten list then shows its stored items, and fetches nothing.
     mutating func read() { isRead = true }
 
     /// Records an explicit `load`, after which a forgotten list can be fetched again.

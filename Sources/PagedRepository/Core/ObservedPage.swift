@@ -36,7 +36,10 @@ struct ObservedPage: Equatable {
     var range: Range<Int> { offset..<offset + content.count }
 
     /// Whether every item is held at the position where it arrived.
-    var isInPlace: Bool { places.enumerated().allSatisfy { $1?.position == offset + $0 } }
+    var isInPlace: Bool { isHeld(from: offset) }
+
+    /// Whether the list holds all items of the answer one after the other, from this position on.
+    func isHeld(from first: Int) -> Bool { places.enumerated().allSatisfy { $1?.position == first + $0 } }
 
     /// Whether every item before position `end` is held at the position where it arrived.
     /// - Parameter again: the number of items at the head of the answer that belong before `offset`. Defaults to 0.

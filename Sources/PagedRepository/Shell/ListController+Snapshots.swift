@@ -127,17 +127,11 @@ extension ListController {
         guard let built = try await context.builder.build(query, reusing: shownPages), isOurs(built.record) else {
             return nil
         }
-        var snapshot = built.snapshot
-        // A list that ends before its exact total was not read to its end since the total was stated: otherwise the total
-        // would be an estimate (R24).
-        if let end = built.record.end, end < built.record.total.exactCount ?? 0, !built.record.isCutOff {
-            (snapshot.end, snapshot.hasMore) = (nil, true)
-        }
         let basis = count.map {
             SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
         }
         return StoredList(
-            query: query, snapshot: snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
+            query: query, snapshot: built.snapshot, pages: built.pages, basis: basis, failure: failure(in: built, now))
     }
 
     /// Returns the recorded failure that concerns the shown items: that of page one, or of the next page.

@@ -188,7 +188,9 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.hasMore =
             record.validatedAt == nil || snapshot.itemsBegin > 0 || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         // If the total is reached, a next page that was not requested yet may still have items (R24).
-        if snapshot.isVoid || list.isOpenChain && snapshot.itemsEnd >= (snapshot.end ?? .max) {
+        if snapshot.isVoid || record.endsBeforeTotal
+            || list.isOpenChain && snapshot.itemsEnd >= (snapshot.end ?? .max)
+        {
             (snapshot.end, snapshot.hasMore) = (nil, true)
         } else if snapshot.end == 0 {
             // Once the origin has confirmed that the list is empty, items of earlier generations are not shown.
@@ -204,6 +206,10 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 }
 
 extension QueryRecord {
+    /// Whether the list ends before its exact total. The list was then not read to its end since the total was stated:
+    /// otherwise the total would be an estimate (R24).
+    fileprivate var endsBeforeTotal: Bool { !isCutOff && end ?? .max < total.exactCount ?? 0 }
+
     /// The end of the list. `nil` when the end is not known, and when only a result window cuts the list off (R24).
     var shownEnd: Int? { end.flatMap { isCutOff && $0 >= resultWindow ?? .max ? nil : $0 } }
 }

@@ -106,7 +106,8 @@ enum LeaseStatements {
     }
 }
 
-/// One reading of the server's clock. Ages and the ends of leases both count from its wall time.
+/// One reading of the clock of a statement: the server's, or the clock of the caller. Ages count from its wall time, and
+/// the ends of leases from its uptime. The server's clock has only a wall time, which counts as its uptime, too.
 struct ServerClock: StorageClock {
     static let boot = "server"
     private let wall: Timestamp
