@@ -281,4 +281,14 @@ struct CompanionTests {
         #expect(await code { try SQLitePageStore.setAside(at: directory, now: noon) } == .notAStore)
         #expect(!StoreFile.exists(directory + "-owners"))
     }
+
+    @Test(
+        "A file of another user beside a store that only its owner may use is refused", arguments: ["-wal", "-owners"])
+    func ofAnotherUser(suffix: String) async throws {
+        guard geteuid() == 0 else { return }
+        await (try open("list")).close()
+        folder.createFile(folder.store + suffix)
+        #expect(lchown(folder.store + suffix, 65_534, 65_534) == 0)
+        #expect(await code { try await open("list", .mustExist) } == .strayFile)
+    }
 }

@@ -107,6 +107,27 @@ struct QueryNameTests {
         #expect(try await items(of: 0, in: folder.store) == expectedItems(isOlderBroken ? 1 : 0))
     }
 
+    @Test("Of two records with one name, a repair keeps the damaged one with pages, and not the intact one without")
+    func namesakeWithoutPages() async throws {
+        let (folder, queries) = try await makeLists(1)
+        let store = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
+        let second = try await store.register(QueryKey("other"), at: noon).id
+        await store.close()
+        do {
+            let connection = try Connection(path: folder.store)
+            var record = try #require(try QueryTable.find(second, in: connection))
+            record.key = QueryKey("list-0")
+            try QueryTable.save(record, in: connection)
+            try connection.execute("UPDATE query SET seal = 1 WHERE id = \(queries[0].rawValue)")
+        }
+        #expect(try await repair(folder.store).queriesDropped == 1)
+        let repaired = try await SQLitePageStore.openForTest(at: folder.store, mode: .mustExist)
+        let record = try #require(try await repaired.query(QueryKey("list-0")))
+        let window = try await repaired.window(of: record.id, 0..<40)
+        #expect(window?.parts.flatMap { $0.content.ids.compactMap { $0 } } == expectedItems(0))
+        await repaired.close()
+    }
+
     @Test("A repair after a flipped byte in a record keeps every list and its items")
     func flippedRecord() async throws {
         let (folder, _) = try await makeLists(3)

@@ -115,6 +115,13 @@ struct NamingTests {
                     : "'pagecache list --store \(folder.store)' shows the stored queries"))
     }
 
+    @Test("A URL without its scheme names its own query, although another URL begins with it")
+    func withoutScheme() {
+        let keys = ["http://api.example.com/items", "http://api.example.com/items2"].map { QueryKey($0) }
+        #expect(QuerySelector.matches("api.example.com/items", keys) == [0])
+        #expect(QuerySelector.matches("api.example.com/item", keys) == [0, 1])
+    }
+
     @Test("pages --map draws a map for people, and prints its ranges in formats for programs")
     func map() async throws {
         let origin = DemoOrigin(count: 300) { _, target in
